@@ -1,0 +1,302 @@
+"""Evaluation with NumPy arrays, giving what the scalar evaluation gives for every element.
+
+Two things keep integer checks cheap. Each integer value carries a bound on its magnitude, worked
+out from its operands' bounds, so elements are looked at only where the bound passes 2**62. And
+what a condition leaves out is computed with harmless operands and never reported: every branch
+knows for which elements it is *active*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
+from perfmodel.expressions.scalars import (
+    FLOAT_OVERFLOW,
+    LARGEST_INTEGER,
+    LARGEST_SHIFT,
+    LOG_RANGE,
+    OVERFLOW,
+    ROOT_RANGE,
+    SHIFT_RANGE,
+    UNDEFINED,
+    WHOLE_NUMBERS,
+    ZERO_DIVISION,
+    NoValueError,
+    Scalar,
+    named,
+)
+
+Array = npt.NDArray[Any]
+
+
+class _Value(NamedTuple):
+    """An array, and a bound on its magnitude if it holds integers or truth values."""
+
+    data: Any
+    bound: int | None
+
+
+class _Scope(NamedTuple):
+    """The elements that count (True: all), and what is known for them or for the scope around."""
+
+    active: Any
+    known: dict[Node, _Value]
+    around: _Scope | None
+
+    def find(self, node: Node) -> _Value | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if node in scope.known:
+                return scope.known[node]
+            scope = scope.around
+        return None
+
+    def narrowed(self, condition: Any) -> _Scope:
+        return _Scope(self.active & condition, {}, self)
+
+
+def evaluate_arrays(node: Node, values: Mapping[str, Array | Scalar]) -> Array:
+    """Evaluate with int64, float64 or bool arrays, and Python numbers, for the variables.
+
+    Raises
+    ------
+    PerfmodelError
+        If shapes do not broadcast, or an operation overflows or is undefined.
+    """
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    try:
+        np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
+        raise PerfmodelError(f"arrays must broadcast together, not {shapes}") from None
+    inputs = {name: _Value(array, _largest(array)) for name, array in arrays.items()}
+    with np.errstate(all="raise", under="ignore"):
+        result = _visit(node, inputs, _Scope(True, {}, None)).data
+    # Names and identities such as floor of an integer hand an input through.
+    return np.array(result, copy=any(result is array for array in arrays.values()) or None)
+
+
+def _largest(array: Array) -> int | None:
+    """Return the largest magnitude of an integer array; None for floats."""
+    if array.dtype.kind == "f":
+        return None
+    if array.dtype.kind == "b":
+        return 1
+    return max(int(array.max(initial=0)), -int(array.min(initial=0)))
+
+
+def _visit(node: Node, inputs: Mapping[str, _Value], scope: _Scope) -> _Value:
+    if isinstance(node, Name):
+        return inputs[node.name]
+    if isinstance(node, Number):
+        array = np.asarray(node.value)
+        return _Value(array, _largest(array))
+    found = scope.find(node)
+    if found is None:
+        try:
+            found = _compute(node, inputs, scope)
+        except NoValueError as fault:
+            raise named(fault, node) from None
+        scope.known[node] = found
+    return found
+
+
+def _compute(node: Operation, inputs: Mapping[str, _Value], scope: _Scope) -> _Value:
+    operator, operands = node.operator, node.operands
+    if operator == "where":
+        condition = _truth(_visit(operands[0], inputs, scope))
+        chosen = _arithmetic(_visit(operands[1], inputs, scope.narrowed(condition)))
+        other = _arithmetic(_visit(operands[2], inputs, scope.narrowed(~condition)))
+        bounds = (chosen.bound, other.bound)
+        bound = None if bounds[0] is None or bounds[1] is None else max(bounds[0], bounds[1])
+        return _Value(np.where(condition, chosen.data, other.data), bound)
+    if operator in ("and", "or"):
+        result = _truth(_visit(operands[0], inputs, scope))
+        for operand in operands[1:]:
+            undecided = scope.narrowed(result if operator == "and" else ~result)
+            value = _truth(_visit(operand, inputs, undecided))
+            result = result & value if operator == "and" else result | value
+        return _Value(result, 1)
+    values = [_visit(operand, inputs, scope) for operand in operands]
+    if operator == "not":
+        return _Value(~_truth(values[0]), 1)
+    if operator in COMPARISONS:
+        return _Value(_FUNCTIONS[operator](values[0].data, values[1].data), 1)
+    return _operate(operator, [_arithmetic(value) for value in values], scope.active)
+
+
+def _truth(value: _Value) -> Any:
+    return value.data if value.data.dtype.kind == "b" else value.data != 0
+
+
+def _arithmetic(value: _Value) -> _Value:
+    """Return truth values as 0 and 1, and anything else as it is."""
+    return value if value.data.dtype.kind != "b" else _Value(value.data.astype(np.int64), 1)
+
+
+def _operate(operator: str, values: list[_Value], active: Any) -> _Value:
+    data = [value.data for value in values]
+    bounds = [value.bound for value in values if value.bound is not None]
+    integers = len(bounds) == len(values)
+    if operator in _BITWISE and not integers:
+        raise NoValueError(WHOLE_NUMBERS)
+    _make_defined(operator, data, active)
+    if operator in ("floor", "ceil"):
+        return values[0] if integers else _round(operator, data[0], active)
+    if operator == "**" and integers:
+        negative = data[1] < 0
+        integers = not np.any(negative & active)
+        if integers:
+            data[1] = np.where(negative, 0, data[1])
+    if integers and operator in _BOUNDS:
+        return _integers(operator, data, _BOUNDS[operator](*bounds), active)
+    if operator == "**":
+        data = [array.astype(np.float64) for array in data]
+    return _Value(_floats(operator, data, active), None)
+
+
+def _make_defined(operator: str, data: list[Any], active: Any) -> None:
+    """Raise if the operation is undefined for an active element; make the others harmless."""
+    for place, safe, reason, is_bad in _DOMAINS.get(operator, ()):
+        bad = is_bad(*data)
+        if np.any(bad):
+            if np.any(bad & active):
+                raise NoValueError(reason)
+            data[place] = np.where(bad, safe, data[place])
+
+
+def _integers(operator: str, data: list[Any], bound: int, active: Any) -> _Value:
+    function = _FUNCTIONS[operator]
+    if bound <= LARGEST_INTEGER:
+        return _Value(function(*data), bound)
+    with np.errstate(all="ignore"):
+        result = function(*data)
+        bad = (result > LARGEST_INTEGER) | (result < -LARGEST_INTEGER)
+        if operator in _APPROXIMATE:
+            # int64 may have wrapped back into range; floats tell, being right to 1 part in 2**52.
+            rough = _APPROXIMATE[operator](*(array.astype(np.float64) for array in data))
+            bad |= np.abs(rough) > 1.5 * LARGEST_INTEGER
+    if np.any(bad):
+        if np.any(bad & active):
+            raise NoValueError(OVERFLOW)
+        result = np.where(bad, 0, result)
+    return _Value(result, _largest(result))
+
+
+def _round(operator: str, data: Any, active: Any) -> _Value:
+    result = _FUNCTIONS[operator](data)
+    bad = ~(np.abs(result) <= LARGEST_INTEGER)
+    if np.any(bad):
+        if np.any(bad & active):
+            raise NoValueError(OVERFLOW)
+        result = np.where(bad, 0, result)
+    whole = result.astype(np.int64)
+    return _Value(whole, _largest(whole))
+
+
+def _floats(operator: str, data: list[Any], active: Any) -> Any:
+    function = _FUNCTIONS[operator]
+    try:
+        return function(*data)
+    except FloatingPointError:  # the processor's own flags, so the usual case costs nothing
+        with np.errstate(all="ignore"):
+            result = function(*data)
+    undefined = np.isnan(result)
+    if np.any(undefined & active):
+        raise NoValueError(UNDEFINED)
+    overflowed = np.isinf(result) & reduce(np.logical_and, map(np.isfinite, data))
+    if np.any(overflowed & active):
+        raise NoValueError(FLOAT_OVERFLOW)
+    return np.where(undefined | overflowed, 0.0, result)
+
+
+def _power_bound(base: int, exponent: int) -> int:
+    return int(base ** min(exponent, LARGEST_SHIFT + 1)) if base > 1 else 1
+
+
+def _bits_bound(a: int, b: int) -> int:
+    return 1 << max(a, b).bit_length()
+
+
+_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^"})
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": np.power,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "min": lambda *arrays: reduce(np.minimum, arrays),
+    "max": lambda *arrays: reduce(np.maximum, arrays),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "ceil_div": lambda a, b: -(-a // b),
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+}
+
+# Of |result|, from the operands' bounds; operators that are not here give floats.
+_BOUNDS: Final[dict[str, Callable[..., int]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a,
+    "%": lambda a, b: b,
+    "ceil_div": lambda a, b: a,
+    "**": _power_bound,
+    "<<": lambda a, b: a << min(b, LARGEST_SHIFT),
+    ">>": lambda a, b: a,
+    "&": _bits_bound,
+    "|": _bits_bound,
+    "^": _bits_bound,
+    "neg": lambda a: a,
+    "abs": lambda a: a,
+    "min": max,
+    "max": max,
+}
+
+# How to compute in floats what may wrap around 2**64 in integers.
+_APPROXIMATE: Final[dict[str, Callable[..., Any]]] = {
+    "*": np.multiply,
+    "**": np.power,
+    "<<": lambda a, b: a * np.exp2(b),
+}
+
+# Where an operation is undefined: which operand to replace, by what, why, and the test.
+_Domain = tuple[int, int, str, Callable[..., Any]]
+_DIVISION: Final[tuple[_Domain, ...]] = ((1, 1, ZERO_DIVISION, lambda a, b: b == 0),)
+_SHIFT: Final[tuple[_Domain, ...]] = (
+    (1, 0, SHIFT_RANGE, lambda a, b: (b < 0) | (b > LARGEST_SHIFT)),
+)
+_DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
+    **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
+    **dict.fromkeys(("<<", ">>"), _SHIFT),
+    "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
+    "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
+    "**": (
+        (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),
+        (0, 1, ROOT_RANGE, lambda a, b: (a < 0) & (b != np.trunc(b))),
+    ),
+}

@@ -1,0 +1,177 @@
+"""Evaluation with Python numbers: exact, and quick for a single point."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions.nodes import LONGEST_WRITTEN, Name, Node, Number, Operation, shown, text
+
+Scalar = int | float
+
+LARGEST_INTEGER: Final = 2**62
+LARGEST_SHIFT: Final = 62
+
+# Why an operation has no value; scalars and arrays say it in the same words.
+ZERO_DIVISION: Final = "divides by zero; guard it with where(condition, a, b)"
+OVERFLOW: Final = "overflows: integers go up to 2**62; use smaller sizes or float values"
+FLOAT_OVERFLOW: Final = "overflows: the result is past the largest float"
+SHIFT_RANGE: Final = f"shifts by less than 0 or more than {LARGEST_SHIFT}"
+LOG_RANGE: Final = "takes log2 of a number that is not positive"
+ROOT_RANGE: Final = "takes the root of a negative number"
+WHOLE_NUMBERS: Final = "works on bits, so it needs whole numbers; use // or floor first"
+UNDEFINED: Final = "is undefined (infinity less infinity, or the like)"
+
+
+class NoValueError(Exception):
+    """An operation has no value; says why, without naming the expression."""
+
+
+def named(fault: NoValueError, node: Node) -> PerfmodelError:
+    """Return the error that users see: the expression at fault, and why."""
+    large = isinstance(node, Operation) and node.size > LONGEST_WRITTEN
+    return PerfmodelError(f"{'an expression' if large else shown(text(node))} {fault}")
+
+
+def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
+    """Evaluate with a checked Python number for each variable.
+
+    Raises
+    ------
+    PerfmodelError
+        If an operation overflows or is undefined.
+    """
+    known: dict[Node, Scalar] = {}
+
+    def visit(part: Node) -> Scalar:
+        if isinstance(part, Name):
+            return values[part.name]
+        if part in known:
+            return known[part]
+        try:
+            result = compute(part)
+            if isinstance(result, int):
+                if not -LARGEST_INTEGER <= result <= LARGEST_INTEGER:
+                    raise NoValueError(OVERFLOW)
+            elif result != result:
+                raise NoValueError(UNDEFINED)
+        except NoValueError as fault:
+            raise named(fault, part) from None
+        known[part] = result
+        return result
+
+    def compute(part: Number | Operation) -> Scalar:
+        if isinstance(part, Number):
+            return part.value
+        operands = part.operands
+        if part.operator == "where":
+            return +visit(operands[1] if visit(operands[0]) else operands[2])
+        if part.operator == "and":
+            return all(visit(operand) for operand in operands)
+        if part.operator == "or":
+            return any(visit(operand) for operand in operands)
+        arguments = [visit(operand) for operand in operands]
+        try:
+            result: Scalar = _FUNCTIONS[part.operator](*arguments)
+        except ZeroDivisionError:
+            raise NoValueError(ZERO_DIVISION) from None
+        except OverflowError:
+            raise NoValueError(FLOAT_OVERFLOW) from None
+        if isinstance(result, float) and math.isinf(result) and all(map(math.isfinite, arguments)):
+            raise NoValueError(FLOAT_OVERFLOW)
+        return result
+
+    return visit(node)
+
+
+def _whole(function: Callable[[int, int], int]) -> Callable[[Scalar, Scalar], int]:
+    def checked(a: Scalar, b: Scalar) -> int:
+        if isinstance(a, float) or isinstance(b, float):
+            raise NoValueError(WHOLE_NUMBERS)
+        return function(int(a), int(b))
+
+    return checked
+
+
+def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    def checked(a: int, b: int) -> int:
+        if not 0 <= b <= LARGEST_SHIFT:
+            raise NoValueError(SHIFT_RANGE)
+        return function(a, b)
+
+    return checked
+
+
+def _rounded(function: Callable[[float], int]) -> Callable[[Scalar], int]:
+    def checked(a: Scalar) -> int:
+        if isinstance(a, float) and math.isinf(a):
+            raise NoValueError(OVERFLOW)
+        return function(a)
+
+    return checked
+
+
+def _divide(a: Scalar, b: Scalar) -> float:
+    return float(a) / float(b)
+
+
+def _ceil_div(a: Scalar, b: Scalar) -> Scalar:
+    return -(-a // b)
+
+
+def _log2(a: Scalar) -> float:
+    if a <= 0:
+        raise NoValueError(LOG_RANGE)
+    return math.log2(a)
+
+
+def _sqrt(a: Scalar) -> float:
+    if a < 0:
+        raise NoValueError(ROOT_RANGE)
+    return math.sqrt(a)
+
+
+def _power(a: Scalar, b: Scalar) -> Scalar:
+    if isinstance(a, int) and isinstance(b, int):
+        if abs(a) > 1 and b > LARGEST_SHIFT:
+            raise NoValueError(OVERFLOW)  # before Python builds a number of any size
+        if b >= 0:
+            return int(a**b)
+    if a < 0 and math.isfinite(b) and b != math.floor(b):
+        raise NoValueError(ROOT_RANGE)
+    return float(float(a) ** float(b))
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divide,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": _power,
+    "<<": _whole(_shift(operator.lshift)),
+    ">>": _whole(_shift(operator.rshift)),
+    "&": _whole(operator.and_),
+    "|": _whole(operator.or_),
+    "^": _whole(operator.xor),
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "not": operator.not_,
+    "neg": operator.neg,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "floor": _rounded(math.floor),
+    "ceil": _rounded(math.ceil),
+    "ceil_div": _ceil_div,
+    "log2": _log2,
+    "sqrt": _sqrt,
+}

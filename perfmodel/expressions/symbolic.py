@@ -1,0 +1,159 @@
+"""Expressions as sympy mathematics, for display. sympy is imported only when asked for."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, shown, text
+
+# Longest literal power that sympy may write out; it would try any, whatever the time.
+_LARGEST_POWER_BITS: Final = 4096
+# Most operands of min and max that sympy may compare with each other; 60 take it seconds.
+_MOST_COMPARED: Final = 8
+
+_BIT_FUNCTIONS: Final = {"&": "bitand", "|": "bitor", "^": "bitxor"}
+_BOOLEAN: Final = COMPARISONS | {"and", "or", "not"}
+
+
+def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any:
+    """Return the expression in sympy's terms, exactly as far as its literals are exact.
+
+    ``//`` becomes the floor of the quotient, ``%`` Mod, ``ceil_div`` a ceiling, shifts a product
+    with or the floor of a quotient by a power of two, ``where`` a Piecewise, and ``& | ^`` the
+    undefined functions ``bitand``, ``bitor`` and ``bitxor``.
+
+    Parameters
+    ----------
+    node
+        The expression.
+    positive
+        Whether variables are positive. ``threadIdx`` and ``blockIdx``, which start at zero, are
+        nonnegative then.
+    integer
+        Whether variables are integers.
+
+    Returns
+    -------
+    sympy.Basic
+        With symbols of the variables' names, dots included.
+
+    Raises
+    ------
+    PerfmodelError
+        If a literal power is too large to write out, or a part is undefined, as 1 / 0 is.
+    """
+    try:
+        return _Translation(positive, integer).translate(node)
+    except (TypeError, ZeroDivisionError) as error:
+        raise PerfmodelError(f"{shown(text(node))} has no symbolic form: {error}") from None
+
+
+def latex(node: Node) -> str:
+    """Return the expression as LaTeX, with names of several letters upright."""
+    import sympy
+
+    expression = to_sympy(node)
+    written = {}
+    for symbol in expression.free_symbols:
+        if len(symbol.name) > 1:
+            written[symbol] = rf"\mathrm{{{symbol.name}}}".replace("_", r"\_")
+    return str(sympy.latex(expression, symbol_names=written))
+
+
+class _Translation:
+    """One translation: the assumptions on symbols, and what is translated already."""
+
+    def __init__(self, positive: bool, integer: bool) -> None:
+        self.positive = positive
+        self.integer = integer
+        self.done: dict[Node, Any] = {}
+
+    def translate(self, node: Node) -> Any:
+        if node not in self.done:
+            self.done[node] = self._build(node)
+        return self.done[node]
+
+    def number(self, node: Node) -> Any:
+        """Translate; a truth value becomes 0 or 1."""
+        import sympy
+
+        built = self.translate(node)
+        if isinstance(built, sympy.logic.boolalg.Boolean) and not isinstance(built, sympy.Symbol):
+            return sympy.Piecewise((1, built), (0, True))
+        return built
+
+    def condition(self, node: Node) -> Any:
+        """Translate; a number is true unless it is zero."""
+        import sympy
+
+        built = self.translate(node)
+        is_boolean = getattr(node, "operator", None) in _BOOLEAN
+        return built if is_boolean else sympy.Ne(built, 0)
+
+    def symbol(self, name: str) -> Any:
+        import sympy
+
+        # sympy takes a missing assumption for unknown, and False for its opposite.
+        assumptions: dict[str, bool] = {"integer": True} if self.integer else {"real": True}
+        if self.positive:
+            index = name.startswith(("threadIdx.", "blockIdx."))
+            assumptions["nonnegative" if index else "positive"] = True
+        return sympy.Symbol(name, **assumptions)
+
+    def _build(self, node: Node) -> Any:
+        import sympy
+
+        if isinstance(node, Number):
+            return sympy.sympify(node.value)
+        if isinstance(node, Name):
+            return self.symbol(node.name)
+        operator, operands = node.operator, node.operands
+        if operator == "where":
+            chosen, other = self.number(operands[1]), self.number(operands[2])
+            return sympy.Piecewise((chosen, self.condition(operands[0])), (other, True))
+        if operator in ("and", "or", "not"):
+            connective = {"and": sympy.And, "or": sympy.Or, "not": sympy.Not}[operator]
+            return connective(*map(self.condition, operands))
+        arguments = [self.number(operand) for operand in operands]
+        if operator in COMPARISONS:
+            return sympy.Rel(*arguments, operator)
+        if operator in _BIT_FUNCTIONS:
+            return sympy.Function(_BIT_FUNCTIONS[operator], integer=True)(*arguments)
+        if operator == "**":
+            _check_power(arguments[0], arguments[1])
+        elif operator in ("<<", ">>"):
+            _check_power(sympy.Integer(2), arguments[1])
+        return _ARITHMETIC[operator](sympy, *arguments)
+
+
+def _check_power(base: Any, exponent: Any) -> None:
+    """Refuse a power whose literal factors would have too many digits."""
+    import sympy
+
+    if exponent.is_number:
+        bits = max((abs(n.p * n.q).bit_length() for n in base.atoms(sympy.Rational)), default=1)
+        if bits * abs(exponent) > _LARGEST_POWER_BITS:
+            raise PerfmodelError(f"a power with exponent {shown(str(exponent), 20)} is too large")
+
+
+_ARITHMETIC: Final[dict[str, Any]] = {
+    "+": lambda _, a, b: a + b,
+    "-": lambda _, a, b: a - b,
+    "*": lambda _, a, b: a * b,
+    "/": lambda _, a, b: a / b,
+    "//": lambda sympy, a, b: sympy.floor(a / b),
+    "%": lambda sympy, a, b: sympy.Mod(a, b),
+    "**": lambda _, a, b: a**b,
+    "<<": lambda _, a, b: a * 2**b,
+    ">>": lambda sympy, a, b: sympy.floor(a / 2**b),
+    "neg": lambda _, a: -a,
+    "min": lambda sympy, *values: sympy.Min(*values, evaluate=len(values) <= _MOST_COMPARED),
+    "max": lambda sympy, *values: sympy.Max(*values, evaluate=len(values) <= _MOST_COMPARED),
+    "floor": lambda sympy, a: sympy.floor(a),
+    "ceil": lambda sympy, a: sympy.ceiling(a),
+    "ceil_div": lambda sympy, a, b: sympy.ceiling(a / b),
+    "abs": lambda sympy, a: sympy.Abs(a),
+    "log2": lambda sympy, a: sympy.log(a, 2),
+    "sqrt": lambda sympy, a: sympy.sqrt(a),
+}
