@@ -1,0 +1,254 @@
+"""Device: what a GPU is, as plain SI numbers with a provenance for each.
+
+The fields of `Device` are the schema of a device file: each is declared once, with its dimension
+and its meaning, through `quantity`. To add a figure, add one line here and its rows in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.figure import Figure
+
+WARP_SIZE: Final = 32
+"""Threads in a warp, on every GPU that CUDA runs on (CUDA C++ Programming Guide)."""
+
+# Dimensions that come in whole numbers.
+_WHOLE = frozenset(
+    {
+        *("bytes", "SMs", "threads", "warps", "blocks", "registers"),
+        *("schedulers", "lanes", "partitions", "slices"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a field of `Device` holds.
+
+    Attributes
+    ----------
+    dimension : str
+        Dimension of its unit (see `perfmodel.hardware.figure.UNITS`).
+    doc : str
+        What it is, in one line.
+    required : bool
+        Whether every device has it; an optional one is None where unknown or absent.
+    many : bool
+        Whether it is a list.
+    minimum, maximum : float or None
+        Bounds on the SI value; `minimum` None means above zero, without the zero.
+    """
+
+    dimension: str
+    doc: str
+    required: bool = True
+    many: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the SI value is a whole number."""
+        return self.dimension in _WHOLE
+
+
+def quantity(
+    dimension: str,
+    doc: str,
+    *,
+    required: bool = True,
+    many: bool = False,
+    minimum: float | None = None,
+    maximum: float | None = None,
+) -> Any:
+    """Declare a field of `Device`; the arguments are the attributes of `Quantity`."""
+    metadata = {"quantity": Quantity(dimension, doc, required, many, minimum, maximum)}
+    return field(metadata=metadata) if required else field(default=None, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A GPU: figures in SI (bytes, seconds, hertz, operations a second), None where unknown.
+
+    Bandwidths and peak rates are those of the whole GPU. `figures` maps each field's name to its
+    `Figure`: the number as written, its unit, kind and source. Two devices are equal when their
+    numbers are, whatever the sources.
+    """
+
+    name: str
+    title: str
+    compute_capability: str
+    figures: Mapping[str, Figure] = field(compare=False, repr=False)
+
+    sm_count: int = quantity("SMs", "streaming multiprocessors")
+    sm_clock: float = quantity(
+        "hertz", "clock that kernels run at: the largest boost clock", minimum=1e6
+    )
+
+    max_threads_per_block: int = quantity("threads", "threads in a block, at most")
+    max_threads_per_sm: int = quantity("threads", "threads resident on an SM, at most")
+    max_warps_per_sm: int = quantity("warps", "warps resident on an SM, at most")
+    max_blocks_per_sm: int = quantity("blocks", "blocks resident on an SM, at most")
+    registers_per_sm: int = quantity("registers", "32-bit registers of an SM")
+    max_registers_per_block: int = quantity("registers", "32-bit registers of a block, at most")
+    max_registers_per_thread: int = quantity("registers", "32-bit registers of a thread, at most")
+    register_allocation_unit: int = quantity("registers", "a warp's registers round up to this")
+    warp_allocation_granularity: int = quantity("warps", "a block's warps round up to this")
+
+    shared_per_sm: int = quantity("bytes", "shared memory of an SM, at most")
+    shared_per_block_max: int = quantity("bytes", "shared memory of a block, at most, by opt-in")
+    shared_per_block_default: int = quantity("bytes", "shared memory of a block without opt-in")
+    shared_allocation_unit: int = quantity("bytes", "a block's shared memory rounds up to this")
+    shared_reserved_per_block: int = quantity("bytes", "shared memory the driver takes per block")
+    l1_shared_size: int = quantity("bytes", "memory of an SM that L1 and shared memory divide")
+    shared_carveouts: tuple[int, ...] = quantity(
+        "bytes", "sizes that an SM's shared memory can be set to", many=True, minimum=0
+    )
+
+    schedulers_per_sm: int = quantity("schedulers", "warp schedulers of an SM, one issue a clock")
+    fp32_lanes: int = quantity("lanes", "FP32 operations that an SM starts in a clock")
+    fp64_lanes: int = quantity("lanes", "FP64 operations that an SM starts in a clock")
+    int32_lanes: int = quantity("lanes", "32-bit integer operations that an SM starts in a clock")
+    sfu_lanes: int = quantity("lanes", "special functions that an SM starts in a clock")
+    lsu_lanes: int = quantity("lanes", "threads' loads or stores that an SM starts in a clock")
+
+    peak_fp64: float | None = quantity("operations/second", "FP64", required=False)
+    peak_fp64_tensor: float | None = quantity(
+        "operations/second", "FP64, tensor cores", required=False
+    )
+    peak_fp32: float = quantity("operations/second", "FP32")
+    peak_tf32_tensor: float | None = quantity(
+        "operations/second", "TF32, tensor cores, dense", required=False
+    )
+    peak_fp16_tensor: float | None = quantity(
+        "operations/second", "FP16, tensor cores, dense", required=False
+    )
+    peak_bf16_tensor: float | None = quantity(
+        "operations/second", "BF16, tensor cores, dense", required=False
+    )
+    peak_fp8_tensor: float | None = quantity(
+        "operations/second", "FP8, tensor cores, dense", required=False
+    )
+    peak_int8_tensor: float | None = quantity(
+        "operations/second", "INT8, tensor cores, dense", required=False
+    )
+
+    register_file_size: int = quantity("bytes", "register file of an SM")
+    register_bandwidth: float | None = quantity(
+        "bytes/second", "one 32-bit register a clock and FP32 lane", required=False
+    )
+    register_latency: float | None = quantity("seconds", "register to lane", required=False)
+    shared_bandwidth: float = quantity("bytes/second", "shared memory, without bank conflicts")
+    shared_latency: float = quantity("seconds", "dependent load from shared memory")
+    l1_bandwidth: float = quantity("bytes/second", "L1 hits, coalesced")
+    l1_latency: float = quantity("seconds", "dependent load that hits L1")
+    l2_size: int = quantity("bytes", "L2")
+    l2_partitions: int = quantity("partitions", "L2 partitions, one near and the others far")
+    l2_slices: int | None = quantity("slices", "L2 slices", required=False)
+    l2_read_bandwidth: float = quantity("bytes/second", "private working sets re-read from L2")
+    l2_write_bandwidth: float | None = quantity("bytes/second", "L2 writes", required=False)
+    l2_latency: float = quantity("seconds", "dependent load that hits the near L2 partition")
+    l2_far_latency: float | None = quantity(
+        "seconds", "dependent load that hits the far L2 partition", required=False
+    )
+    l2_persisting_max: int | None = quantity(
+        "bytes", "L2 that can be set aside for persisting accesses", required=False
+    )
+    l2_window_max: int | None = quantity("bytes", "access policy window, at most", required=False)
+    dram_size: int = quantity("bytes", "DRAM")
+    dram_bandwidth: float = quantity("bytes/second", "DRAM peak: memory clock x bus width")
+    dram_read_efficiency: float = quantity("ratio", "share of peak that reads reach", maximum=1.0)
+    dram_write_efficiency: float = quantity("ratio", "share of peak that writes reach", maximum=1.0)
+    dram_copy_efficiency: float = quantity(
+        "ratio", "share of peak that equal reads and writes reach", maximum=1.0
+    )
+    dram_latency: float = quantity("seconds", "dependent load that misses L2")
+    dram_access_size: int = quantity("bytes", "least that an L2 miss moves, default granularity")
+
+    launch_floor: float = quantity("seconds", "an empty kernel by the profiler")
+    event_floor: float = quantity("seconds", "an empty kernel between two events")
+    block_dispatch_rate: float | None = quantity(
+        "blocks/second", "blocks that the GPU starts in a second", required=False
+    )
+
+    @property
+    def peak_issue_rate(self) -> float:
+        """Warp instructions that the GPU can issue [1/s]: SMs x schedulers x SM clock."""
+        return self.sm_count * self.schedulers_per_sm * self.sm_clock
+
+    @property
+    def peak_fp32_fma_rate(self) -> float:
+        """FP32 fused multiply-adds of one thread each [1/s]: SMs x FP32 lanes x SM clock."""
+        return self.sm_count * self.fp32_lanes * self.sm_clock
+
+    @property
+    def max_resident_warps(self) -> int:
+        """Warps that the whole GPU holds at full occupancy [1]: SMs x warps an SM."""
+        return self.sm_count * self.max_warps_per_sm
+
+    @property
+    def dram_read_bandwidth(self) -> float:
+        """DRAM bandwidth that reads reach [B/s]: read efficiency x peak."""
+        return self.dram_read_efficiency * self.dram_bandwidth
+
+    @property
+    def dram_write_bandwidth(self) -> float:
+        """DRAM bandwidth that writes reach [B/s]: write efficiency x peak."""
+        return self.dram_write_efficiency * self.dram_bandwidth
+
+    @property
+    def dram_copy_bandwidth(self) -> float:
+        """DRAM bandwidth of a copy, reads and writes together [B/s]: copy efficiency x peak."""
+        return self.dram_copy_efficiency * self.dram_bandwidth
+
+    def require(self, name: str) -> float:
+        """Return the number of field `name` in SI, for a model that cannot do without it.
+
+        Raises
+        ------
+        PerfmodelError
+            If there is no such figure, if it is a list, or if this GPU does not have it.
+        """
+        what = quantities().get(name)
+        if what is None:
+            raise PerfmodelError(f"no figure is called {name!r}{nearest(name, quantities())}")
+        if what.many:
+            raise PerfmodelError(f"figure {name!r} is a list, not a number: read device.{name}")
+        value: float | None = getattr(self, name)
+        if value is None:
+            raise PerfmodelError(
+                f"device {self.name!r} has no figure {name!r} ({what.doc}): add [{name}] to a "
+                f"device file with extends = {self.name!r} and load that file"
+            )
+        return value
+
+    # A mapping proxy cannot be pickled, and sweeps send devices to other processes.
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "figures": dict(self.figures)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, figures=MappingProxyType(state["figures"]))
+
+
+@cache
+def quantities() -> Mapping[str, Quantity]:
+    """Return the figures of a device: field name to `Quantity`, in the order of the fields."""
+    return MappingProxyType(
+        {f.name: f.metadata["quantity"] for f in fields(Device) if "quantity" in f.metadata}
+    )
+
+
+def nearest(name: str, known: Iterable[str], count: int = 1) -> str:
+    """Return ``"; did you mean 'x'?"`` with the nearest of the `known` names, or ``""``."""
+    import difflib  # only when there is something wrong
+
+    known = list(known)
+    close = [k for k in known if k.lower() == name.lower()][:count]
+    close = close or difflib.get_close_matches(name[:100], known, n=count, cutoff=0.5)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -1,0 +1,157 @@
+"""A figure: one number about a GPU with its unit, its kind and its source.
+
+Files and views keep figures as they were written (3352 GB/s, 29 cycles); everything that computes
+uses SI. The unit table below is the only place where the two meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, get_args
+
+from perfmodel.errors import PerfmodelError
+
+Kind = Literal["datasheet", "measured", "fitted", "derived", "assumed"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+
+
+class Unit(NamedTuple):
+    """What a unit string stands for: SI = value * factor * sm_clock**clock * sm_count**sms.
+
+    Attributes
+    ----------
+    dimension : str
+        What the unit measures, e.g. ``"bytes/second"``. Units convert within one dimension only.
+    factor : float
+        SI units in one of this unit.
+    clock, sms : int
+        Powers of the GPU's SM clock (Hz) and of its number of SMs in the conversion; 0 for a unit
+        that means the same on every GPU.
+    """
+
+    dimension: str
+    factor: float
+    clock: int = 0
+    sms: int = 0
+
+
+UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
+    {
+        "B": Unit("bytes", 1),
+        "kB": Unit("bytes", 1e3),
+        "MB": Unit("bytes", 1e6),
+        "GB": Unit("bytes", 1e9),
+        "KiB": Unit("bytes", 2**10),
+        "MiB": Unit("bytes", 2**20),
+        "GiB": Unit("bytes", 2**30),
+        "B/s": Unit("bytes/second", 1),
+        "GB/s": Unit("bytes/second", 1e9),
+        "TB/s": Unit("bytes/second", 1e12),
+        "B/clk": Unit("bytes/second", 1, clock=1),
+        "B/clk/SM": Unit("bytes/second", 1, clock=1, sms=1),
+        "Hz": Unit("hertz", 1),
+        "MHz": Unit("hertz", 1e6),
+        "GHz": Unit("hertz", 1e9),
+        "s": Unit("seconds", 1),
+        "ms": Unit("seconds", 1e-3),
+        "us": Unit("seconds", 1e-6),
+        "ns": Unit("seconds", 1e-9),
+        "cycles": Unit("seconds", 1, clock=-1),
+        "FLOP/s": Unit("operations/second", 1),
+        "GFLOP/s": Unit("operations/second", 1e9),
+        "TFLOP/s": Unit("operations/second", 1e12),
+        "TOP/s": Unit("operations/second", 1e12),
+        "blocks/s": Unit("blocks/second", 1),
+        "Gblocks/s": Unit("blocks/second", 1e9),
+        "blocks/clk": Unit("blocks/second", 1, clock=1),
+        "1": Unit("ratio", 1),
+        "SM": Unit("SMs", 1),
+        "threads": Unit("threads", 1),
+        "warps": Unit("warps", 1),
+        "blocks": Unit("blocks", 1),
+        "registers": Unit("registers", 1),
+        "schedulers": Unit("schedulers", 1),
+        "lanes/clk/SM": Unit("lanes", 1),
+        "partitions": Unit("partitions", 1),
+        "slices": Unit("slices", 1),
+    }
+)
+
+
+def units_of(dimension: str) -> list[str]:
+    """Return the unit strings that measure `dimension`, in the order of the table."""
+    return [name for name, unit in UNITS.items() if unit.dimension == dimension]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number as its source gives it.
+
+    Attributes
+    ----------
+    value : float
+        The number in `unit`. For a figure that is a list (``shared_carveouts``), the largest.
+    unit : str
+        A key of `UNITS`.
+    kind : {"datasheet", "measured", "fitted", "derived", "assumed"}
+        Vendor's figure; measurement; fit to measurements; computed from other figures or taken
+        over from a sibling GPU; or a guess or an unmeasured claim, with its reasoning in `note`.
+    source : str
+        Where the number comes from: document, measurement or definition.
+    note : str
+        What a reader must know to use it: conditions, reasoning, doubts.
+    standard_error : float or None
+        Standard error in `unit`, for fits and repeated measurements.
+    also : tuple of Figure
+        Other sources for the same figure, mostly such as disagree.
+    values : tuple of float
+        The whole list, for a figure that is one; else empty.
+    """
+
+    value: float
+    unit: str
+    kind: Kind
+    source: str
+    note: str = ""
+    standard_error: float | None = None
+    also: tuple[Figure, ...] = ()
+    values: tuple[float, ...] = ()
+
+    @property
+    def dimension(self) -> str:
+        """What the figure measures, e.g. ``"bytes/second"``."""
+        return UNITS[self.unit].dimension
+
+    def si_value(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
+        """Return `value` in SI units (bytes, seconds, hertz, operations).
+
+        Parameters
+        ----------
+        sm_clock : float, optional
+            SM clock [Hz] of the GPU; needed by cycle-based units.
+        sm_count : int, optional
+            SMs of the GPU; needed by units per SM.
+
+        Raises
+        ------
+        PerfmodelError
+            If the unit needs a clock or a number of SMs that was not given.
+        """
+        return self.value * self.si_factor(sm_clock, sm_count)
+
+    def si_factor(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
+        """Return the SI units in one `unit` on a GPU of this clock [Hz] and number of SMs."""
+        _, factor, clock, sms = UNITS[self.unit]
+        if clock:
+            factor *= _given("sm_clock", sm_clock, self.unit) ** clock
+        if sms:
+            factor *= _given("sm_count", sm_count, self.unit) ** sms
+        return factor
+
+
+def _given(name: str, value: float | None, unit: str) -> float:
+    if value is None:
+        raise PerfmodelError(f"unit {unit!r} converts only with the GPU's {name}: pass {name}")
+    return value

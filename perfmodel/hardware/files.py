@@ -1,0 +1,276 @@
+"""Device files: TOML with one table a figure, and the catalogue of those that come along.
+
+A device file has ``name``, ``title`` and ``compute_capability``, optionally ``extends`` (a
+catalogue name, or a path relative to the file) and ``abstract = true`` (a base of other files,
+not a device), and tables such as::
+
+    [dram_bandwidth]
+    value = 3352
+    unit = "GB/s"
+    kind = "datasheet"
+    source = "..."
+
+A figure replaces the extended file's whole figure of that name, its other sources included.
+Cycles and rates per SM convert with the clock and SMs of the device that is loaded at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.device import Device, nearest, quantities
+from perfmodel.hardware.figure import Figure
+from perfmodel.hardware.figure_tables import read_figure, shown, si_number
+
+CATALOGUE: Final = Path(__file__).parent / "catalogue"
+MAX_FILE_BYTES: Final = 2**20
+MAX_EXTENDS: Final = 8
+_HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract")
+
+
+class _Sheet(NamedTuple):
+    """A device file as read, before `extends` is followed."""
+
+    path: Path
+    headers: dict[str, Any]
+    figures: dict[str, Figure]
+
+
+def load_device(name_or_path: str | Path) -> Device:
+    """Return the device of a catalogue name or of a TOML file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A name from `device_names`, or a path. Text that ends in ``.toml`` or has a separator is a
+        path; so is other text that names no catalogue device but an existing file.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such device or file, or if the file is wrong.
+    """
+    if isinstance(name_or_path, str) and not _is_path(name_or_path):
+        name = name_or_path.lower()
+        if name in _catalogue_stems():
+            return _load_catalogue_device(name)
+        if not _is_file(Path(name_or_path)):
+            raise _unknown_device(name_or_path)
+    return _build(Path(name_or_path))
+
+
+@lru_cache(maxsize=1)
+def _device_names() -> tuple[str, ...]:
+    sheets = ((stem, _read_catalogue(stem)) for stem in _catalogue_stems())
+    return tuple(stem for stem, sheet in sheets if not sheet.headers.get("abstract", False))
+
+
+def device_names() -> list[str]:
+    """Return the names of the catalogue's devices, sorted; bases of device files are left out."""
+    return list(_device_names())
+
+
+@lru_cache(maxsize=1)
+def _catalogue_stems() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in CATALOGUE.glob("*.toml")))
+
+
+@lru_cache(maxsize=64)
+def _load_catalogue_device(name: str) -> Device:
+    return _build(CATALOGUE / f"{name}.toml")
+
+
+@lru_cache(maxsize=64)
+def _read_catalogue(name: str) -> _Sheet:
+    return _read(CATALOGUE / f"{name}.toml")
+
+
+def _is_path(text: str) -> bool:
+    return text.endswith(".toml") or "/" in text or "\\" in text
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _unknown_device(name: str) -> PerfmodelError:
+    known = device_names()
+    # A bare "h100" is far from every long name by ratio, but a prefix of some.
+    close = [k for k in known if name and k.startswith(name.lower())]
+    import difflib  # only when there is something wrong
+
+    close = close or difflib.get_close_matches(name.lower()[:100], known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(known)}."
+    return PerfmodelError(
+        f"unknown device {shown(name)}; {hint} A path to a TOML device file also works"
+    )
+
+
+def _build(path: Path) -> Device:
+    """Return the device of the file at `path`, its `extends` followed."""
+    chain = _chain(path)
+    leaf = chain[0]
+    where = _label(leaf.path)
+    if leaf.headers.get("abstract", False):
+        raise PerfmodelError(
+            f'{where} is a base of device files, not a device: use it as extends = "..."'
+        )
+    headers: dict[str, Any] = {}
+    figures: dict[str, Figure] = {}
+    for sheet in reversed(chain):
+        headers |= sheet.headers
+        figures |= sheet.figures
+    name = leaf.headers.get("name")
+    if name is None:
+        raise PerfmodelError(f'{where} has no name: add name = "..."')
+    if "compute_capability" not in headers:
+        raise PerfmodelError(f'{where} has no compute_capability: add one, such as "9.0"')
+    lacking = [n for n, what in quantities().items() if what.required and n not in figures]
+    if lacking:
+        more = f" and {len(lacking) - 4} more" if len(lacking) > 4 else ""
+        raise PerfmodelError(
+            f"{where} lacks the required {', '.join(lacking[:4])}{more}: add a table for each, "
+            'or extends = "h100-sxm" or another catalogue name'
+        )
+    ordered = {n: figures[n] for n in quantities() if n in figures}
+    return Device(
+        name=name,
+        title=leaf.headers.get("title", name),
+        compute_capability=headers["compute_capability"],
+        figures=MappingProxyType(ordered),
+        **_numbers(ordered, where),
+    )
+
+
+def _numbers(figures: dict[str, Figure], where: str) -> dict[str, Any]:
+    """Return each figure in SI; the clock and the SMs come first, for the others need them."""
+    numbers: dict[str, Any] = {}
+    for name in ("sm_clock", "sm_count", *figures):
+        numbers[name] = si_number(
+            figures[name],
+            quantities()[name],
+            numbers.get("sm_clock", 1.0),
+            numbers.get("sm_count", 1),
+            f"{where}, figure {name!r}",
+        )
+    return numbers
+
+
+def _chain(path: Path) -> list[_Sheet]:
+    """Return the sheet at `path` and those it extends, itself first."""
+    chain: list[_Sheet] = []
+    seen: list[str] = []
+    following: Path | None = path
+    while following is not None:
+        in_catalogue = following.parent == CATALOGUE
+        sheet = _read_catalogue(following.stem) if in_catalogue else _read(following)
+        chain.append(sheet)
+        seen.append(os.path.realpath(following))
+        following = _extended(sheet)
+        if following is not None and os.path.realpath(following) in seen:
+            raise PerfmodelError(f"{_label(sheet.path)} extends a file that extends it: a cycle")
+        if following is not None and len(chain) > MAX_EXTENDS:
+            raise PerfmodelError(
+                f"{_label(path)} extends more than {MAX_EXTENDS} files deep: extend one nearer "
+                "to the catalogue"
+            )
+    return chain
+
+
+def _extended(sheet: _Sheet) -> Path | None:
+    base: str | None = sheet.headers.get("extends")
+    if base is None:
+        return None
+    if _is_path(base):
+        return sheet.path.parent / base
+    if base not in _catalogue_stems():
+        raise PerfmodelError(
+            f"{_label(sheet.path)} extends {shown(base)}, neither in the catalogue nor a path that "
+            f"ends in .toml{nearest(base, _catalogue_stems(), 3)}"
+        )
+    return CATALOGUE / f"{base}.toml"
+
+
+def _read(path: Path) -> _Sheet:
+    """Return the sheet of one file: headers and figures, each checked by itself."""
+    where = _label(path)
+    text = _read_text(path)
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
+    known = quantities()
+    headers: dict[str, Any] = {}
+    figures: dict[str, Figure] = {}
+    for key, value in table.items():
+        if key in _HEADERS:
+            headers[key] = _header(key, value, where)
+        elif key in known:
+            figures[key] = read_figure(value, known[key], f"{where}, figure {key!r}")
+        else:
+            raise PerfmodelError(
+                f"{where} has an unknown figure {shown(key)}{nearest(key, [*known, *_HEADERS])}"
+            )
+    return _Sheet(path, headers, figures)
+
+
+def _header(key: str, value: object, where: str) -> object:
+    if key == "abstract":
+        if not isinstance(value, bool):
+            raise PerfmodelError(f"{where}: abstract must be true or false, not {shown(value)}")
+        return value
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= 200:
+        raise PerfmodelError(f"{where}: {key} must be printable text, not {shown(value)}")
+    if key == "name" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
+        raise PerfmodelError(
+            f"{where}: name must be of letters, digits, '-', '_' and '.', not {shown(value)}"
+        )
+    if key == "compute_capability" and not re.fullmatch(r"[0-9]{1,2}\.[0-9]", value):
+        raise PerfmodelError(
+            f'{where}: compute_capability must be such as "9.0", not {shown(value)}'
+        )
+    return value
+
+
+def _read_text(path: Path) -> str:
+    where = _label(path)
+    try:
+        if path.is_dir():
+            raise PerfmodelError(f"{where} is a directory, not a TOML file")
+        if not path.exists():
+            raise PerfmodelError(f"{where} does not exist")
+        # Pipes and character devices have no size to check and may never end.
+        if not path.is_file():
+            raise PerfmodelError(f"{where} is not a regular file")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise PerfmodelError(f"{where} is larger than 1 MiB: not a device file")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PerfmodelError(
+            f"{where} is not UTF-8 text (byte {error.start}): save it as UTF-8"
+        ) from None
+    except PerfmodelError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PerfmodelError(f"{where} cannot be read: {reason}") from None
+
+
+def _label(path: Path) -> str:
+    """Return the file for an error message: its name in the catalogue, else the path as given."""
+    in_catalogue = path.parent == CATALOGUE
+    text = path.stem if in_catalogue else str(path)
+    return f"device file {text!r}"
