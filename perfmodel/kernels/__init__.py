@@ -1,0 +1,30 @@
+"""Kernels: the records, the file format, the built-in library, and numbers put in."""
+
+from perfmodel.kernels.bounds import check_bounds
+from perfmodel.kernels.files import load_kernel, parse_kernel
+from perfmodel.kernels.instance import Instance, bind, condition, expanded
+from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
+from perfmodel.kernels.library import builtin, builtin_names, find_kernel, mappings
+from perfmodel.kernels.tables import kernel_from_table
+
+__all__ = [
+    "Access",
+    "Arithmetic",
+    "Buffer",
+    "Instance",
+    "Kernel",
+    "Launch",
+    "Loop",
+    "Parameter",
+    "bind",
+    "builtin",
+    "builtin_names",
+    "check_bounds",
+    "condition",
+    "expanded",
+    "find_kernel",
+    "kernel_from_table",
+    "load_kernel",
+    "mappings",
+    "parse_kernel",
+]

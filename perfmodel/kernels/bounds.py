@@ -1,0 +1,259 @@
+"""Whether any thread reaches outside a buffer, and which thread does.
+
+First interval arithmetic tries to show that none does, which settles most kernels in
+microseconds. Only where it cannot, threads are tried: at the corners of the launch, along its
+edges, and at the edge of where the guards hold. So what is reported is always a thread that
+really does it, while an error that hides in the middle of an odd pattern can go unseen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.intervals import Interval, Ranges
+from perfmodel.kernels.kernel import Access
+
+_MOST_CORNERS: Final = 4096
+_EDGE_POINTS: Final = 512
+# Threads from which the edge of a guard is sought, along each variable.
+_SEARCHED: Final = 64
+# Steps of the search for it, each an array operation over 7 places between two known ones.
+_BRANCHES: Final = 8
+
+Points = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What an access does, in the variables that differ among threads and iterations.
+
+    `used` are those of `largest` that matter; points have a column for each of them.
+    """
+
+    instance: Instance
+    access: Access
+    index: Node
+    guard: Node
+    largest: dict[str, int]
+    used: list[str]
+
+
+def check_bounds(instance: Instance) -> None:
+    """Refuse accesses that reach outside their buffer, or that are misaligned vectors.
+
+    Parameters
+    ----------
+    instance
+        One configuration, not arrays.
+
+    Raises
+    ------
+    PerfmodelError
+        If a thread does so: names the access, the index, the buffer's length and the thread. Or
+        if the instance holds arrays.
+    """
+    if instance.shape:
+        raise PerfmodelError(
+            f"bounds of kernel {instance.kernel.name!r} are checked for one configuration at a "
+            f"time, not for arrays of shape {instance.shape}"
+        )
+    for access, vector in zip(instance.kernel.accesses, instance.vectors, strict=True):
+        _check_access(instance, access, int(vector))
+
+
+def _check_access(instance: Instance, access: Access, vector: int) -> None:
+    largest = _largest(instance, access)
+    if min(largest.values()) < 0:
+        return  # a loop of no iterations
+    length = int(instance.lengths[access.buffer])
+    index = instance.expression(access.index)
+    condition = instance.condition(access)
+    within = _stays_within(instance, largest, index, condition, length - vector)
+    if within and vector == 1:
+        return
+    guard = Number(1) if condition is None else condition
+    needed = names(index) | names(guard)
+    used = [name for name, most in largest.items() if name in needed and most > 0]
+    search = _Search(instance, access, index, guard, largest, used)
+    points = _corners(search)
+    _check_points(search, points, length, vector)
+    if not within:
+        points = np.concatenate([points, _edges(search)])
+        _check_points(search, points, length, vector)
+        _check_points(search, _guard_edges(search, points), length, vector)
+
+
+def _largest(instance: Instance, access: Access) -> dict[str, int]:
+    """Return the largest value of each variable, slowest first; all start at 0."""
+    largest = {}
+    for base, sizes in (("blockIdx", instance.grid), ("threadIdx", instance.block)):
+        for axis, size in reversed([*zip("xyz", sizes, strict=True)]):
+            largest[f"{base}.{axis}"] = int(size) - 1
+    for loop in instance.kernel.loop_nest(access.loop):
+        largest[loop.variable] = int(instance.trips[loop.variable]) - 1
+    return largest
+
+
+def _stays_within(
+    instance: Instance, largest: dict[str, int], index: Node, guard: Node | None, last: int
+) -> bool:
+    """Say whether interval arithmetic shows the index to be from 0 to `last`."""
+    variables = {name: Interval(int(value), int(value)) for name, value in instance.known.items()}
+    variables |= {name: Interval(0, most) for name, most in largest.items()}
+    ranges = Ranges(variables)
+    if guard is not None:
+        ranges.assume(guard)
+    found = ranges.of(index)
+    return found is not None and found.low >= 0 and found.high <= last
+
+
+def _check_points(search: _Search, points: Points, length: int, vector: int) -> None:
+    """Refuse the first of some threads, in launch order, that does what it must not."""
+    active, index = _evaluated(search, points)
+    outside = active & ((index < 0) | (index > length - vector))
+    wrong = outside if outside.any() else active & (index % vector != 0)
+    if not wrong.any():
+        return
+    bad = np.flatnonzero(wrong)
+    first = bad[np.lexsort(points[bad].T[::-1])[0]] if search.used else bad[0]
+    access, value = search.access, int(index[first])
+    what = (
+        f"kernel {search.instance.kernel.name!r}, {access.kind} {access.name or access.buffer!r}: "
+    )
+    if outside.any():
+        reach = f"index {value}" if vector == 1 else f"index {value} to {value + vector - 1}"
+        what += f"{reach} is outside buffer {access.buffer!r} of {length} elements"
+        remedy = "guard the access, or make the buffer longer"
+    else:
+        what += (
+            f"index {value} of buffer {access.buffer!r} is no multiple of the vector of {vector}"
+        )
+        remedy = "CUDA refuses misaligned vectors: align the index, or use a narrower vector"
+    raise PerfmodelError(f"{what}, in {_thread(search, points[first])}; {remedy}")
+
+
+def _thread(search: _Search, point: Points) -> str:
+    """Name a thread and the iteration it is in."""
+    place = dict.fromkeys(search.largest, 0) | dict(zip(search.used, point.tolist(), strict=True))
+    loops = [f"{name} = {value}" for name, value in place.items() if "." not in name]
+    threads = [
+        f"{base} ({', '.join(str(place[f'{base}.{axis}']) for axis in 'xyz')})"
+        for base in ("blockIdx", "threadIdx")
+    ]
+    return ", ".join(threads + loops)
+
+
+def _evaluated(search: _Search, points: Points) -> tuple[npt.NDArray[np.bool_], Points]:
+    """Return which points take part, and their indices (0 for those that do not)."""
+    index = Operation("where", (search.guard, search.index, Number(0)))
+    return _holds(search, points), _values(search, index, points).astype(np.int64)
+
+
+def _holds(search: _Search, points: Points) -> npt.NDArray[np.bool_]:
+    return _values(search, search.guard, points).astype(np.bool_)
+
+
+def _values(search: _Search, node: Node, points: Points) -> npt.NDArray[Any]:
+    known: dict[str, Any] = {**search.instance.known, **dict.fromkeys(search.largest, 0)}
+    known |= dict(zip(search.used, points.T, strict=True))
+    try:
+        return np.broadcast_to(evaluate(node, known), len(points))
+    except PerfmodelError as error:
+        access = search.access
+        raise PerfmodelError(
+            f"kernel {search.instance.kernel.name!r}, {access.kind} "
+            f"{access.name or access.buffer!r}: {error}"
+        ) from None
+
+
+def _corners(search: _Search) -> Points:
+    """Return the corners of the launch, and a few places between them as far as these fit."""
+    most = [search.largest[name] for name in search.used]
+    count = len(most)
+    if 2**count > _MOST_CORNERS:
+        return np.concatenate([np.eye(count, dtype=np.int64), np.diag(most), [most]])
+    places = next((n for n in (5, 4, 3) if n**count <= _MOST_CORNERS), 2)
+    values = [{0, last, *(1, last - 1, last // 2)[: places - 2]} for last in most]
+    return np.array(list(product(*map(sorted, values))), dtype=np.int64)
+
+
+def _edges(search: _Search) -> Points:
+    """Return points along each variable, the others all at 0 or all at their largest."""
+    most = np.array([search.largest[name] for name in search.used], dtype=np.int64)
+    parts = [np.empty((0, len(most)), dtype=np.int64)]
+    for column, last in enumerate(most.tolist()):
+        if last < 2 * _EDGE_POINTS:
+            along = np.arange(last + 1)
+        else:
+            near = np.arange(_EDGE_POINTS)
+            spread = np.linspace(0, last, _EDGE_POINTS).astype(np.int64)
+            along = np.unique(np.concatenate([near, spread, last - near]))
+        for base in (np.zeros_like(most), most):
+            part = np.tile(base, (len(along), 1))
+            part[:, column] = along
+            parts.append(part)
+    return np.concatenate(parts)
+
+
+def _guard_edges(search: _Search, points: Points) -> Points:
+    """Return the last threads for which the guard holds, going along each variable from some.
+
+    Going twice over the variables finds the corner of a guard in several of them.
+    """
+    found = [np.empty((0, points.shape[1]), dtype=np.int64)]
+    guarded = names(search.guard)
+    columns = [column for column, name in enumerate(search.used) if name in guarded]
+    for column in columns * 2:
+        points = _extremes(search, points)
+        if not len(points):
+            break
+        moved = np.concatenate([_pushed(search, points, column, up) for up in (True, False)])
+        found.append(moved)
+        points = np.concatenate([points, moved])
+    return np.concatenate(found)
+
+
+def _extremes(search: _Search, points: Points) -> Points:
+    """Return those of the points that take part and have the least or the greatest indices."""
+    active, index = _evaluated(search, points)
+    points, index = points[active], index[active]
+    if len(points) <= _SEARCHED:
+        return points
+    order = np.argsort(index, kind="stable")
+    chosen: Points = points[np.concatenate([order[: _SEARCHED // 2], order[-_SEARCHED // 2 :]])]
+    return chosen
+
+
+def _pushed(search: _Search, points: Points, column: int, up: bool) -> Points:
+    """Return the points moved along a variable to the last place where the guard holds.
+
+    If it holds in several stretches, one of their ends is found.
+    """
+    start = points[:, column]
+    sign, end = (1, search.largest[search.used[column]]) if up else (-1, 0)
+    moved = points.copy()
+    moved[:, column] = end
+    reached = _holds(search, moved)
+    # Steps that are known to hold, and to be past the edge.
+    good, bad = np.where(reached, np.abs(end - start), 0), np.abs(end - start)
+    steps = np.arange(1, _BRANCHES)
+    while np.any(bad - good > 1):
+        # Close to the edge some of the places fall on the known ones, which does no harm.
+        tried = good[:, None] + (bad - good)[:, None] * steps // _BRANCHES
+        probes = np.repeat(points, len(steps), axis=0)
+        probes[:, column] = (start[:, None] + sign * tried).ravel()
+        holds = _holds(search, probes).reshape(tried.shape) | (tried == good[:, None])
+        count = np.logical_and.accumulate(holds, axis=1).sum(axis=1)
+        places = np.concatenate([good[:, None], tried, bad[:, None]], axis=1)
+        rows = np.arange(len(points))
+        good, bad = places[rows, count], places[rows, count + 1]
+    moved[:, column] = start + sign * good
+    return moved

@@ -1,0 +1,131 @@
+"""Kernel files: reading them, and from TOML text to a `Kernel`.
+
+The format, by example; `perfmodel.kernels.tables` checks it::
+
+    name = "scale"
+    summary = "y = a x, one thread an element"
+    guard = "i < n"                       # optional: threads that do anything at all
+    flop = "n"                            # of the whole launch; default 0
+    precision = "fp32"                    # ceiling of the flop
+    loads_in_flight = 1                   # optional; else derived from the loops
+
+    [parameters]                          # in order; a default may use those before it
+    n = { summary = "elements", minimum = 1, maximum = 1073741824 }
+    block = { default = 256, choices = [128, 256, 512] }
+    rounds = 1                            # short for { default = 1 }
+
+    [launch]                              # 1 to 3 dimensions, or one bare entry
+    grid = ["ceil_div(n, block)"]
+    block = "block"
+    registers = 16                        # default 32
+    shared_bytes = 0
+
+    [definitions]                         # in order; each may use those before it
+    i = "blockIdx.x*blockDim.x + threadIdx.x"
+
+    [buffers]
+    x = { length = "n", element_bytes = 4, space = "global" }
+    y = { length = "n" }
+
+    [[loops]]
+    variable = "r"
+    trips = "rounds"
+    unroll = 4                            # optional
+    # parent = "j"                        # the loop around it, if any
+
+    [[accesses]]
+    load = "x"                            # or store = or atomic =
+    index = "i"
+    loop = "r"                            # optional, and so are all below
+    vector = 1
+    guard = "i % 2 == 0"
+    cache = "l1"                          # loads only: "l2" is past L1
+    # returns = true                      # atomics only
+    name = "x"
+
+    [[accesses]]
+    store = "y"
+    index = "i"
+
+    [[arithmetic]]
+    pipe = "fma32"
+    count = 1                             # may be a fraction: "157/100"
+    loop = "r"
+
+Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
+``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops
+around them. Grid and block use parameters (and definitions made of these only); all others use
+``blockDim`` and ``gridDim`` besides.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.kernels.tables import kernel_from_table
+
+MAX_FILE_BYTES: Final = 2**20
+
+
+def load_kernel(path: str | Path) -> Kernel:
+    """Return the kernel of a TOML file.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such file, it cannot be read, or it states no valid kernel.
+    """
+    where = f"kernel file {str(path)!r}"
+    return parse_kernel(_read_text(Path(path), where), where)
+
+
+def parse_kernel(text: str, where: str = "kernel") -> Kernel:
+    """Return the kernel that TOML text states.
+
+    Parameters
+    ----------
+    text : str
+        The content of a kernel file; see the module's own description.
+    where : str
+        Start of the error messages.
+
+    Raises
+    ------
+    PerfmodelError
+        If the text is not TOML (with the line), or a key is unknown, missing or wrong.
+    """
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
+    return kernel_from_table(table, where)
+
+
+def _read_text(path: Path, where: str) -> str:
+    try:
+        if path.is_dir():
+            raise PerfmodelError(f"{where} is a directory, not a TOML file")
+        if not path.exists():
+            raise PerfmodelError(f"{where} does not exist")
+        # Pipes and character devices have no size to check and may never end.
+        if not path.is_file():
+            raise PerfmodelError(f"{where} is not a regular file")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise PerfmodelError(f"{where} is larger than 1 MiB: not a kernel file")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PerfmodelError(
+            f"{where} is not UTF-8 text (byte {error.start}): save it as UTF-8"
+        ) from None
+    except PerfmodelError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PerfmodelError(f"{where} cannot be read: {reason}") from None

@@ -1,0 +1,408 @@
+"""Instance: a kernel with numbers for its parameters, one configuration or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Node, Operation, evaluate, substitute
+from perfmodel.hardware.device import nearest
+from perfmodel.hardware.figure_tables import shown
+from perfmodel.kernels.kernel import ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
+
+Integers = int | npt.NDArray[np.int64]
+"""An integer, or one for each configuration."""
+
+Numbers = int | float | npt.NDArray[Any]
+"""A number, or one for each configuration."""
+
+Dimensions = tuple[Integers, Integers, Integers]
+
+# Launch limits of all compute capabilities since 3.0: CUDA C++ Programming Guide, table "Technical
+# Specifications per Compute Capability".
+MOST_BLOCKS: Final = (2**31 - 1, 65535, 65535)
+MOST_BLOCK_THREADS: Final = (1024, 1024, 64)
+MOST_THREADS: Final = 1024
+MOST_REGISTERS: Final = 255
+
+MOST_BYTES: Final = 2**48
+"""All global buffers together: more than any GPU can address."""
+
+_MOST_SHARED_BYTES: Final = 2**31
+_MOST_TRIPS: Final = 2**40
+
+# Whether `vector` elements of `element_bytes` can be one access, as [element_bytes, vector].
+_WIDTHS: Final = np.array(
+    [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A kernel with a value for each parameter.
+
+    With numbers for the parameters all values here are Python numbers. If one or more parameters
+    are arrays, all values are read-only arrays of `shape`, one element a configuration.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    shape : tuple of int
+        Shape that the parameters broadcast to; () for one configuration.
+    values : mapping of str to int
+        All parameters, defaults filled in.
+    grid, block : three ints
+        Blocks of the grid and threads of a block, (x, y, z).
+    registers, shared_bytes : int
+        Registers of a thread; shared memory of a block [B].
+    trips : mapping of str to int
+        Iterations of each loop, by its variable.
+    lengths, element_bytes : mapping of str to int
+        Elements of each buffer (of each block's copy if shared), and their size [B].
+    vectors : tuple of int
+        Elements a thread moves at once, for each of ``kernel.accesses``.
+    counts : tuple of float
+        Instructions of a thread, for each of ``kernel.arithmetic``.
+    flop : float
+        Useful floating-point operations of the launch.
+    loads_in_flight : int or None
+        As the kernel states it.
+    """
+
+    kernel: Kernel
+    shape: tuple[int, ...]
+    values: Mapping[str, Integers]
+    grid: Dimensions
+    block: Dimensions
+    registers: Integers
+    shared_bytes: Integers
+    trips: Mapping[str, Integers]
+    lengths: Mapping[str, Integers]
+    element_bytes: Mapping[str, Integers]
+    vectors: tuple[Integers, ...]
+    counts: tuple[Numbers, ...]
+    flop: Numbers
+    loads_in_flight: Integers | None
+
+    @property
+    def threads_per_block(self) -> Integers:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> Integers:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def known(self) -> dict[str, Integers]:
+        """The value of every name that all threads share: parameters, blockDim and gridDim."""
+        return {**self.values, **_sizes(self.block, self.grid)}
+
+    def expression(self, node: Node) -> Node:
+        """Return an expression of the kernel with its definitions put in."""
+        return expanded(self.kernel, node)
+
+    def condition(self, access: Access) -> Node | None:
+        """Return when a thread takes part in an access, with definitions put in; None: always."""
+        return condition(self.kernel, access)
+
+    def number(self, node: Node) -> Numbers:
+        """Return the value of an expression that all threads share, of `shape`."""
+        value: Numbers = _spread(_plain(evaluate(self.expression(node), self.known)), self.shape)
+        return value
+
+
+def expanded(kernel: Kernel, node: Node) -> Node:
+    """Return an expression of the kernel with its definitions put in."""
+    return _expanded(kernel.definitions, node)
+
+
+def condition(kernel: Kernel, access: Access) -> Node | None:
+    """Return the kernel's and the access's guards as one, with definitions put in; None: none."""
+    guards = [expanded(kernel, g) for g in (kernel.guard, access.guard) if g is not None]
+    return Operation("and", tuple(guards)) if len(guards) == 2 else next(iter(guards), None)
+
+
+@lru_cache(maxsize=4096)
+def _expanded(definitions: tuple[tuple[str, Node], ...], node: Node) -> Node:
+    return substitute(node, _expanded_definitions(definitions))
+
+
+@lru_cache(maxsize=256)
+def _expanded_definitions(definitions: tuple[tuple[str, Node], ...]) -> dict[str, Node]:
+    done: dict[str, Node] = {}
+    for name, node in definitions:
+        done[name] = substitute(node, done)
+    return done
+
+
+def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> Instance:
+    """Put numbers in for a kernel's parameters.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    values
+        An integer, or an array of integers, for each parameter; those with a default may be left
+        out. Arrays must broadcast together: they are so many configurations.
+
+    Raises
+    ------
+    PerfmodelError
+        If a parameter is unknown, missing, no integer or out of range; if the launch is one that
+        CUDA refuses; or if an expression overflows or makes no sense with these values.
+    """
+    given = _parameters(kernel, values or {})
+    shape = _shape(kernel, given)
+    bound = _Binding(kernel, given, shape)
+    launch = kernel.launch
+    dimensions = {
+        what: tuple(
+            bound.whole(node, f"{what} {axis}", 1, most)
+            for node, axis, most in zip(nodes, "xyz", limits, strict=True)
+        )
+        for what, nodes, limits in (
+            ("grid", launch.grid, MOST_BLOCKS),
+            ("block", launch.block, MOST_BLOCK_THREADS),
+        )
+    }
+    block, grid = dimensions["block"], dimensions["grid"]
+    bound.check(
+        block[0] * block[1] * block[2],
+        "threads of a block",
+        1,
+        MOST_THREADS,
+        "make the block smaller",
+    )
+    bound.known.update(_sizes(block, grid))
+    shared_bytes = bound.whole(launch.shared_bytes, "shared_bytes", 0, _MOST_SHARED_BYTES)
+    lengths = {
+        b.name: bound.whole(b.length, f"length of buffer {b.name!r}", 0, MOST_BYTES)
+        for b in kernel.buffers
+    }
+    sizes = {
+        b.name: bound.whole(
+            b.element_bytes, f"element_bytes of buffer {b.name!r}", 1, max(ELEMENT_BYTES)
+        )
+        for b in kernel.buffers
+    }
+    for space, most in (("global", MOST_BYTES), ("shared", shared_bytes)):
+        total = sum(lengths[b.name] * sizes[b.name] for b in kernel.buffers if b.space == space)
+        remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
+        bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    in_flight = kernel.loads_in_flight
+
+    def spread(table: Mapping[str, Any]) -> Mapping[str, Any]:
+        return MappingProxyType({name: _spread(v, shape) for name, v in table.items()})
+
+    return Instance(
+        kernel=kernel,
+        shape=shape,
+        values=spread(given),
+        grid=_three(grid, shape),
+        block=_three(block, shape),
+        registers=_spread(bound.whole(launch.registers, "registers", 1, MOST_REGISTERS), shape),
+        shared_bytes=_spread(shared_bytes, shape),
+        trips=spread(
+            {
+                loop.variable: bound.whole(
+                    loop.trips, f"trips of loop {loop.variable!r}", 0, _MOST_TRIPS
+                )
+                for loop in kernel.loops
+            }
+        ),
+        lengths=spread(lengths),
+        element_bytes=spread(sizes),
+        vectors=tuple(
+            _spread(bound.vector(access, sizes[access.buffer]), shape) for access in kernel.accesses
+        ),
+        counts=tuple(
+            _spread(bound.number(entry.count, f"count of {entry.pipe!r} arithmetic"), shape)
+            for entry in kernel.arithmetic
+        ),
+        flop=_spread(bound.number(kernel.flop, "flop"), shape),
+        loads_in_flight=(
+            None
+            if in_flight is None
+            else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
+        ),
+    )
+
+
+class _Binding:
+    """Evaluates and checks one kernel's expressions; knows how to name what is wrong."""
+
+    def __init__(self, kernel: Kernel, given: dict[str, Any], shape: tuple[int, ...]) -> None:
+        self.kernel = kernel
+        self.given = given
+        self.known: dict[str, Any] = dict(given)
+        self.shape = shape
+
+    def whole(self, node: Node, what: str, least: int, most: int) -> Any:
+        value = self._value(node, what)
+        self.check(value, what, least, most)
+        return value
+
+    def number(self, node: Node, what: str) -> Any:
+        value = self._value(node, what)
+        self.check(value, what, 0, None)
+        return value
+
+    def vector(self, access: Access, size: Any) -> Any:
+        what = f"vector of the {access.kind} {access.name or access.buffer!r}"
+        value = self.whole(access.vector, what, 1, max(ELEMENT_BYTES))
+        wrong = ~_WIDTHS[size, value]
+        if np.any(wrong):
+            at = self._first(wrong)
+            fault = width_fault(self._at(size, at), self._at(value, at))
+            raise PerfmodelError(f"{self._name()}, {what}: {fault}{self._setting(at)}")
+        return value
+
+    def check(self, value: Any, what: str, least: int, most: Any, remedy: str = "") -> None:
+        wrong = np.asarray(value < least)
+        if most is not None:
+            wrong = wrong | (value > most)
+        if np.any(wrong):
+            at = self._first(wrong)
+            if most is None:
+                allowed = f"must be at least {least}"
+            else:
+                allowed = f"must be {least} to {self._at(most, at)}"
+            raise PerfmodelError(
+                f"{self._name()}: {what} {allowed}, not {self._at(value, at)}"
+                f"{self._setting(at)}; {remedy or 'change the parameters'}"
+            )
+
+    def _value(self, node: Node, what: str) -> Any:
+        try:
+            return _plain(evaluate(expanded(self.kernel, node), self.known))
+        except PerfmodelError as error:
+            raise PerfmodelError(f"{self._name()}, {what}: {error}{self._setting(None)}") from None
+
+    def _name(self) -> str:
+        return f"kernel {self.kernel.name!r}"
+
+    def _first(self, wrong: Any) -> int:
+        """Return the first configuration for which a condition holds."""
+        return int(np.argmax(np.broadcast_to(wrong, self.shape)))
+
+    def _at(self, value: Any, position: int) -> Any:
+        return np.broadcast_to(value, self.shape).flat[position].item()
+
+    def _setting(self, position: int | None) -> str:
+        """Return ", with N = 4 and so on" for a configuration; None names single values only."""
+        shown_values = [
+            f"{name} = {value if position is None else self._at(value, position)}"
+            for name, value in self.given.items()
+            if position is not None or not isinstance(value, np.ndarray)
+        ]
+        return f", with {', '.join(shown_values[:6])}" if shown_values else ""
+
+
+def _parameters(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters as ints or int64 arrays, defaults filled in."""
+    known = [parameter.name for parameter in kernel.parameters]
+    for name in values:
+        if name not in known:
+            has = f"its parameters are {', '.join(known)}" if known else "it has none"
+            hint = nearest(str(name), known) or f"; {has}"
+            raise PerfmodelError(f"kernel {kernel.name!r} has no parameter {shown(name)}{hint}")
+    filled: dict[str, Any] = {}
+    for parameter in kernel.parameters:
+        name = parameter.name
+        what = f"kernel {kernel.name!r}, parameter {name!r}"
+        if name in values:
+            filled[name] = _integers(values[name], parameter, what)
+        elif parameter.default is not None:
+            what += " (its default)"
+            try:
+                value = _plain(evaluate(parameter.default, filled))
+            except PerfmodelError as error:
+                raise PerfmodelError(f"{what}: {error}") from None
+            filled[name] = _integers(value, parameter, what)
+        else:
+            meaning = f" ({parameter.summary})" if parameter.summary else ""
+            raise PerfmodelError(f"{what}{meaning} has no default: give it a value, {name} = ...")
+    return filled
+
+
+def _integers(value: Any, parameter: Parameter, what: str) -> Any:
+    """Return a parameter's value as an int or an int64 array, checked."""
+    # numpy.asarray is slow for one number, and turns an int past 2**64 into an object.
+    if type(value) is int:
+        _check_range(value, value, parameter, what)
+        return value
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, OverflowError):
+        raise PerfmodelError(f"{what} must be whole numbers, not {shown(value)}") from None
+    if array.dtype.kind not in "iu":
+        raise PerfmodelError(
+            f"{what} must be a whole number, not {shown(value)} (of type {array.dtype})"
+            if array.ndim == 0
+            else f"{what} must be whole numbers, not an array of type {array.dtype}"
+        )
+    if array.size:
+        _check_range(int(array.min()), int(array.max()), parameter, what, array)
+    return array.item() if array.ndim == 0 else array.astype(np.int64)
+
+
+def _check_range(
+    low: int, high: int, parameter: Parameter, what: str, array: npt.NDArray[Any] | None = None
+) -> None:
+    least, most = parameter.minimum, parameter.maximum
+    if low < least or high > most:
+        raise PerfmodelError(
+            f"{what} must be {least} to {most}, not {shown(low if low < least else high)}"
+        )
+    if parameter.choices:
+        wrong = {low} if array is None else set(np.unique(array).tolist())
+        wrong -= set(parameter.choices)
+        if wrong:
+            known = ", ".join(map(str, parameter.choices))
+            raise PerfmodelError(f"{what} must be one of {known}, not {min(wrong)}")
+
+
+def _shape(kernel: Kernel, given: Mapping[str, Any]) -> tuple[int, ...]:
+    shapes = {name: np.shape(value) for name, value in given.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise PerfmodelError(
+            f"kernel {kernel.name!r}: arrays of parameters must broadcast together, not {listed}"
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return truth values as 0 and 1, and anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.int64) if value.dtype.kind == "b" else value
+    return int(value) if isinstance(value, bool) else value
+
+
+def _spread(value: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(value, shape) if shape else value
+
+
+def _three(values: tuple[Any, ...], shape: tuple[int, ...]) -> Dimensions:
+    x, y, z = (_spread(value, shape) for value in values)
+    return x, y, z
+
+
+def _sizes(block: tuple[Any, ...], grid: tuple[Any, ...]) -> dict[str, Any]:
+    """Return what blockDim and gridDim are."""
+    return {
+        f"{base}.{axis}": value
+        for base, sizes in (("blockDim", block), ("gridDim", grid))
+        for axis, value in zip("xyz", sizes, strict=True)
+    }

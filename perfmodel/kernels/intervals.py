@@ -1,0 +1,177 @@
+"""Least and greatest value of an integer expression, for the threads for which a guard holds.
+
+Interval arithmetic in Python integers. What comes out always contains the true range; None where
+nothing can be said. A guard narrows any part of an expression that it compares: under
+``i < n``, ``i*stride + offset`` is at most ``(n - 1)*stride + offset``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.expressions.nodes import COMPARISONS
+
+_LARGEST_SHIFT: Final = 62
+# Intervals past this are of no use: evaluation refuses such integers.
+_LARGEST: Final = 2**200
+
+
+class Interval(NamedTuple):
+    """Integers from `low` to `high`, both included; empty if `low` is greater."""
+
+    low: int
+    high: int
+
+
+class Ranges:
+    """Ranges of expressions over variables of known range, narrowed by guards."""
+
+    def __init__(self, variables: Mapping[str, Interval]) -> None:
+        self._variables = variables
+        self._narrowed: dict[Node, Interval] = {}
+        self._known: dict[Node, Interval | None] = {}
+
+    def of(self, node: Node) -> Interval | None:
+        """Return an interval that contains all values of an expression, if one is known."""
+        if node not in self._known:
+            found = self._compute(node)
+            narrowed = self._narrowed.get(node)
+            if narrowed is not None:
+                found = narrowed if found is None else _meet(found, narrowed)
+            if found is not None and max(-found.low, found.high) > _LARGEST:
+                found = None
+            self._known[node] = found
+        return self._known[node]
+
+    def assume(self, guard: Node) -> None:
+        """Narrow what a condition compares, as far as it is an ``and`` of comparisons."""
+        if isinstance(guard, Operation) and guard.operator == "and":
+            for part in guard.operands:
+                self.assume(part)
+        elif isinstance(guard, Operation) and guard.operator in _COMPARISONS:
+            a, b = guard.operands
+            left, right = self.of(a), self.of(b)
+            below, above = _COMPARISONS[guard.operator]
+            if right is not None:
+                self._narrow(
+                    a,
+                    None if above is None else right.low + above,
+                    None if below is None else right.high - below,
+                )
+            if left is not None:
+                self._narrow(
+                    b,
+                    None if below is None else left.low + below,
+                    None if above is None else left.high - above,
+                )
+
+    def _narrow(self, node: Node, low: int | None, high: int | None) -> None:
+        """Note bounds of an expression, and what follows from them for its parts."""
+        low, high = -_LARGEST if low is None else low, _LARGEST if high is None else high
+        found = Interval(low, high)
+        self._narrowed[node] = _meet(self._narrowed.get(node, found), found)
+        self._known.clear()
+        if isinstance(node, Operation) and node.operator in ("+", "-", "*"):
+            a, b = (_constant(self.of(operand)) for operand in node.operands)
+            first, second = node.operands
+            if node.operator == "+" and b is not None:
+                self._narrow(first, low - b, high - b)
+            elif node.operator == "+" and a is not None:
+                self._narrow(second, low - a, high - a)
+            elif node.operator == "-" and b is not None:
+                self._narrow(first, low + b, high + b)
+            elif node.operator == "*" and b is not None and b > 0:
+                self._narrow(first, -(-low // b), high // b)
+            elif node.operator == "*" and a is not None and a > 0:
+                self._narrow(second, -(-low // a), high // a)
+
+    def _compute(self, node: Node) -> Interval | None:
+        if isinstance(node, Number):
+            return Interval(node.value, node.value) if isinstance(node.value, int) else None
+        if isinstance(node, Name):
+            return self._variables.get(node.name)
+        if node.operator == "where":
+            return _hull(self.of(node.operands[1]), self.of(node.operands[2]))
+        if node.operator in _TRUTHS:
+            return Interval(0, 1)
+        parts = [self.of(operand) for operand in node.operands]
+        operands = [part for part in parts if part is not None]
+        if len(operands) < len(parts):
+            return None
+        # A guard that no thread meets leaves nothing to compute with.
+        if any(part.low > part.high for part in operands):
+            return Interval(1, 0)
+        return _operate(node.operator, operands)
+
+
+def _operate(operator: str, operands: list[Interval]) -> Interval | None:
+    a, b = operands[0], operands[-1]
+    match operator:
+        case "+":
+            return Interval(a.low + b.low, a.high + b.high)
+        case "-":
+            return Interval(a.low - b.high, a.high - b.low)
+        case "neg":
+            return Interval(-a.high, -a.low)
+        case "*":
+            return _corners(a, b, lambda x, y: x * y)
+        case "//" if b.low > 0:
+            return _corners(a, b, lambda x, y: x // y)
+        case "ceil_div" if b.low > 0:
+            return _corners(a, b, lambda x, y: -(-x // y))
+        case "%" if b.low > 0:
+            if b.low == b.high and a.low // b.low == a.high // b.low:
+                return Interval(a.low % b.low, a.high % b.low)
+            return Interval(0, min(b.high - 1, a.high) if a.low >= 0 else b.high - 1)
+        case "<<" if b.low >= 0 and b.high <= _LARGEST_SHIFT:
+            return _corners(a, b, lambda x, y: x << y)
+        case ">>" if b.low >= 0 and b.high <= _LARGEST_SHIFT:
+            return _corners(a, b, lambda x, y: x >> y)
+        case "&" if a.low >= 0 and b.low >= 0:
+            return Interval(0, min(a.high, b.high))
+        case "|" | "^" if a.low >= 0 and b.low >= 0:
+            return Interval(0, (1 << max(a.high, b.high).bit_length()) - 1)
+        case "min":
+            return Interval(min(x.low for x in operands), min(x.high for x in operands))
+        case "max":
+            return Interval(max(x.low for x in operands), max(x.high for x in operands))
+        case "abs":
+            nearest = 0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
+            return Interval(nearest, max(abs(a.low), abs(a.high)))
+        case "**" if a.low >= 0 and b.low >= 0 and b.high <= 8:
+            return Interval(a.low**b.low, a.high**b.high)
+    return None
+
+
+def _meet(a: Interval, b: Interval) -> Interval:
+    return Interval(max(a.low, b.low), min(a.high, b.high))
+
+
+def _hull(a: Interval | None, b: Interval | None) -> Interval | None:
+    if a is None or b is None:
+        return None
+    return Interval(min(a.low, b.low), max(a.high, b.high))
+
+
+def _corners(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
+    """Return the range of a function that is monotone in each operand, the other being fixed."""
+    results = [function(x, y) for x in a for y in b]
+    return Interval(min(results), max(results))
+
+
+def _constant(interval: Interval | None) -> int | None:
+    return interval.low if interval is not None and interval.low == interval.high else None
+
+
+_TRUTHS: Final = COMPARISONS | {"and", "or", "not"}
+
+# By how much, at least, the left side is below and above the right one.
+_COMPARISONS: Final[dict[str, tuple[int | None, int | None]]] = {
+    "<": (1, None),
+    "<=": (0, None),
+    ">": (None, 1),
+    ">=": (None, 0),
+    "==": (0, 0),
+}

@@ -1,0 +1,252 @@
+"""Kernel: what a CUDA launch does to memory and to the pipes, as expressions over its indices.
+
+Expressions may use ``threadIdx``, ``blockIdx``, ``blockDim`` and ``gridDim`` (``.x .y .z``), the
+kernel's parameters, its loop variables and its own definitions. Everything here is symbolic;
+`perfmodel.kernels.instance` puts numbers in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from perfmodel.expressions import Node, Number
+
+AccessKind = Literal["load", "store", "atomic"]
+Space = Literal["global", "shared"]
+CacheLevel = Literal["l1", "l2"]
+
+ELEMENT_BYTES: Final = range(1, 17)
+"""Sizes of a buffer's elements in bytes."""
+
+# Defaults; nodes are immutable, so all records can share them.
+_ZERO: Final = Number(0)
+_ONE: Final = Number(1)
+_FLOAT_BYTES: Final = Number(4)
+_USUAL_REGISTERS: Final = Number(32)
+
+LARGEST_PARAMETER: Final = 2**40
+"""Largest value of a parameter that states no maximum."""
+
+USUAL_UNROLL: Final = 4
+"""Iterations that nvcc unrolls of a loop of unknown length."""
+
+PIPES: Final = {
+    "fma32": "FP32 multiply, add or fused multiply-add",
+    "fma64": "FP64 multiply, add or fused multiply-add",
+    "int32": "32-bit integer, logic or address arithmetic",
+    "sfu": "special function: reciprocal, root, exponential, sine",
+    "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
+    "other": "anything else that takes an issue slot: branch, move, barrier",
+}
+"""Kinds of arithmetic: a thread's instructions that are not memory accesses."""
+
+PRECISIONS: Final = (
+    "fp32",
+    "fp64",
+    "fp64_tensor",
+    "tf32_tensor",
+    "fp16_tensor",
+    "bf16_tensor",
+    "fp8_tensor",
+    "int8_tensor",
+)
+"""Compute ceilings that a kernel's operations can belong to: `Device.peak_...`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An integer that the caller chooses.
+
+    Attributes
+    ----------
+    name : str
+    default : Node or None
+        Value if not given, over the parameters before it; None makes the parameter required.
+    minimum, maximum : int
+        Smallest and largest value allowed.
+    summary : str
+    choices : tuple of int
+        The only values allowed; empty allows all from minimum to maximum.
+    """
+
+    name: str
+    default: Node | None = None
+    minimum: int = 1
+    maximum: int = LARGEST_PARAMETER
+    summary: str = ""
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Grid and block (x, y, z), and what a block takes from its SM.
+
+    Attributes
+    ----------
+    grid, block : tuple of three nodes
+        Blocks, and threads of a block.
+    registers : Node
+        32-bit registers of a thread.
+    shared_bytes : Node
+        Static and dynamic shared memory of a block [B].
+    """
+
+    grid: tuple[Node, Node, Node]
+    block: tuple[Node, Node, Node]
+    registers: Node = _USUAL_REGISTERS
+    shared_bytes: Node = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array of `length` elements of `element_bytes` (1 to 16) in global or shared memory.
+
+    The length of a shared one is that of each block's own copy.
+    """
+
+    name: str
+    length: Node
+    element_bytes: Node = _FLOAT_BYTES
+    space: Space = "global"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of every thread: `variable` takes 0, 1, ... `trips` - 1.
+
+    Attributes
+    ----------
+    variable : str
+    trips : Node
+        Iterations, the same for all threads.
+    parent : str or None
+        Variable of the loop around it.
+    unroll : int
+        Iterations whose loads the compiler issues before it uses the first (4 is nvcc's habit for
+        a loop of unknown length).
+    """
+
+    variable: str
+    trips: Node
+    parent: str | None = None
+    unroll: int = USUAL_UNROLL
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A load, store or atomic of every thread for which `guard` holds.
+
+    Attributes
+    ----------
+    buffer : str
+    kind : {"load", "store", "atomic"}
+    index : Node
+        Index of the first element, in elements of the buffer.
+    vector : Node
+        Consecutive elements that a thread moves at once; `vector` elements are at most 16 bytes.
+    loop : str or None
+        Variable of the innermost loop around it; None is outside all loops.
+    guard : Node or None
+        Condition under which a thread takes part, besides the kernel's own guard.
+    cache : {"l1", "l2"}
+        Nearest cache that may hold a load: "l2" is ``ld.global.cg``.
+    returns : bool
+        Whether an atomic gives the old value back.
+    name : str
+        How reports call it.
+    """
+
+    buffer: str
+    kind: AccessKind
+    index: Node
+    vector: Node = _ONE
+    loop: str | None = None
+    guard: Node | None = None
+    cache: CacheLevel = "l1"
+    returns: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`count` instructions of a thread on a pipe (a key of `PIPES`), in a loop or outside.
+
+    In a loop it is the count of one iteration, and may be a fraction: an unrolled loop shares its
+    branch among iterations.
+    """
+
+    pipe: str
+    count: Node
+    loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A CUDA kernel and its launch, with parameters still open.
+
+    Attributes
+    ----------
+    name, summary : str
+    parameters : tuple of Parameter
+    definitions : tuple of (str, Node)
+        Named sub-expressions, in order; they stand for themselves in every other expression.
+    launch : Launch
+    buffers, loops, accesses, arithmetic : tuples
+    guard : Node or None
+        Condition under which a thread does anything at all (``if (i < n)``).
+    flop : Node
+        Useful floating-point operations of the whole launch, for the roofline.
+    precision : str
+        Ceiling that they belong to, one of `PRECISIONS`.
+    loads_in_flight : Node or None
+        Loads that a thread issues before it needs the first; None derives it from the loops.
+    mapping : str
+        Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    """
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    launch: Launch
+    buffers: tuple[Buffer, ...]
+    accesses: tuple[Access, ...]
+    definitions: tuple[tuple[str, Node], ...] = ()
+    loops: tuple[Loop, ...] = ()
+    arithmetic: tuple[Arithmetic, ...] = ()
+    guard: Node | None = None
+    flop: Node = _ZERO
+    precision: str = "fp32"
+    loads_in_flight: Node | None = None
+    mapping: str = ""
+
+    def buffer(self, name: str) -> Buffer:
+        """Return the buffer called `name`."""
+        return next(b for b in self.buffers if b.name == name)
+
+    def loop_nest(self, variable: str | None) -> tuple[Loop, ...]:
+        """Return the loops around something in loop `variable`, outermost first."""
+        by_name = {loop.variable: loop for loop in self.loops}
+        nest: list[Loop] = []
+        while variable is not None:
+            nest.append(by_name[variable])
+            variable = by_name[variable].parent
+        return tuple(reversed(nest))
+
+
+def width_fault(element_bytes: int, vector: int) -> str | None:
+    """Return what is wrong with `vector` elements of `element_bytes` bytes as one access, or None.
+
+    A CUDA load or store instruction moves 1, 2, 4, 8 or 16 bytes a thread. Elements of another
+    size are allowed one at a time: the hardware moves each by several instructions.
+    """
+    if element_bytes not in ELEMENT_BYTES:
+        return f"element_bytes must be 1 to {max(ELEMENT_BYTES)}, not {element_bytes}"
+    if vector < 1:
+        return f"vector must be 1 or more, not {vector}"
+    if vector > 1 and vector * element_bytes not in (2, 4, 8, 16):
+        return (
+            f"vector = {vector} elements of {element_bytes} bytes are {vector * element_bytes} "
+            "bytes, but one access moves 1, 2, 4, 8 or 16"
+        )
+    return None

@@ -1,0 +1,129 @@
+"""The built-in kernels, one kernel file each, and finding a kernel by name or path.
+
+A kernel with several mappings of work to threads has a file each, ``NAME-MAPPING.toml``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.device import nearest
+from perfmodel.hardware.figure_tables import shown
+from perfmodel.kernels.files import load_kernel
+from perfmodel.kernels.kernel import Kernel
+
+LIBRARY: Final = Path(__file__).parent / "library"
+
+MAPPINGS: Final = MappingProxyType({"gemm": ("naive", "coalesced")})
+"""Mappings of each kernel that has several, simplest first."""
+
+DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced"})
+"""Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
+
+
+def builtin_names() -> list[str]:
+    """Return the names of the built-in kernels, sorted."""
+    return sorted({_split(stem)[0] for stem in _stems()})
+
+
+def mappings(name: str) -> list[str]:
+    """Return the mappings of a built-in kernel, simplest first; none if it has one form only.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such kernel.
+    """
+    _check_name(name)
+    return list(MAPPINGS.get(name, ()))
+
+
+def builtin(name: str, mapping: str | None = None) -> Kernel:
+    """Return a built-in kernel.
+
+    Parameters
+    ----------
+    name
+        One of `builtin_names`.
+    mapping
+        One of `mappings`; None means that of `DEFAULT_MAPPINGS`.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such kernel or mapping.
+    """
+    known = mappings(name)
+    if mapping is None:
+        mapping = DEFAULT_MAPPINGS.get(name)
+    elif not known:
+        raise PerfmodelError(
+            f"kernel {name!r} has no mappings, so {shown(mapping)} cannot be chosen: leave it out"
+        )
+    elif mapping not in known:
+        raise PerfmodelError(
+            f"kernel {name!r} has no mapping {shown(mapping)}, only {', '.join(known)}"
+            f"{nearest(str(mapping), known)}"
+        )
+    return _load(name if mapping is None else f"{name}-{mapping}")
+
+
+def find_kernel(name_or_path: str | Path, mapping: str | None = None) -> Kernel:
+    """Return the built-in kernel of a name, or the kernel of a TOML file.
+
+    Parameters
+    ----------
+    name_or_path
+        A `Path`, or text: a path if it has a separator or ends in ``.toml``, else a name.
+    mapping
+        For built-in kernels, see `builtin`.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such kernel or file, the file is wrong, or it is given a mapping.
+    """
+    if isinstance(name_or_path, str) and not _is_path(name_or_path):
+        return builtin(name_or_path, mapping)
+    if mapping is not None:
+        raise PerfmodelError(
+            f"mapping {shown(mapping)} was given with a kernel file, but only built-in kernels "
+            "have mappings: leave it out"
+        )
+    return load_kernel(name_or_path)
+
+
+@lru_cache(maxsize=1)
+def _stems() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in LIBRARY.glob("*.toml")))
+
+
+@lru_cache(maxsize=64)
+def _load(stem: str) -> Kernel:
+    return load_kernel(LIBRARY / f"{stem}.toml")
+
+
+def _split(stem: str) -> tuple[str, str]:
+    """Return the kernel's name and the mapping of a file in the library."""
+    for name, known in MAPPINGS.items():
+        mapping = stem.removeprefix(f"{name}-")
+        if mapping in known:
+            return name, mapping
+    return stem, ""
+
+
+def _check_name(name: object) -> None:
+    known = builtin_names()
+    if not isinstance(name, str) or name not in known:
+        hint = nearest(str(name), known) or f"; known are {', '.join(known)}"
+        raise PerfmodelError(
+            f"unknown kernel {shown(name)}{hint} (a path to a TOML kernel file works too)"
+        )
+
+
+def _is_path(text: str) -> bool:
+    return text.endswith(".toml") or "/" in text or "\\" in text
