@@ -1,0 +1,37 @@
+"""Reader of the measurements that the tests hold the models against."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
+TEXT = ("kernel", "mapping", "pattern", "timing", "cache")
+
+
+def rows(topic: str, **wanted: Any) -> list[dict[str, Any]]:
+    """Return the rows of a topic ("gemm": gemm.csv), or those with the given values.
+
+    Numbers are int or float, `offsets` a tuple of 32 byte offsets, and a column that says nothing
+    about a row is absent from it: ``rows("gemm", mapping="naive", timing="profiler")``.
+    """
+    with (FOLDER / f"{topic}.csv").open(newline="") as file:
+        parsed = [
+            {name: _value(name, cell) for name, cell in row.items() if cell != ""}
+            for row in csv.DictReader(file)
+        ]
+    return [row for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
+
+
+def topics() -> list[str]:
+    """Return the names of the topics, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.csv"))
+
+
+def _value(name: str, cell: str) -> Any:
+    if name == "offsets":
+        return tuple(int(offset) for offset in cell.split())
+    if name in TEXT:
+        return cell
+    return float(cell) if "." in cell else int(cell)

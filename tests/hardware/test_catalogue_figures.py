@@ -1,0 +1,90 @@
+"""The H200's figures in the catalogue, recomputed from the measurements that they cite."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import fmean, median
+
+import pytest
+from measured import rows
+
+from perfmodel.hardware import Device, load_device
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def h200() -> Device:
+    return load_device("h200-sxm")
+
+
+@pytest.mark.parametrize("kernel", ["read", "write", "copy"])
+def test_dram_efficiency(h200: Device, kernel: str) -> None:
+    # measured: slope between two large streams, so that no fixed cost is in it
+    small, large = (
+        rows("streams", kernel=kernel, bytes=size * MIB, vector=16, timing="profiler")[0]
+        for size in (256, 1024)
+    )
+    moved = sum(large[name] - small[name] for name in ("dram_read_bytes", "dram_write_bytes"))
+    rate = moved / (large["time_us"] - small["time_us"]) * 1e6
+    figure = h200.figures[f"dram_{kernel}_efficiency"]
+    assert rate / h200.dram_bandwidth == pytest.approx(figure.value, abs=5e-4)
+
+
+@pytest.mark.parametrize(("kernel", "least"), [("read", 20), ("write", 8)])
+def test_l2_bandwidth(h200: Device, kernel: str, least: int) -> None:
+    # measured: median of the plateau
+    rates = [
+        r["bytes"] * r["iterations"] / r["time_us"] * 1e6
+        for r in rows("working-set", kernel=f"working-set-{kernel}", timing="events")
+        if least * MIB <= r["bytes"] <= 52 * MIB
+    ]
+    assert h200.require(f"l2_{kernel}_bandwidth") == pytest.approx(median(rates), rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "through_l1"),
+    [
+        ("l1_latency", 8 * 1024, 192 * 1024, (1,)),
+        ("l2_latency", 512 * 1024, 24 * MIB, (0, 1)),
+        ("dram_latency", 64 * MIB, 2048 * MIB, (0, 1)),
+    ],
+)
+def test_latencies(
+    h200: Device, name: str, least: int, most: int, through_l1: tuple[int, ...]
+) -> None:
+    # measured: median of the plateau, in cycles
+    cycles = [
+        r["cycles"]
+        for r in rows("latency")
+        if least <= r["bytes"] <= most and r["through_l1"] in through_l1
+    ]
+    assert h200.figures[name].value == pytest.approx(median(cycles), abs=0.5)
+
+
+def test_floors(h200: Device) -> None:
+    # measured: median over the empty kernels of one block
+    profiler = rows("launch", timing="profiler", grid=1)
+    events = rows("launch", timing="events", cache="warm", grid=1, session=1)
+    assert h200.launch_floor == pytest.approx(
+        median(r["time_us"] for r in profiler) / 1e6, abs=5e-8
+    )
+    assert h200.event_floor == pytest.approx(median(r["time_us"] for r in events) / 1e6, abs=5e-8)
+
+
+def test_block_dispatch_rate(h200: Device) -> None:
+    # measured: slope between the two largest grids, blocks of at most 256 threads
+    rates = []
+    for block in (32, 128, 256):
+        cases = sorted(rows("launch", timing="profiler", block=block), key=lambda r: r["grid"])
+        (small, large) = list(pairwise(cases))[-1]
+        rates.append((large["grid"] - small["grid"]) / (large["time_us"] - small["time_us"]) * 1e6)
+    assert h200.block_dispatch_rate == pytest.approx(fmean(rates), rel=1e-3)
+
+
+def test_h100_write_bandwidth_scales_with_its_reads(h200: Device) -> None:
+    # independent: the derivation that the figure's note gives
+    h100 = load_device("h100-sxm")
+    ratio = h100.l2_read_bandwidth / h200.l2_read_bandwidth
+    expected = h200.require("l2_write_bandwidth") * ratio
+    assert h100.l2_write_bandwidth == pytest.approx(expected, rel=2e-3)
