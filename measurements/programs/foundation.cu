@@ -51,7 +51,7 @@ template <typename T>
 __device__ __forceinline__ float fold(T v) {
   if constexpr (sizeof(T) == 16) return v.x + v.y + v.z + v.w;
   else if constexpr (sizeof(T) == 8) return v.x + v.y;
-  else return v;
+  else return float(v);
 }
 
 template <typename T>
@@ -214,6 +214,19 @@ __global__ void chase(const uint64_t* start, int hops, long long* cycles, uint64
     cycles[0] = clock64() - t0;
   }
   sink[0] = uint64_t(p);
+}
+// Every warp stores its 32 values again and again as runs of `run` lanes, `pitch` bytes apart.
+template <int W>
+__global__ void store_runs(char* out, int run, int pitch, int iterations, size_t region) {
+  const int lane = threadIdx.x % 32, runs = 32 / run;
+  const size_t warp = (size_t(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  char* at = out + (warp * runs + lane / run) * pitch + lane % run * W;
+  for (int i = 0; i < iterations; ++i) {
+    at += i % 2 ? -region : region;  // a store to one address again and again would be dropped
+    if (W == 4) asm volatile("st.global.u32 [%0], %1;" ::"l"(at), "r"(i));
+    if (W == 8) asm volatile("st.global.v2.u32 [%0], {%1,%1};" ::"l"(at), "r"(i));
+    if (W == 16) asm volatile("st.global.v4.u32 [%0], {%1,%1,%1,%1};" ::"l"(at), "r"(i));
+  }
 }
 __global__ void empty_kernel() {}
 __global__ void fill_random(uint32_t* p, size_t n, uint32_t seed, int as_float) {
@@ -387,7 +400,8 @@ static void stream_width(char* a, char* b, const std::vector<size_t>& sizes) {
     unsigned grid = unsigned((n + 255) / 256);
     std::string label = format("bytes=%zu;vector=%zu", bytes, sizeof(T));
     report("copy", label, [&] { copy_kernel<T><<<grid, 256>>>((T*)a, (T*)b, n); });
-    report("read", label, [&] { read_kernel<T><<<grid, 256>>>((T*)a, (float*)b, n); });
+    if (sizeof(T) >= 4)  // a byte never equals the sentinel, so the compiler would drop its load
+      report("read", label, [&] { read_kernel<T><<<grid, 256>>>((T*)a, (float*)b, n); });
     report("write", label, [&] { write_kernel<T><<<grid, 256>>>((T*)b, n, T{}); });
   }
 }
@@ -686,6 +700,50 @@ static void validate() {
   }
   cudaFree(a); cudaFree(b); cudaFree(c);
 }
+// Sizes chosen after the models were fitted, and never fitted on.
+static void holdout() {
+  struct Shape { int M, N, K; };
+  std::vector<Shape> shapes;
+  for (int n : {320, 640, 896, 1111, 1500, 1792, 2500, 2560, 3500, 3584, 5000, 5120}) shapes.push_back({n, n, n});
+  shapes.insert(shapes.end(), {{2048, 512, 4096}, {512, 2048, 512}, {4096, 64, 4096}, {1000, 3000, 500}, {8192, 8192, 256}, {333, 777, 1555}});
+  size_t most = size_t(8192) * 8192 * 4;
+  float *A = allocate<float>(most), *B = allocate<float>(most), *C = allocate<float>(most);
+  for (auto s : shapes) {
+    dim3 g((s.M + 31) / 32, (s.N + 31) / 32), b(32, 32), g2((s.N + 31) / 32, (s.M + 31) / 32);
+    report("gemm", format("mapping=naive;M=%d;N=%d;K=%d", s.M, s.N, s.K), [&] { gemm_naive<<<g, b>>>(A, B, C, s.M, s.N, s.K); }, false);
+    report("gemm", format("mapping=coalesced;M=%d;N=%d;K=%d", s.M, s.N, s.K), [&] { gemm_coalesced<<<g2, 1024>>>(A, B, C, s.M, s.N, s.K); }, false);
+  }
+  char *a = (char*)A, *b = (char*)B;
+  std::vector<size_t> sizes = {700000, 3000000, 10000000, 20000000, 45000000, 80000000, 200000000};
+  stream_width<float4>(a, b, sizes);
+  stream_width<float>(a, b, sizes);
+  stream_width<char>(a, b, {3000000, 45000000});
+  for (int n : {300000, 3000000, 12000000})
+    for (int stride : {1, 2, 3, 5, 8, 10, 11, 14, 20})
+      report("strided-copy", format("n=%d;stride=%d;offset=%d", n, stride, n / 300000 % 7), [&] { strided_copy<<<(n + 255) / 256, 256>>>((float*)a, (float*)b, n, stride, n / 300000 % 7); });
+  cudaFree(A); cudaFree(B); cudaFree(C);
+}
+template <int W>
+static void stores_width(char* buf) {
+  for (int run : {1, 2, 4, 8, 16, 32})
+    for (int pitch : {32, 64, 128, 256, 512, 4096}) {
+      if (run * W > pitch) continue;
+      for (int warps : {8, 64}) {
+        const int iterations = 200;
+        const size_t region = size_t(sms) * warps * (32 / run) * pitch;
+        if (region > (size_t(18) << 20)) continue;
+        report("store-runs", format("vector=%d;run=%d;pitch=%d;warps=%d;iterations=%d", W, run, pitch, warps, iterations),
+               [&] { store_runs<W><<<sms * warps / 8, 256>>>(buf, run, pitch, iterations, region); }, false);
+      }
+    }
+}
+static void stores() {
+  char* buf = allocate<char>(size_t(64) << 20);
+  stores_width<4>(buf);
+  stores_width<8>(buf);
+  stores_width<16>(buf);
+  cudaFree(buf);
+}
 // Which of four tag banks a line goes to: two lines known to share a bank, and a third 2^bit lines away.
 static void tags() {
   char* buf = allocate<char>(size_t(256) << 20);
@@ -726,6 +784,8 @@ int main(int argc, char** argv) {
   else if (sweep == "sparse") sparse();
   else if (sweep == "validate") validate();
   else if (sweep == "tags") tags();
-  else { fprintf(stderr, "sweeps: gemm stream strided l1 coalesce l2 latency flight launch resident sparse validate tags\n"); return 2; }
+  else if (sweep == "holdout") holdout();
+  else if (sweep == "stores") stores();
+  else { fprintf(stderr, "sweeps: gemm stream strided l1 coalesce l2 latency flight launch resident sparse validate tags holdout stores\n"); return 2; }
   CHECK(cudaDeviceSynchronize());
 }

@@ -34,6 +34,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "tag-banks": ("tag-bank",),
     "gemm-resident": ("gemm-resident",),
     "runs": ("run-copy",),
+    "stores": ("store-runs",),
     "validation": (
         *("transpose", "row-sum", "column-sum", "stencil5"),
         *("triad", "field-read", "polynomial"),
@@ -41,8 +42,9 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 TOPIC_OF = {sweep: topic for topic, sweeps in TOPICS.items() for sweep in sweeps}
 
-# The profiler's file to the topic whose cases it counted; cases.csv holds those of all files.
+# The profiler's file to the topic whose cases it counted, "" for all of cases.csv.
 COUNTED: Mapping[str, str] = {
+    "holdout": "",
     "gemm": "gemm",
     "stream": "streams",
     "strided": "strided",
@@ -58,6 +60,7 @@ L1_ONLY = ("coalescer", "tag-banks")
 # Parameters that the program fixes and its labels leave out.
 FIXED: Mapping[str, Row] = {
     **{sweep: {"block": 256} for sweep in ("copy", "read", "write", "strided-copy", "run-copy")},
+    "store-runs": {"block": 256},
     **{sweep: {"vector": 16} for sweep in ("copy-gridstride", "read-gridstride")},
     **{
         sweep: {"bx": 256, "by": 1}
@@ -169,18 +172,20 @@ def counted(folder: Path) -> Iterator[tuple[str, Row]]:
         cases = [
             (sweep, label.strip())
             for sweep, label in cases_of(folder / "cases.csv")
-            if TOPIC_OF[sweep] == topic
+            if TOPIC_OF[sweep] == topic or not topic
         ]
         launches = list(profiled(folder / f"{name}.csv.gz"))
         if len(cases) != len(launches):
             raise SystemExit(f"{folder}: {len(launches)} launches, {len(cases)} cases of {name}")
         for (sweep, label), launch in zip(cases, launches, strict=True):
             case: Row = {**parameters(sweep, label), "timing": "profiler"}
+            if launch["time_us"] != launch["time_us"]:  # the profiler lost the last launch
+                continue
             if topic in L1_ONLY:
                 launch.pop("registers")
             else:
                 case["cache"] = "cold"
-            yield topic, {**case, "repeats": 1, **launch}
+            yield topic or TOPIC_OF[sweep], {**case, "repeats": 1, **launch}
 
 
 def cases_of(path: Path) -> Iterator[tuple[str, str]]:
