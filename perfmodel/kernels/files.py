@@ -30,7 +30,6 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     [[loops]]
     variable = "r"
     trips = "rounds"
-    unroll = 4                            # optional
     # parent = "j"                        # the loop around it, if any
 
     [[accesses]]

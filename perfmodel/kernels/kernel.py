@@ -28,8 +28,6 @@ _USUAL_REGISTERS: Final = Number(32)
 LARGEST_PARAMETER: Final = 2**40
 """Largest value of a parameter that states no maximum."""
 
-USUAL_UNROLL: Final = 4
-"""Iterations that nvcc unrolls of a loop of unknown length."""
 
 PIPES: Final = {
     "fma32": "FP32 multiply, add or fused multiply-add",
@@ -122,15 +120,11 @@ class Loop:
         Iterations, the same for all threads.
     parent : str or None
         Variable of the loop around it.
-    unroll : int
-        Iterations whose loads the compiler issues before it uses the first (4 is nvcc's habit for
-        a loop of unknown length).
     """
 
     variable: str
     trips: Node
     parent: str | None = None
-    unroll: int = USUAL_UNROLL
 
 
 @dataclass(frozen=True, slots=True)

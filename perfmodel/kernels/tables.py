@@ -19,7 +19,6 @@ from perfmodel.kernels.kernel import (
     LARGEST_PARAMETER,
     PIPES,
     PRECISIONS,
-    USUAL_UNROLL,
     Access,
     AccessKind,
     Arithmetic,
@@ -43,8 +42,6 @@ from perfmodel.kernels.values import (
     whole,
     word,
 )
-
-LARGEST_UNROLL: Final = 1024
 
 _KEYS: Final = (
     "name",
@@ -172,7 +169,7 @@ def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:
 def _variable_and_parent(
     value: Mapping[str, Any], where: str, scope: Scope
 ) -> tuple[str, str | None]:
-    check_keys(value, ("variable", "trips", "parent", "unroll"), ("variable", "trips"), where)
+    check_keys(value, ("variable", "trips", "parent"), ("variable", "trips"), where)
     scope.add(value["variable"], "loop variable")
     parent = value.get("parent")
     return value["variable"], None if parent is None else read_text(parent, f"{where}: parent")
@@ -184,7 +181,6 @@ def _loop(value: Mapping[str, Any], where: str, scope: Scope) -> Loop:
         variable=variable,
         trips=scope.of_launch(value["trips"], f"loop {variable!r}: trips"),
         parent=value.get("parent"),
-        unroll=whole(value.get("unroll", USUAL_UNROLL), f"{where}: unroll", 1, LARGEST_UNROLL),
     )
 
 

@@ -42,7 +42,6 @@ tile = { length = "block", space = "shared" }
 [[loops]]
 variable = "r"
 trips = "rounds"
-unroll = 8
 
 [[loops]]
 variable = "s"

@@ -55,7 +55,7 @@ def test_complete_file(complete: str) -> None:
         Buffer("tile", parse("block"), Number(4), "shared"),
     )
     assert kernel.loops == (
-        Loop("r", parse("rounds"), None, 8),
+        Loop("r", parse("rounds")),
         Loop("s", parse("threads"), "r"),
     )
     assert kernel.accesses == (
@@ -234,7 +234,6 @@ def nested(levels: int) -> dict[str, str]:
         ("loops.0.variable", "n", "clashes with the parameter"),
         ("loops.0.trips", "threadIdx.x", "loop 'k': trips uses threadIdx.x"),
         ("loops.0.trips", "d", "loop 'k': trips uses blockIdx.x .by way of d."),
-        ("loops.0.unroll", 0, "unroll must be 1 to 1024"),
         ("loops.0.parent", "q", "loop 'k': parent 'q' is no loop"),
         ("loops.0.parent", "k", "loop 'k' is inside itself"),
         ("loops.0.parent", 1, "parent must be printable text"),
