@@ -1,0 +1,219 @@
+"""Which threads take part: warps in full, warps in part, and how many of each.
+
+A guard such as ``i < n`` or ``row < M and col < N`` compares a count of threads, written in mixed
+radix over lanes, warps and blocks, with a bound. Then the warps fall into a few classes of equal
+shape, and their numbers are exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Number, Operation
+from perfmodel.models.affine import Plane, Variable, plane
+
+Array = npt.NDArray[Any]
+
+# A comparison as "this is above zero", for integers.
+_POSITIVE: Final = {
+    "<": lambda a, b: Operation("-", (b, a)),
+    "<=": lambda a, b: Operation("+", (Operation("-", (b, a)), Number(1))),
+    ">": lambda a, b: Operation("-", (a, b)),
+    ">=": lambda a, b: Operation("+", (Operation("-", (a, b)), Number(1))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Who takes part in an access.
+
+    Attributes
+    ----------
+    classes : tuple of WarpClass
+    shares : mapping of str to array
+        Share of a guard's range that passes, under the slowest variable that it cuts short:
+        the footprint of an access that moves with that variable shrinks by it.
+    """
+
+    classes: tuple[WarpClass, ...]
+    shares: Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Values of some variables: mixed-radix numbers from `start` up to ``start + count`` - 1.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Variables that are the number's digits, the fastest first.
+    extents : tuple of array
+        Values of each.
+    start, count : array
+    """
+
+    names: tuple[str, ...]
+    extents: tuple[Array, ...]
+    start: Array
+    count: Array
+
+
+# Times, lanes that take part, and the warps that these are.
+_Choice = tuple[Array, Array, tuple[Span, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class WarpClass:
+    """Executions of an access by warps of one shape.
+
+    Attributes
+    ----------
+    requests : array
+        How often such a warp executes the access in the whole launch.
+    lanes : mapping of str to array
+        Lanes that take part along each lane digit.
+    spans : tuple of Span
+        Warps, blocks and iterations that these executions are: every combination of the spans.
+    """
+
+    requests: Array
+    lanes: Mapping[str, Array]
+    spans: tuple[Span, ...]
+
+    @property
+    def active(self) -> Array:
+        """Lanes that take part in all."""
+        return np.asarray(math.prod(self.lanes.values()))
+
+
+def conditions(guards: Sequence[Node]) -> list[Node] | None:
+    """Return the guards as expressions that must be above zero, or None if one is no comparison."""
+    found: list[Node] = []
+    for guard in guards:
+        if not isinstance(guard, Operation):
+            return None
+        if guard.operator == "and":
+            parts = conditions(guard.operands)
+            if parts is None:
+                return None
+            found += parts
+        elif guard.operator in _POSITIVE:
+            found.append(_POSITIVE[guard.operator](*guard.operands))
+        else:
+            return None
+    return found
+
+
+def warp_classes(
+    guards: Sequence[Node], values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Activity | None:
+    """Split the executions of an access into classes of equal warps.
+
+    Parameters
+    ----------
+    guards : sequence of Node
+        Conditions that must all hold; none means that every thread takes part.
+    values : mapping
+        Parameters and dimensions, numbers or arrays.
+    variables : sequence of Variable
+        Lane and warp digits, block indices and the loops around the access.
+
+    Returns
+    -------
+    Activity or None
+        None where a guard is not an interval of a mixed-radix count: count threads instead.
+    """
+    tests = conditions(guards)
+    if tests is None:
+        return None
+    used: set[str] = set()
+    warps: Array = np.asarray(1.0)
+    spans: list[Span] = []
+    lane_choices: dict[str, list[_Choice]] = {}
+    shares: dict[str, Array] = {}
+    for test in tests:
+        f = plane(test, values, variables)
+        if not f.affine:
+            return None
+        moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
+        if used & {v.name for v in moving}:
+            return None
+        used |= {v.name for v in moving}
+        moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
+        count = _count(f, moving)
+        if count is None:
+            return None
+        shares |= _shares(moving, count)
+        lanes = [v for v in moving if v.in_lane]
+        # Lanes must be the fastest digit: then warps are whole, but for the last.
+        if len(lanes) > 1 or (lanes and lanes[0] is not moving[0]):
+            return None
+        if not lanes:
+            warps = warps * count
+            spans += _spans(moving, np.zeros(1), count)
+            continue
+        width = lanes[0].extent
+        full, left = count // width, count % width
+        last = (left > 0) * 1.0
+        lane_choices[lanes[0].name] = [
+            (full, width + 0.0 * count, _spans(moving[1:], np.zeros(1), full)),
+            (last, left, _spans(moving[1:], full, last)),
+        ]
+    for v in variables:
+        if v.name in used:
+            continue
+        if v.in_lane:
+            lane_choices[v.name] = [(np.asarray(1.0), v.extent, ())]
+        else:
+            warps = warps * v.extent
+            spans += _spans([v], np.zeros(1), v.extent)
+    names = [v.name for v in variables if v.in_lane]
+    classes = tuple(
+        WarpClass(
+            requests=np.asarray(warps * math.prod(times for times, _, _ in choice)),
+            lanes={name: np.asarray(n) for name, (_, n, _) in zip(names, choice, strict=True)},
+            spans=(*spans, *(span for _, _, own in choice for span in own)),
+        )
+        for choice in itertools.product(*(lane_choices[name] for name in names))
+        if np.any(math.prod(times for times, _, _ in choice) > 0)
+    )
+    return Activity(classes, shares)
+
+
+def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
+    """Return the share of all numbers below `count`, under the slowest digit that moves."""
+    left = count / math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    shares: dict[str, Array] = {}
+    for v in reversed(digits):
+        shares[v.name] = np.where(v.extent > 1, left, 1.0)
+        left = np.where(v.extent > 1, 1.0, left)
+    return shares
+
+
+def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span, ...]:
+    """Return the span of some digits, or none where there is no digit."""
+    names, extents = tuple(v.name for v in digits), tuple(v.extent for v in digits)
+    return (Span(names, extents, start, count),) if digits else ()
+
+
+def _count(f: Plane, order: Sequence[Variable]) -> Array | None:
+    """Return how many values make `f` positive, if `order`, fastest first, counts mixed radix."""
+    if not order:
+        return np.asarray((f.offset > 0) * 1.0)
+    unit = -f.strides[order[0].name]
+    if np.any(unit <= 0):
+        return None
+    reach: Array = np.asarray(1.0)
+    for v in order:
+        # A variable of one value never moves, whatever its stride would be.
+        if np.any((-f.strides[v.name] != unit * reach) & (v.extent > 1)):
+            return None
+        reach = reach * v.extent
+    return np.clip(np.ceil(f.offset / unit), 0, reach)

@@ -1,0 +1,175 @@
+"""Strides of an index: how far one step of each thread, block and loop variable moves an address.
+
+An expression is probed at the origin and one step along each variable, for all configurations at
+once, and the resulting plane is checked at corners and random points. That accepts whatever is
+affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.models.geometry import AXES, BlockShape
+
+Array = npt.NDArray[Any]
+
+_CHECKED_CONFIGURATIONS: Final = 64
+_RANDOM_POINTS: Final = 6
+_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>"})
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An index variable or a digit of one: values 0 to `extent` - 1.
+
+    Attributes
+    ----------
+    name : str
+        "lane.x", "warp.y", "blockIdx.x" or a loop's variable.
+    extent : array
+        One for each configuration (or one for all).
+    target : str
+        Name that it adds to in expressions, such as "threadIdx.x".
+    weight : int
+        What a step adds to the target.
+    """
+
+    name: str
+    extent: Array
+    target: str
+    weight: int = 1
+
+    @property
+    def in_lane(self) -> bool:
+        """Whether it tells the threads of one warp apart."""
+        return self.name.startswith("lane.")
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it tells blocks apart."""
+        return self.name.startswith("blockIdx.")
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """``offset + sum(stride[v] * v)``, per configuration; `affine` tells where that is true."""
+
+    offset: Array
+    strides: Mapping[str, Array]
+    affine: bool
+
+
+def index_variables(
+    shape: BlockShape, grid: Sequence[Any], trips: Mapping[str, Any]
+) -> tuple[Variable, ...]:
+    """Return lane and warp digits, block indices and loop variables, in that order."""
+    threads = [
+        Variable(d.name, np.asarray(d.count), f"threadIdx.{d.axis}", d.weight) for d in shape.digits
+    ]
+    blocks = [
+        Variable(f"blockIdx.{axis}", np.asarray(extent), f"blockIdx.{axis}")
+        for axis, extent in zip(AXES, grid, strict=True)
+    ]
+    loops = [Variable(name, np.asarray(count), name) for name, count in trips.items()]
+    return (*threads, *blocks, *loops)
+
+
+def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:
+    """Probe `node` as an affine function of `variables`.
+
+    Parameters
+    ----------
+    node : Node
+        Integer expression over the variables' targets and `values`.
+    values : mapping
+        Parameters and dimensions: numbers or arrays of one configuration axis.
+    variables : sequence of Variable
+
+    Returns
+    -------
+    Plane
+        Offsets and strides as floats, exact up to 2**53.
+    """
+    exact = _uses(node, _BITWISE)
+    known = {
+        name: value if exact else np.asarray(value, dtype=float) for name, value in values.items()
+    }
+    basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
+    at = _at(node, known, variables, basis, np.minimum)
+    offset = at[0]
+    strides = {v.name: at[i + 1] - offset for i, v in enumerate(variables)}
+    return Plane(offset, strides, _holds(node, known, variables, offset, strides))
+
+
+def _at(
+    node: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    points: Array,
+    place: Any,
+) -> Array:
+    """Evaluate at `points` (points, variables), placed into each variable's range."""
+    targets: dict[str, Any] = {}
+    for v, coordinates in zip(variables, points.T, strict=True):
+        value = place(coordinates[:, None], _last(v))
+        targets[v.target] = targets.get(v.target, 0) + v.weight * value
+    for axis in AXES:
+        for base in ("threadIdx", "blockIdx"):
+            targets.setdefault(f"{base}.{axis}", np.zeros((len(points), 1)))
+    if _uses(node, _BITWISE):
+        targets = {name: value.astype(np.int64) for name, value in targets.items()}
+    result = np.asarray(evaluate(node, {**values, **targets}), dtype=float)
+    if result.ndim == 2 and len(result) == len(points):
+        return result
+    return np.broadcast_to(result, (len(points), result.shape[-1] if result.ndim else 1))
+
+
+def _holds(
+    node: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    offset: Array,
+    strides: Mapping[str, Array],
+) -> bool:
+    """Check the plane at corners and random points of some configurations."""
+    count = max(
+        [len(offset)]
+        + [np.size(value) for value in values.values()]
+        + [np.size(v.extent) for v in variables]
+    )
+    chosen = np.unique(np.linspace(0, count - 1, _CHECKED_CONFIGURATIONS).astype(int))
+
+    def some(value: Any) -> Any:
+        return np.atleast_1d(value)[chosen] if np.size(value) == count and count > 1 else value
+
+    few = [Variable(v.name, some(v.extent), v.target, v.weight) for v in variables]
+    corners = np.vstack([np.eye(len(few)), np.ones((1, len(few)))])
+    fractions = np.random.default_rng(0).random((_RANDOM_POINTS, len(few)))
+    points = np.vstack([corners, fractions])
+
+    def place(fraction: Array, last: Array) -> Array:
+        return np.floor(fraction * last + 0.5)
+
+    found = _at(node, {n: some(v) for n, v in values.items()}, few, points, place)
+    expected = some(offset)[None, :] + sum(
+        some(strides[v.name])[None, :] * place(coordinates[:, None], _last(v))
+        for v, coordinates in zip(few, points.T, strict=True)
+    )
+    return bool(np.all(found == expected))
+
+
+def _uses(node: Node, operators: frozenset[str]) -> bool:
+    if not isinstance(node, Operation):
+        return False
+    return node.operator in operators or any(_uses(part, operators) for part in node.operands)
+
+
+def _last(variable: Variable) -> Array:
+    # A loop of no iterations is probed at 0: nothing of it counts.
+    return np.maximum(np.atleast_1d(variable.extent)[None, :] - 1.0, 0.0)

@@ -1,0 +1,136 @@
+"""Counting instead of a closed form: the exact addresses of sampled warps, all lanes at once.
+
+The fallback for indices that are not affine, for irregular blocks and for guards that are no
+interval. Whole blocks are sampled at random block and loop indices; with few enough, all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, evaluate
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
+
+Array = npt.NDArray[Any]
+
+MAX_LANES: Final = 1 << 19
+"""Lanes that a sample holds at most: memory stays under 100 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Totals over the launch, scaled from the sample.
+
+    Attributes
+    ----------
+    requests, sectors, lines, data_wavefronts, tag_wavefronts : float
+    active_lanes : float
+        Lanes that took part, summed over requests.
+    sampled : float
+        Share of the block executions that was counted; 1 is exact.
+    """
+
+    requests: float
+    sectors: float
+    lines: float
+    data_wavefronts: float
+    tag_wavefronts: float
+    active_lanes: float
+    sampled: float
+
+
+def count(
+    index: Node,
+    guards: Sequence[Node],
+    values: Mapping[str, Any],
+    shape: BlockShape,
+    grid: Sequence[int],
+    trips: Mapping[str, int],
+    element_bytes: int,
+    width: int,
+    pieces: int = 1,
+) -> Counts:
+    """Count the requests of one access of one configuration.
+
+    Parameters
+    ----------
+    index : Node
+        Element index.
+    guards : sequence of Node
+        Conditions for a thread to take part.
+    values : mapping
+        Parameters and dimensions, plain numbers.
+    shape : BlockShape
+    grid : three int
+    trips : mapping
+        Iterations of each loop around the access.
+    element_bytes, width : int
+        Bytes of an element, and of one lane's access.
+    pieces : int
+        Accesses that an element takes, `width` apart.
+    """
+    extents = [*grid, *trips.values()]
+    executions = math.prod(extents)
+    if executions == 0:
+        return Counts(0, 0, 0, 0, 0, 0, 1.0)
+    most = max(1, MAX_LANES // (shape.warps * WARP_SIZE))
+    if executions <= most:
+        flat = np.arange(executions)
+        coordinates = list(np.unravel_index(flat, extents))
+    else:
+        generator = np.random.default_rng(0)
+        coordinates = [generator.integers(0, extent, most) for extent in extents]
+    names = [f"blockIdx.{axis}" for axis in AXES] + list(trips)
+    threads = shape.thread_indices()
+    inside = threads["threadIdx.x"] >= 0
+    env: dict[str, Any] = dict(values)
+    env |= {
+        name: np.asarray(c, dtype=np.int64)[:, None, None]
+        for name, c in zip(names, coordinates, strict=True)
+    }
+    env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
+    samples = len(coordinates[0])
+    full = (samples, *inside.shape)
+    active = np.broadcast_to(inside[None], full).copy()
+    for guard in guards:
+        active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
+    address = np.where(active, element * element_bytes, 0).astype(np.int64)
+    takes_part = active.any(axis=-1)
+    scale = executions / samples
+
+    totals = dict.fromkeys(("sectors", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
+    for piece in range(pieces):
+        moved = address + piece * width
+        # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
+        based = moved + (1 << 36)
+        for name, found in (
+            ("sectors", _distinct(moved // SECTOR, active)),
+            ("lines", _distinct(moved // LINE, active)),
+            ("data_wavefronts", data_wavefronts(based, width, active) * takes_part),
+            ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
+        ):
+            totals[name] += float(found.sum()) * scale
+    return Counts(
+        requests=float(takes_part.sum()) * scale * pieces,
+        active_lanes=float(active.sum()) * scale * pieces,
+        sampled=min(1.0, samples / executions),
+        **totals,
+    )
+
+
+def _distinct(granule: Array, active: Array) -> Array:
+    """Mark the first of the active lanes of each request that touch the same granule."""
+    ordered = np.sort(np.where(active, granule, -1), axis=-1)
+    new = np.ones(ordered.shape, dtype=bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    return np.asarray(new & (ordered >= 0))

@@ -1,0 +1,105 @@
+"""Footprints: how many distinct sectors, DRAM atoms or lines threads and iterations touch.
+
+An affine access over a box of variables touches a run of bytes, repeated: variables in the order
+of their strides either lengthen the run, if it has no gap of a granule, or repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+RUN_GRANULES = Formula(
+    name="granules of a run of bytes",
+    unit="granules",
+    text="1 + g/G*floor((run - w)/g)",
+    symbols={
+        "run": "bytes from the first to the last [B]",
+        "w": "bytes of one access [B]",
+        "g": "common step of the runs' starts, a divisor of the granule [B]",
+        "G": "granule [B]",
+    },
+    holds="the mean over runs that start at every multiple of g",
+    source="derived, as the granules of a request",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """One variable of a box: `count` values (fractions allowed), `stride` bytes apart."""
+
+    stride: Array
+    count: Array
+
+
+def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
+    """Return the distinct granules that an access touches over a box of variables.
+
+    Parameters
+    ----------
+    extents : sequence of Extent
+        Arrays of one configuration axis, broadcastable.
+    width : int
+        Bytes of one access, naturally aligned.
+    granule : int
+        32 for sectors, 64 for DRAM atoms, 128 for lines.
+
+    Returns
+    -------
+    array
+        Granules; the mean over alignments where the runs start at several.
+
+    Notes
+    -----
+    Derived. Exact for nested boxes (each stride either fills the gap that smaller ones leave or
+    is at least the whole span below it); an upper bound where repeats interleave.
+    """
+    moving = [e for e in extents if np.any((e.count > 1) & (e.stride != 0))]
+    if not moving:
+        return np.asarray(1.0)
+    shaped = np.broadcast_arrays(*(a for e in moving for a in (e.stride, e.count)))
+    strides = np.abs(np.stack(shaped[0::2]).astype(float))
+    counts = np.stack(shaped[1::2]).astype(float)
+    idle = (counts <= 1) | (strides == 0)
+    # A variable that does not move comes last and lengthens nothing.
+    strides[idle], counts[idle] = np.inf, 1.0
+    if len(moving) > 1:
+        order = np.argsort(strides, axis=0, kind="stable")
+        strides = np.take_along_axis(strides, order, axis=0)
+        counts = np.take_along_axis(counts, order, axis=0)
+    run = np.full(strides.shape[1:], float(width))
+    repeats = np.ones(run.shape)
+    pitch = np.full(run.shape, np.inf)
+    step = np.full(run.shape, granule, dtype=np.int64)
+    even = np.ones(run.shape, dtype=bool)
+    for stride, count in zip(strides, counts, strict=True):
+        dense = stride <= run + (granule - width)
+        sparse = ~dense & (count > 1)
+        run = np.where(dense, run + (count - 1) * np.where(dense, stride, 0.0), run)
+        if not sparse.any():
+            continue
+        # A repeat that lands among earlier, evenly spaced repeats adds only what sticks out.
+        ratio = np.where(sparse, stride, 0.0) / pitch
+        inside = even & sparse & (ratio < repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
+        even = even & (~sparse | np.isinf(pitch) | inside | (ratio == repeats))
+        grown = np.where(inside, repeats + (count - 1) * ratio, np.inf)
+        repeats = np.where(sparse, np.minimum(grown, repeats * count), repeats)
+        pitch = np.where(sparse & np.isinf(pitch), stride, pitch)
+        step = np.where(sparse, power_of_two_gcd(step, np.where(sparse, stride, 0.0)), step)
+    granules = RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
+    return np.asarray(repeats * granules)
+
+
+def power_of_two_gcd(power: Any, value: Any) -> Array:
+    """Return gcd(power, value) for powers of two: the lower of `power` and value's lowest bit."""
+    whole = np.asarray(value).astype(np.int64)
+    lowest = whole & -whole
+    return np.asarray(np.where(lowest == 0, power, np.minimum(power, lowest)))

@@ -1,0 +1,59 @@
+"""Formula: a closed form as data, evaluated on NumPy arrays and shown as mathematics.
+
+One text serves both: `perfmodel.expressions` parses it once; calling the formula evaluates it on
+numbers or arrays, and `sympy()` gives the same expression for display, LaTeX and checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A closed form.
+
+    Attributes
+    ----------
+    name : str
+        What it gives.
+    unit : str
+        Unit of the result.
+    text : str
+        The expression, in the grammar of `perfmodel.expressions`.
+    symbols : mapping of str to str
+        What each variable means, with its unit in brackets.
+    holds : str
+        Where it is exact, or how it is known to err.
+    source : str
+        Publication, derivation or fit that it comes from.
+    """
+
+    name: str
+    unit: str
+    text: str
+    symbols: Mapping[str, str] = field(hash=False)
+    holds: str
+    source: str
+
+    @cached_property
+    def node(self) -> Node:
+        """The parsed expression."""
+        return parse(self.text, where=f"formula {self.name!r}")
+
+    def __call__(self, **values: Any) -> Any:
+        """Evaluate on numbers or broadcastable arrays, one for each symbol."""
+        return evaluate(self.node, values)
+
+    def sympy(self) -> Any:
+        """Return the expression for sympy, with positive symbols."""
+        return to_sympy(self.node)
+
+    def unexplained(self) -> frozenset[str]:
+        """Return the variables that `symbols` does not explain: empty in a complete formula."""
+        return names(self.node) ^ frozenset(self.symbols)

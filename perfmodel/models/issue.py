@@ -1,0 +1,91 @@
+"""Instruction throughput: issue slots and the arithmetic pipes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+ISSUE_CYCLES = Formula(
+    name="issue clocks an SM",
+    unit="clocks",
+    text="i/(m*q)",
+    symbols={
+        "i": "warp instructions of the launch [1]",
+        "m": "SMs [1]",
+        "q": "schedulers of an SM, one issue a clock [1/clock]",
+    },
+    holds="instructions spread evenly over schedulers",
+    source="CUDA C++ Programming Guide, multiprocessor levels",
+)
+PIPE_CYCLES = Formula(
+    name="pipe clocks an SM",
+    unit="clocks",
+    text="i*32/(m*l)",
+    symbols={
+        "i": "warp instructions of the pipe [1]",
+        "m": "SMs [1]",
+        "l": "lanes of the pipe on an SM [threads/clock]",
+    },
+    holds="independent instructions",
+    source="CUDA C++ Programming Guide, arithmetic instruction throughput table",
+)
+
+# Lanes of each pipe; a pipe not named here takes issue slots only.
+_LANES: Final = {
+    "fma32": "fp32_lanes",
+    "int32": "int32_lanes",
+    "fma64": "fp64_lanes",
+    "sfu": "sfu_lanes",
+}
+
+
+def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Array]:
+    """Return warp instructions of the launch by pipe, memory accesses under "memory".
+
+    Parameters
+    ----------
+    instance : Instance
+    memory_requests : array
+        Warp requests of all accesses.
+    """
+    kernel = instance.kernel
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    totals: dict[str, Array] = {"memory": np.asarray(memory_requests, dtype=float)}
+    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+        times = np.asarray(count, dtype=float)
+        for loop in kernel.loop_nest(work.loop):
+            times = times * np.asarray(instance.trips[loop.variable], dtype=float)
+        totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
+    return totals
+
+
+def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Array]:
+    """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
+    cycles = {
+        "issue": np.asarray(
+            ISSUE_CYCLES(
+                i=np.atleast_1d(sum(instructions.values(), np.zeros(1))),
+                m=float(device.sm_count),
+                q=float(device.schedulers_per_sm),
+            )
+        )
+    }
+    for pipe, lanes in _LANES.items():
+        if pipe in instructions:
+            cycles[pipe] = np.asarray(
+                PIPE_CYCLES(
+                    i=np.atleast_1d(instructions[pipe]),
+                    m=float(device.sm_count),
+                    l=float(getattr(device, lanes)),
+                )
+            )
+    return cycles

@@ -1,0 +1,55 @@
+"""L2 bandwidth: reads and writes share the slices, and stores of parts of sectors cost more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+L2_TIME = Formula(
+    name="time of L2",
+    unit="s",
+    text="reads/read + writes*cost/write",
+    symbols={
+        "reads": "bytes that the SMs read from L2 [B]",
+        "writes": "bytes of the sectors that the SMs write to L2 [B]",
+        "cost": "cost of a written sector over a sector of a full line [1]",
+        "read": "L2 bandwidth of reads alone [B/s]",
+        "write": "L2 bandwidth of writes alone, full lines [B/s]",
+    },
+    holds="copies in L2 within 15%",
+    source="fitted form: reads and writes share the slices (measurements/h200-sxm/streams.csv)",
+)
+STORE_COST = Formula(
+    name="cost of a stored sector",
+    unit="1",
+    text="p*(1.2 + 0.95*l) + (1 - p)*(1 + 0.55*max(0, 2*l - 1))",
+    symbols={
+        "p": "share of the sectors that are stored in part [1]",
+        "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
+    },
+    holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
+    source="fitted: stores of runs on an H200 (measurements/h200-sxm/stores.csv)",
+)
+
+
+def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
+    """Return the mean cost of a store's sectors, relative to sectors of full lines.
+
+    Parameters
+    ----------
+    sectors, lines : array
+        Of all requests of the access.
+    wanted_bytes : array
+        Bytes that lanes store.
+    """
+    filled = np.asarray(wanted_bytes) / np.maximum(np.asarray(sectors) * 32.0, 1.0)
+    # A run that starts or ends inside a sector leaves two sectors in part.
+    part = np.clip(2 * (1 - filled), 0.0, 1.0)
+    share = np.clip(np.asarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
+    return np.asarray(STORE_COST(p=np.atleast_1d(part), l=np.atleast_1d(share)))

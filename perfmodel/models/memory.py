@@ -1,0 +1,285 @@
+"""Memory traffic in closed form: L1 fills, L2 misses and DRAM bytes of every access of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.dram import dirty_left, read_cost
+from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.l2 import store_cost
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.requests import ActivityCache, Requests, access_requests
+from perfmodel.models.reuse import Group, Window, fetched, grouped, held
+from perfmodel.traffic import AccessTraffic, Traffic
+
+Array = npt.NDArray[Any]
+CacheState = Literal["cold", "warm"]
+
+_ONE: Final = np.ones(1)
+_ZERO: Final = np.zeros(1)
+
+
+def closed_form_traffic(
+    instance: Instance, shape: BlockShape, device: Device, occupied: Occupancy, cache: CacheState
+) -> tuple[Traffic, list[Requests]]:
+    """Return the traffic of all configurations of an instance, and its global requests.
+
+    Parameters
+    ----------
+    instance : Instance
+        Configurations of one block shape.
+    shape : BlockShape
+    device : Device
+    occupied : Occupancy
+        Of the same configurations.
+    cache : {"cold", "warm"}
+        Whether L2 starts empty, or as the same launch just left it.
+    """
+    kernel = instance.kernel
+    known: ActivityCache = {}
+    every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
+    on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
+    requests = [r for r in every if kernel.buffer(r.access.buffer).space == "global"]
+    groups = grouped(requests)
+    resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
+    sector_misses, dram_reads, touched = _l2_misses(
+        instance, requests, groups, device, resident, blocks, fills
+    )
+    if cache == "warm":
+        kept = held(sum((t * w for t, w in touched), _ZERO), float(device.l2_size))
+        for i, r in enumerate(requests):
+            if r.access.kind != "store":
+                once = np.minimum(touched[i][0], dram_reads[i])
+                dram_reads[i] = dram_reads[i] - kept * once
+                sector_misses[i] = sector_misses[i] - kept * np.minimum(
+                    touched[i][0] / SECTOR, sector_misses[i]
+                )
+    loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
+    stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
+    atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
+
+    def total(values: Sequence[Any], chosen: Sequence[int]) -> Array:
+        return np.asarray(sum((values[i] for i in chosen), _ZERO))
+
+    load_sectors = total([r.sectors for r in requests], loads)
+    store_sectors = total([r.sectors for r in requests], stores)
+    atomic_sectors = total([r.sectors for r in requests], atomics)
+    l2_reads = total(fills, loads)
+    reads = total(dram_reads, [*loads, *atomics])
+    written = total([t for t, _ in touched], [*stores, *atomics])
+    dram_written = np.maximum(written - dirty_left(reads, written, float(device.l2_size)), 0.0)
+    if cache == "warm":
+        footprint = sum((t * w for t, w in touched), _ZERO)
+        dram_written = written * (1 - held(footprint, float(device.l2_size)))
+    asked = l2_reads + store_sectors + atomic_sectors
+    missed = total(sector_misses, [*loads, *atomics])
+    cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *atomics]), _ZERO)
+    write_cost = sum(
+        (
+            requests[i].sectors
+            * store_cost(requests[i].sectors, requests[i].lines, requests[i].wanted_bytes)
+            for i in [*stores, *atomics]
+        ),
+        _ZERO,
+    ) / np.maximum(store_sectors + atomic_sectors, 1e-9)
+    traffic = Traffic(
+        global_load_requests=total([r.requests for r in requests], loads),
+        global_load_sectors=load_sectors,
+        global_store_requests=total([r.requests for r in requests], stores),
+        global_store_sectors=store_sectors,
+        global_atomic_requests=total([r.requests for r in requests], atomics),
+        l1_hit_sectors=load_sectors - l2_reads,
+        l2_read_sectors=l2_reads,
+        l2_write_sectors=store_sectors,
+        l2_atomic_sectors=atomic_sectors,
+        l2_hit_rate=np.where(asked > 0, 1 - missed / np.maximum(asked, 1), 0.0),
+        dram_read_bytes=reads,
+        dram_write_bytes=dram_written,
+        l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
+        l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
+        shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asarray(sum((r.data_wavefronts for r in on_chip), _ZERO)),
+        dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
+        l2_write_cost=np.where(store_sectors + atomic_sectors > 0, write_cost, 1.0),
+        accesses=tuple(
+            AccessTraffic(
+                name=r.access.name,
+                buffer=r.access.buffer,
+                kind=r.access.kind,
+                requests=r.requests,
+                sectors=r.sectors,
+                lines=r.lines,
+                wanted_bytes=r.wanted_bytes,
+                data_wavefronts=r.data_wavefronts,
+                tag_wavefronts=r.tag_wavefronts,
+                l1_fill_sectors=fills[i],
+                dram_bytes=dram_reads[i],
+                sampled=r.sampled,
+            )
+            for i, r in enumerate(requests)
+        ),
+    )
+    return traffic, requests
+
+
+def _l1_fills(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    device: Device,
+    occupied: Occupancy,
+    resident: Array,
+    blocks: Array,
+) -> list[Array]:
+    """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
+    cached = [
+        g
+        for g in groups
+        if requests[g.members[0]].access.kind == "load"
+        and requests[g.members[0]].access.cache == "l1"
+    ]
+    base: dict[str, Array] = {}
+    for g in cached:
+        for v in requests[g.members[0]].variables:
+            if not v.is_block and v.target.startswith("threadIdx"):
+                base[v.name] = v.extent
+    capacity = np.asarray(occupied.l1_size, dtype=float)
+    sharing = np.minimum(resident, np.ceil(blocks / device.sm_count))
+    windows = _loop_windows(instance)
+    found = fetched(cached, base, windows, capacity, SECTOR, [_ONE] * len(cached), sharing)
+    fills = [r.sectors * 1.0 for r in requests]
+    for g, block_fills in zip(cached, found, strict=True):
+        still = np.ones(1, dtype=bool)
+        for axis in AXES:
+            moves = g.strides[f"blockIdx.{axis}"] != 0
+            still = still & ~(moves & (np.asarray(instance.grid[AXES.index(axis)]) > 1))
+        # Data that every block reads alike stays for the next block of the SM.
+        times = np.where(still, np.minimum(blocks, device.sm_count), blocks)
+        total = block_fills * times
+        asked = sum((requests[i].sectors for i in g.members), _ZERO)
+        share = np.minimum(1.0, total / np.maximum(asked, 1))
+        for i in g.members:
+            fills[i] = requests[i].sectors * share
+    return fills
+
+
+def _l2_misses(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    device: Device,
+    resident: Array,
+    blocks: Array,
+    fills: Sequence[Array],
+) -> tuple[list[Array], list[Array], list[tuple[Array, Array]]]:
+    """Return missing sectors, DRAM read bytes, and (bytes touched, copies), by access."""
+    wave = np.minimum(blocks, device.sm_count * resident)
+    box: dict[str, Array] = {}
+    growth: list[Window] = []
+    left = wave
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = np.asarray(extent, dtype=float)
+        part = np.clip(left, 1.0, count)
+        box[f"blockIdx.{axis}"] = part
+        growth.append(Window(f"blockIdx.{axis}", part, count))
+        left = left / count
+    base = dict(box)
+    for g in groups:
+        for v in requests[g.members[0]].variables:
+            if v.target.startswith("threadIdx"):
+                base[v.name] = v.extent
+    windows = [*_loop_windows(instance), *growth]
+    weights = [_copies(g, requests, box, device) for g in groups]
+    capacity = np.asarray(float(device.l2_size))
+    atom = device.dram_access_size
+    atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
+    everything = {name: count for w in windows for name, count in [(w.name, w.stop)]}
+    misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
+    reads = [m * float(atom) for m in misses]
+    touched = [(_buffer_bytes(instance, r), _ONE) for r in requests]
+    for g, weight, a in zip(groups, weights, atoms, strict=True):
+        whole = g.granules({**base, **everything}, SECTOR) * SECTOR
+        asked = np.asarray(sum((fills[i] for i in g.members), _ZERO))
+        for i in g.members:
+            part = np.where(asked > 0, fills[i] / np.maximum(asked, 1), 0.0)
+            # Sectors of an atom that one request asks for miss together; a later request hits.
+            together = np.clip(
+                requests[i].sectors / np.maximum(requests[i].lines, 1), 1, atom / SECTOR
+            )
+            misses[i] = np.minimum(a * together, asked) * part
+            reads[i] = np.minimum(a, asked) * float(atom) * part
+            touched[i] = (whole * part, weight)
+    for i, r in enumerate(requests):
+        if r.strides is None:
+            misses[i], reads[i] = _irregular(misses[i], touched[i][0], float(atom), capacity)
+            touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
+        if r.access.kind == "store":
+            misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
+    return misses, reads, touched
+
+
+def _irregular(
+    asked: Array, buffer_bytes: Array, atom: float, capacity: Array
+) -> tuple[Array, Array]:
+    """Misses of an index with no strides: each sector once if the buffer fits, else at random."""
+    different = np.minimum(asked, buffer_bytes / SECTOR)
+    kept = held(buffer_bytes, capacity)
+    misses = kept * different + (1 - kept) * asked
+    return misses, np.minimum(misses * atom, np.maximum(buffer_bytes, misses * SECTOR))
+
+
+def _loop_windows(instance: Instance) -> list[Window]:
+    """Return the kernel's loops as windows, the most deeply nested first."""
+    kernel = instance.kernel
+    loops = sorted(kernel.loops, key=lambda loop: -len(kernel.loop_nest(loop.variable)))
+    return [
+        Window(
+            loop.variable,
+            _ONE,
+            np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0),
+        )
+        for loop in loops
+    ]
+
+
+def _copies(
+    group: Group, requests: Sequence[Requests], box: dict[str, Array], device: Device
+) -> Array:
+    """Return how many L2 partitions hold a group's data: all of them, if many SMs read the same."""
+    if requests[group.members[0]].access.kind != "load":
+        return _ONE
+    shared = np.zeros(1, dtype=bool)
+    for name, count in box.items():
+        shared = shared | ((count > 1) & (group.strides[name] == 0))
+    return np.where(shared, float(device.l2_partitions), 1.0)
+
+
+def _pitch(r: Requests) -> Array:
+    """Return the distance of isolated DRAM atoms that an access reads [B]; 64 where it is dense."""
+    if r.strides is None:
+        return np.full(1, 2048.0)
+    run = np.full(1, float(r.width))
+    pitch = np.full(1, 0.0)
+    order = sorted(r.variables, key=lambda v: float(np.max(np.abs(r.strides[v.name]))))  # type: ignore[index]
+    for v in order:
+        stride = np.abs(r.strides[v.name])
+        moves = (v.extent > 1) & (stride > 0)
+        dense = stride < run + 64
+        run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
+        pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
+    return np.where((run <= 64) & (pitch > 0), np.maximum(pitch, 64.0), 64.0)
+
+
+def _buffer_bytes(instance: Instance, r: Requests) -> Array:
+    name = r.access.buffer
+    length = np.asarray(instance.lengths[name], dtype=float)
+    return np.asarray(length * np.asarray(instance.element_bytes[name], dtype=float))

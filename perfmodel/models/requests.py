@@ -1,0 +1,267 @@
+"""From an instance to warp requests: what each access asks of L1, in closed form where one holds.
+
+One record per access, every number an array over the configurations of the instance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Access
+from perfmodel.models import enumeration
+from perfmodel.models.activity import Activity, WarpClass, warp_classes
+from perfmodel.models.affine import Plane, Variable, index_variables, plane
+from perfmodel.models.alignment import mean_granules
+from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.geometry import BlockShape
+from perfmodel.models.wavefronts import pattern_wavefronts
+
+Array = npt.NDArray[Any]
+
+_RARE: Final = 0.05
+"""Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What one access asks for in the whole launch.
+
+    Attributes
+    ----------
+    access : Access
+    width : int
+        Bytes that a lane moves at once.
+    requests, sectors, lines : array
+        Warp requests, and the distinct sectors and lines summed over them.
+    active_lanes : array
+        Lanes that take part, summed over requests.
+    data_wavefronts, tag_wavefronts : array
+        Clocks in L1's two stages, summed over requests.
+    strides : mapping of str to array, or None
+        Bytes that a step of each variable moves the address; None where the index is not affine.
+    offset : array
+        Address at the origin of all variables [B].
+    variables : tuple of Variable
+    shares : mapping of str to array
+        Share of each variable's range that the guards let through.
+    sampled : float or None
+        None for a closed form, else the share of the launch that was counted.
+    """
+
+    access: Access
+    width: int
+    requests: Array
+    sectors: Array
+    lines: Array
+    active_lanes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    strides: Mapping[str, Array] | None
+    offset: Array
+    variables: tuple[Variable, ...]
+    shares: Mapping[str, Array]
+    sampled: float | None = None
+
+    @property
+    def wanted_bytes(self) -> Array:
+        """Bytes that the lanes asked for."""
+        return self.active_lanes * self.width
+
+
+class _Totals(NamedTuple):
+    """What a closed form gives of `Requests`."""
+
+    requests: Array
+    sectors: Array
+    lines: Array
+    active_lanes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    strides: Mapping[str, Array]
+    offset: Array
+
+
+ActivityCache = dict[tuple[Any, ...], Activity | None]
+
+
+def access_requests(
+    instance: Instance, position: int, shape: BlockShape, known: ActivityCache
+) -> Requests:
+    """Work out the requests of one access.
+
+    Parameters
+    ----------
+    instance : Instance
+        A kernel with numbers in; arrays hold configurations of one block shape and one width.
+    position : int
+        Which of the kernel's accesses.
+    shape : BlockShape
+        The block of all the configurations.
+    known : dict
+        Activities by guards and loops, shared by the accesses of one instance.
+    """
+    kernel = instance.kernel
+    access = kernel.accesses[position]
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    moved = element * int(np.max(instance.vectors[position]))
+    # An element of an odd size moves as several accesses of its largest power of two.
+    width = math.gcd(moved, 16)
+    pieces = moved // width
+    trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
+    guards = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
+    values = instance.known
+    index = instance.expression(access.index)
+    variables = index_variables(shape, instance.grid, trips)
+    key = (*guards, *trips)
+    if key not in known:
+        known[key] = warp_classes(guards, values, variables) if shape.regular else None
+    activity = known[key]
+    flat = plane(index, values, variables) if activity is not None else None
+    if activity is not None and flat is not None and flat.affine:
+        found = _closed_form(activity.classes, flat, variables, element, width, pieces)
+        if found is not None:
+            return Requests(
+                access=access,
+                width=width,
+                variables=variables,
+                shares=activity.shares,
+                **found._asdict(),
+            )
+    return _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+
+
+def _closed_form(
+    classes: tuple[WarpClass, ...],
+    flat: Plane,
+    variables: tuple[Variable, ...],
+    element: int,
+    width: int,
+    pieces: int,
+) -> _Totals | None:
+    strides = {name: stride * element for name, stride in flat.strides.items()}
+    offset = flat.offset * element
+    lanes = [v for v in variables if v.in_lane]
+    if len(lanes) > 2:
+        return None
+    step = _common_step(strides, variables, LINE)
+    stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
+    totals = [np.zeros(1)] * 6
+    every = sum((group.requests for group in classes), np.zeros(1))
+    typical: tuple[Array, Array, Array] | None = None
+    for group in classes:
+        counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
+        box = Box(counts[0], stride[0], counts[1], stride[1])
+        used = group.requests > 0
+        sectors, lines = mean_granules(group.spans, strides, offset, box, width, pieces)
+        if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
+            return None
+        data, tags = _wavefronts(box, np.mod(offset, LINE), step, width, group, every, typical)
+        typical = typical or (data, tags, group.active)
+        parts = (np.ones(1), sectors, lines, group.active, data, tags)
+        totals = [
+            total + np.where(used, group.requests * part, 0.0) * pieces
+            for total, part in zip(totals, parts, strict=True)
+        ]
+    requests, sectors, lines, active, data, tags = totals
+    return _Totals(requests, sectors, lines, active, data, tags, strides, offset)
+
+
+def _wavefronts(
+    box: Box,
+    offset: Array,
+    step: Array,
+    width: int,
+    group: WarpClass,
+    every: Array,
+    typical: tuple[Array, Array, Array] | None,
+) -> tuple[Array, Array]:
+    """Return data and tag wavefronts of a class; `typical` is those of full warps, and their lanes.
+
+    Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
+    """
+    if typical is None:
+        return pattern_wavefronts(box, offset, step, width)
+    part = group.active / np.maximum(typical[2], 1)
+    data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
+    many = group.requests > _RARE * every
+    if np.any(many):
+        arrays = np.broadcast_arrays(many, data, tags, *box, offset, step)
+        chosen, (data, tags) = arrays[0], (arrays[1].copy(), arrays[2].copy())
+        some, at, every_step = Box(*(a[chosen] for a in arrays[3:7])), arrays[7], arrays[8]
+        data[chosen], tags[chosen] = pattern_wavefronts(some, at[chosen], every_step[chosen], width)
+    return data, tags
+
+
+def _common_step(
+    strides: Mapping[str, Array], variables: tuple[Variable, ...], granule: int
+) -> Array:
+    """Return the largest step that divides every move between warps, and the granule."""
+    step: Array = np.full(1, granule, dtype=np.int64)
+    for v in variables:
+        if not v.in_lane:
+            moves = np.where(v.extent > 1, np.abs(strides[v.name]), 0).astype(np.int64)
+            step = np.gcd(step, moves)
+    return step
+
+
+def _counted(
+    instance: Instance,
+    access: Access,
+    shape: BlockShape,
+    index: Any,
+    guards: list[Any],
+    trips: Mapping[str, Any],
+    element: int,
+    width: int,
+    pieces: int,
+) -> Requests:
+    size = math.prod(instance.shape)
+    rows = []
+    for i in range(size):
+        pick = _picker(i, size)
+        rows.append(
+            enumeration.count(
+                index,
+                guards,
+                {name: pick(value) for name, value in instance.known.items()},
+                shape,
+                [pick(g) for g in instance.grid],
+                {name: pick(t) for name, t in trips.items()},
+                element,
+                width,
+                pieces,
+            )
+        )
+
+    def column(name: str) -> Array:
+        return np.array([getattr(row, name) for row in rows])
+
+    return Requests(
+        access=access,
+        width=width,
+        requests=column("requests"),
+        sectors=column("sectors"),
+        lines=column("lines"),
+        active_lanes=column("active_lanes"),
+        data_wavefronts=column("data_wavefronts"),
+        tag_wavefronts=column("tag_wavefronts"),
+        strides=None,
+        offset=np.zeros(1),
+        variables=index_variables(shape, instance.grid, trips),
+        shares={},
+        sampled=min(row.sampled for row in rows),
+    )
+
+
+def _picker(i: int, size: int) -> Any:
+    def pick(value: Any) -> int:
+        return int(np.broadcast_to(np.atleast_1d(value), (size,))[i])
+
+    return pick

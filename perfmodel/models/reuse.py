@@ -1,0 +1,218 @@
+"""Reuse: what a cache of a given size has to fetch, by windows of execution whose data it holds.
+
+Threads that run together touch a footprint; each loop around them, and then each wave of blocks,
+lengthens the window. Data is fetched once in the longest window that fits the cache and again in
+every later one (the layer condition of stencil models, for any affine access).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.footprint import Extent, footprint
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
+
+Array = npt.NDArray[Any]
+
+KNEE: Final = (0.83, 1.07)
+"""Footprint over capacity at which reuse starts to fail, and at which none is left.
+
+Fitted: re-reading a private working set on an H200 holds its bandwidth up to 52 MiB of 60 and is
+at DRAM speed from 64 MiB (measurements/h200-sxm/working-set.csv); on an H100, 40 and 50 MiB of 50.
+"""
+HELD = Formula(
+    name="share of a footprint's reuse that a cache keeps",
+    unit="1",
+    text="min(1, max(0, (high - f/c)/(high - low)))",
+    symbols={
+        "f": "footprint, data that both L2 sides read counted twice [B]",
+        "c": "capacity [B]",
+        "low": "footprint over capacity at which reuse starts to fail [1]",
+        "high": "footprint over capacity at which none is left [1]",
+    },
+    holds="cyclic reuse",
+    source="fitted: working-set sweeps on an H200, ends of the knee",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Accesses that walk through one buffer with the same strides, some bytes apart.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the accesses.
+    counts : mapping of str to array
+        Values of each variable, the spread of the members' offsets added.
+    strides : mapping of str to array
+    width : int
+    """
+
+    members: tuple[int, ...]
+    counts: Mapping[str, Array]
+    strides: Mapping[str, Array]
+    width: int
+
+    def granules(self, window: Mapping[str, Array], granule: int) -> Array:
+        """Return the distinct granules over a window: how many values each variable takes in it."""
+        extents = [
+            Extent(
+                stride, np.minimum(window.get(name, 1.0), self.counts[name]) + self._spread(name)
+            )
+            for name, stride in self.strides.items()
+        ]
+        return footprint(extents, self.width, granule)
+
+    def _spread(self, name: str) -> Array:
+        return self.counts.get(f"spread {name}", np.zeros(1))
+
+
+def held(footprint_bytes: Any, capacity: Any) -> Array:
+    """Return the share of the reuse that survives, 0 to 1."""
+    low, high = KNEE
+    return np.asarray(
+        HELD(
+            f=np.asarray(footprint_bytes, float), c=np.asarray(capacity, float), low=low, high=high
+        )
+    )
+
+
+def grouped(requests: Sequence[Requests]) -> list[Group]:
+    """Put affine accesses of one buffer, kind and loop with equal strides together."""
+    groups: list[list[int]] = []
+    for i, r in enumerate(requests):
+        if r.strides is None:
+            continue
+        for members in groups:
+            other = requests[members[0]]
+            assert other.strides is not None
+            if (
+                other.access.buffer == r.access.buffer
+                and other.access.kind == r.access.kind
+                and other.access.loop == r.access.loop
+                and other.access.cache == r.access.cache
+                and other.width == r.width
+                and all(np.array_equal(s, r.strides[n]) for n, s in other.strides.items())
+            ):
+                members.append(i)
+                break
+        else:
+            groups.append([i])
+    return [_group(members, requests) for members in groups]
+
+
+def _group(members: list[int], requests: Sequence[Requests]) -> Group:
+    first = requests[members[0]]
+    strides = first.strides or {}
+    counts = {v.name: v.extent * first.shares.get(v.name, 1.0) for v in first.variables}
+    # How far apart the members are, in steps of each variable, largest stride first.
+    order = sorted(
+        (v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))),
+        key=lambda v: -float(np.max(np.abs(strides[v.name]))),
+    )
+    lowest = {v.name: np.zeros(1) for v in order}
+    highest = {v.name: np.zeros(1) for v in order}
+    for i in members[1:]:
+        left = np.asarray(requests[i].offset - first.offset, dtype=float)
+        for v in order:
+            stride = strides[v.name]
+            steps = np.where(stride != 0, np.rint(left / np.where(stride == 0, 1, stride)), 0)
+            left = left - steps * stride
+            lowest[v.name] = np.minimum(lowest[v.name], steps)
+            highest[v.name] = np.maximum(highest[v.name], steps)
+    spread = {f"spread {name}": highest[name] - lowest[name] for name in lowest}
+    return Group(tuple(members), {**counts, **spread}, strides, first.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One step of lengthening: `name` grows from `start` to `stop` values."""
+
+    name: str
+    start: Array
+    stop: Array
+
+
+def fetched(
+    groups: Sequence[Group],
+    base: Mapping[str, Array],
+    windows: Sequence[Window],
+    capacity: Array,
+    granule: int,
+    weights: Sequence[Array],
+    resident: Array,
+) -> list[Array]:
+    """Return the granules that each group fetches into a cache.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    base : mapping
+        Values that each variable takes among threads that run together.
+    windows : sequence of Window
+        Lengthening steps, innermost first; the counts are for all groups, and a group that a
+        variable does not concern is not lengthened by it.
+    capacity : array
+        Bytes of the cache.
+    granule : int
+        Bytes of a fetch.
+    weights : sequence of array
+        Copies of each group's data that the cache holds.
+    resident : array
+        Boxes like `base` that share the cache at a time.
+
+    Returns
+    -------
+    list of array
+        Granules for one box and all its windows, for each group.
+    """
+    windows = [w for w in windows if np.any(w.stop > w.start)]
+
+    def counts(level: int, last: Array | None = None) -> dict[str, Array]:
+        found = dict(base)
+        for i, w in enumerate(windows[:level]):
+            found[w.name] = last if last is not None and i == level - 1 else w.stop
+        return found
+
+    levels = range(1, len(windows) + 1)
+    whole = [[g.granules(base, granule)] for g in groups]
+    for level, w in zip(levels, windows, strict=True):
+        for found, g in zip(whole, groups, strict=True):
+            moves = w.name in g.strides
+            found.append(g.granules(counts(level), granule) if moves else found[-1])
+    sizes = [
+        resident
+        * granule
+        * sum((f[i] * w for f, w in zip(whole, weights, strict=True)), np.zeros(1))
+        for i in (0, *levels)
+    ]
+    results = []
+    for g, found in zip(groups, whole, strict=True):
+        outer = np.asarray(1.0)
+        for w in windows:
+            outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
+        result = found[0] * outer
+        reached = np.ones(1, dtype=bool)
+        for level, w in zip(levels, windows, strict=True):
+            if w.name not in g.strides:
+                reached = reached & (sizes[level] <= capacity * KNEE[1])
+                continue
+            outer = outer * w.start / w.stop
+            keeps = held(sizes[level], capacity)
+            here = found[level]
+            if np.any((keeps < 1) & reached):
+                # As many iterations as fit, where not all do.
+                fit = np.clip(np.floor(w.stop * capacity / sizes[level]), w.start, w.stop)
+                part = g.granules(counts(level, fit), granule) * w.stop / fit
+                here = keeps * here + (1 - keeps) * np.maximum(part, here)
+            result = np.where(reached, np.minimum(result, here * outer), result)
+            reached = reached & (sizes[level] <= capacity * KNEE[1])
+        results.append(np.asarray(result))
+    return results

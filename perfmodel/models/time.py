@@ -1,0 +1,231 @@
+"""Time: one term for each resource, and how the terms combine.
+
+Each term is the time that one resource would need alone. They combine by power means, which are a
+maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
+less so between DRAM's bandwidth and its latency, and nearly a maximum between all else. The launch
+and the start-up of the first block come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.dram import MIXED_EFFICIENCY
+from perfmodel.models.formula import Formula
+from perfmodel.models.issue import pipe_cycles, warp_instructions
+from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, chain_seconds
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.requests import Requests
+from perfmodel.models.wavefronts import L1_CYCLES
+from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+Timing = Literal["profiler", "events"]
+
+FRONT_OVERLAP: Final = 2.0
+"""Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
+(measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
+to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
+LOAD_OVERLAP: Final = 4.0
+"""Exponent between DRAM's bandwidth and latency: queues lengthen the latency before the bandwidth
+is used up; fitted to measurements/h200-sxm/in-flight.csv and streams.csv."""
+OVERLAP: Final = 8.0
+"""Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
+
+BYTES_TIME = Formula(
+    name="time of a transfer",
+    unit="s",
+    text="bytes/bandwidth",
+    symbols={"bytes": "bytes moved [B]", "bandwidth": "bandwidth reached [B/s]"},
+    holds="enough bytes in flight; else latency dominates",
+    source="definition of bandwidth",
+)
+SM_TIME = Formula(
+    name="time of an SM's unit",
+    unit="s",
+    text="cycles/clock*balance",
+    symbols={
+        "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
+        "clock": "SM clock [Hz]",
+        "balance": "blocks of the busiest SM over the average [1]",
+    },
+    holds="equal blocks",
+    source="definition",
+)
+STALL_TIME = Formula(
+    name="time that warps wait for loads",
+    unit="s",
+    text="loads*rounds",
+    symbols={
+        "loads": "latency of the batches of loads of one block [s]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks replaced as they end",
+    source="Little's law",
+)
+DISPATCH_TIME = Formula(
+    name="time to start all blocks",
+    unit="s",
+    text="b/rate",
+    symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
+    holds="always",
+    source="measured with empty kernels (launch.csv)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeModel:
+    """The terms of a prediction, arrays over configurations.
+
+    Attributes
+    ----------
+    time_s : array
+    terms_s : mapping of str to array
+        Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
+        "dram", "latency", "dispatch".
+    inputs : mapping of str to mapping of str to array
+        What went into each term's formula.
+    """
+
+    time_s: Array
+    terms_s: Mapping[str, Array]
+    inputs: Mapping[str, Mapping[str, Any]]
+
+
+def time_model(
+    instance: Instance,
+    requests: list[Requests],
+    traffic: Traffic,
+    occupied: Occupancy,
+    device: Device,
+    timing: Timing,
+) -> TimeModel:
+    """Return the predicted time and its terms.
+
+    Parameters
+    ----------
+    instance, requests, traffic, occupied, device
+        A launch, its requests (global accesses, in order) and traffic, and where it runs.
+    timing : {"profiler", "events"}
+        Whether the kernel alone is timed, or what two events around it see.
+    """
+    blocks = np.asarray(instance.blocks, dtype=float)
+    sms = float(device.sm_count)
+    all_requests = (
+        traffic.global_load_requests
+        + traffic.global_store_requests
+        + traffic.global_atomic_requests
+        + traffic.shared_requests
+    )
+    instructions = warp_instructions(instance, all_requests)
+    tail = balance_inputs(instance, requests, device.sm_count)
+    balance = np.atleast_1d(BALANCE(**tail))
+    inputs: dict[str, dict[str, Any]] = {"balance": tail}
+    terms: dict[str, Array] = {}
+
+    def sm_unit(name: str, cycles: Any) -> None:
+        inputs[name] = {"cycles": cycles, "clock": device.sm_clock, "balance": balance}
+        terms[name] = np.atleast_1d(SM_TIME(**inputs[name]))
+
+    for pipe, cycles in pipe_cycles(instructions, device).items():
+        sm_unit(pipe, cycles)
+    # A load that misses gets its data as the sectors fill: no pass of its own through the banks.
+    served = sum(
+        (
+            a.data_wavefronts
+            * (1 - (a.l1_fill_sectors / np.maximum(a.sectors, 1) if a.kind == "load" else 0.0))
+            for a in traffic.accesses
+        ),
+        np.zeros(1),
+    )
+    stages = {
+        "data": (served + traffic.shared_wavefronts) / sms,
+        "fills": traffic.l2_read_sectors / sms,
+        "tags": traffic.l1_tag_wavefronts / sms,
+        "lanes": all_requests * (WARP_SIZE / device.lsu_lanes) / sms,
+    }
+    sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
+    inputs["l1"] |= stages
+
+    inputs["l2"] = {
+        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
+        "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
+        "cost": np.atleast_1d(traffic.l2_write_cost),
+        "read": device.l2_read_bandwidth,
+        "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
+    }
+    terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
+    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
+    mixture = {
+        "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
+        "read": device.dram_read_efficiency,
+        "write": device.dram_write_efficiency,
+        "copy": device.dram_copy_efficiency,
+    }
+    efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
+    effective = traffic.dram_read_bytes * traffic.dram_read_cost + traffic.dram_write_bytes
+    inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
+    terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
+    inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
+
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    per_warp = sum(instructions.values(), np.zeros(1)) / warps
+    chain, ramp, loads = chain_seconds(instance, requests, traffic, device, per_warp)
+    inputs["ramp"] = {
+        "block": np.atleast_1d(ramp),
+        "touch": np.where(traffic.dram_read_bytes > 0, FIRST_TOUCH, 0.0),
+    }
+    terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
+    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
+    inputs["latency"] = {
+        "chain": np.atleast_1d(chain),
+        "ramp": inputs["ramp"]["block"],
+        "rounds": np.atleast_1d(ROUNDS(**inputs["rounds"])),
+    }
+    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
+    if device.block_dispatch_rate is not None:
+        inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
+        terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
+
+    floor = device.launch_floor if timing == "profiler" else device.event_floor
+    inputs["stalls"] = {"loads": np.atleast_1d(loads), "rounds": inputs["latency"]["rounds"]}
+    terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
+    time = floor + terms["ramp"] + combine(terms)
+    return TimeModel(time, {"launch": np.full(time.shape, floor), **terms}, inputs)
+
+
+def combine(terms: Mapping[str, Array]) -> Array:
+    """Combine the terms of all resources into one time, launch and ramp apart [s]."""
+    arithmetic = [
+        terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
+    ]
+    # Every arithmetic instruction was issued first: the slowest of them, not their sum.
+    issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
+    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
+    # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
+    memory = np.maximum(loads, terms["l2"])
+    parts = [front, memory]
+    if "dispatch" in terms:
+        parts.append(terms["dispatch"])
+    return np.asarray(power_mean(parts, OVERLAP))
+
+
+def power_mean(parts: Any, exponent: float) -> Array:
+    """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
+    stacked = np.stack(np.broadcast_arrays(*parts))
+    largest = np.max(stacked, axis=0)
+    safe = np.where(largest > 0, largest, 1.0)
+    mean = safe * np.sum((stacked / safe) ** exponent, axis=0) ** (1 / exponent)
+    return np.asarray(np.where(largest > 0, mean, 0.0))

@@ -1,0 +1,216 @@
+"""L1 wavefronts: how many clocks one request holds L1's data banks and its tag banks.
+
+The data stage has 32 banks of 4 B and reads one word from each in a clock; 8 B and 16 B accesses
+go by half and quarter warps. The tag stage looks up one line a clock in each of four banks, which
+a hash of the line address chooses. Each request costs its conflicts in both stages, and L1 is as
+slow as the busier stage: 268 patterns in measurements/h200-sxm/l1-patterns.csv.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.footprint import power_of_two_gcd
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+BANK_WORD: Final = 4
+BANKS: Final = 32
+TAG_BANKS: Final = 4
+
+# Tag bank that bit i of the line address toggles (banks combine by exclusive or), found with the
+# profiler's tag wavefronts of chosen line sets: measurements/h200-sxm/tag-banks.csv and
+# coalescer.csv, which it explains exactly for 4 and 8 B accesses. Higher bits: not measured.
+_TAG_BANK_OF_BIT: Final = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3, 1, 3, 3)
+_PHASES: Final = 8
+
+DATA_WAVEFRONTS = Formula(
+    name="data wavefronts a request",
+    unit="clocks",
+    text="w/4*gcd",
+    symbols={
+        "w": "bytes a lane, 4 to 16 [B]",
+        "gcd": "greatest common divisor of the lanes' distance, in accesses, and the 128/w lanes "
+        "that the banks serve at once [1]; 1 for a broadcast",
+    },
+    holds="evenly spaced lanes of a full warp",
+    source="derived from 32 banks of 4 B: lanes a multiple of gcd apart share banks",
+)
+L1_CYCLES = Formula(
+    name="L1 clocks an SM",
+    unit="clocks",
+    text="max(data + fills, tags, lanes)",
+    symbols={
+        "data": "data wavefronts of stores and of loads that hit [clocks]",
+        "fills": "sectors that come from L2, a clock each [clocks]",
+        "tags": "tag wavefronts of all requests [clocks]",
+        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
+    },
+    holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
+    source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
+)
+
+
+def _tag_tables() -> tuple[Array, Array]:
+    low = np.zeros(4096, dtype=np.uint8)
+    high = np.zeros(4096, dtype=np.uint8)
+    values = np.arange(4096)
+    for bit, bank in enumerate(_TAG_BANK_OF_BIT):
+        table, shift = (low, bit) if bit < 12 else (high, bit - 12)
+        table ^= np.where(values >> shift & 1, bank, 0).astype(np.uint8)
+    return low, high
+
+
+_LOW, _HIGH = _tag_tables()
+_COUNTER: Final = np.array([1 << 8 * bank for bank in range(TAG_BANKS)], dtype=np.uint32)
+
+
+def tag_bank(line: Any) -> Array:
+    """Return the tag bank, 0 to 3, of a line address (byte address // 128)."""
+    line = np.asarray(line)
+    return np.asarray(_LOW[line & 4095] ^ _HIGH[line >> 12 & 4095])
+
+
+def data_wavefronts(addresses: Any, width: int, active: Any = True) -> Array:
+    """Return the clocks that requests hold the data banks.
+
+    Parameters
+    ----------
+    addresses : array, shape (..., 32)
+        Byte address of every lane.
+    width : int
+        Bytes a lane: 1, 2, 4, 8 or 16.
+    active : array, shape (..., 32), optional
+        Lanes that take part.
+
+    Returns
+    -------
+    array, shape (...)
+        Sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    """
+    addresses, active = np.broadcast_arrays(addresses, active)
+    unit = max(width, BANK_WORD)
+    groups = unit // BANK_WORD
+    split = (*addresses.shape[:-1], groups, WARP_SIZE // groups)
+    unused = np.arange(WARP_SIZE) * -1 - 1
+    words = np.sort(np.where(active, addresses // unit, unused).reshape(split), axis=-1)
+    first = np.ones(words.shape, dtype=bool)
+    first[..., 1:] = words[..., 1:] != words[..., :-1]
+    first &= words >= 0
+    bank = words % (BANKS // groups)
+    counts = np.zeros((*words.shape[:-1], BANKS // groups), dtype=np.int64)
+    rows = np.arange(counts[..., 0].size)[:, None]
+    np.add.at(
+        counts.reshape(-1, BANKS // groups),
+        (rows, bank.reshape(-1, WARP_SIZE // groups)),
+        first.reshape(-1, WARP_SIZE // groups),
+    )
+    return np.asarray(np.maximum(counts.max(axis=-1).sum(axis=-1), 1))
+
+
+def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
+    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `data_wavefronts`.
+    """
+    unused = np.arange(WARP_SIZE) * -1 - 1
+    lines = np.asarray(addresses) >> LINE.bit_length() - 1
+    if not np.all(active):
+        lines = np.where(active, lines, unused)
+    if np.any(lines[..., 1:] < lines[..., :-1]):
+        lines = np.sort(lines, axis=-1)
+    first = np.ones(lines.shape, dtype=bool)
+    first[..., 1:] = lines[..., 1:] != lines[..., :-1]
+    first &= lines >= 0
+    # One byte counts each bank's lines, so that a single sum counts all four.
+    counts = np.where(first, _COUNTER[tag_bank(lines)], np.uint32(0)).sum(axis=-1, dtype=np.uint32)
+    most = np.ascontiguousarray(counts)[..., None].view(np.uint8).max(axis=-1)
+    return np.asarray(np.maximum(most, 1))
+
+
+def pattern_wavefronts(box: Box, offset: Any, step: Any, width: int) -> tuple[Array, Array]:
+    """Return mean data and tag wavefronts of boxes of lanes.
+
+    The mean is over base addresses, since the tag hash of a strided request depends on where it
+    starts: pseudo-random multiples of the warp's own span, as neighbouring warps have them, plus
+    multiples of `step` within one stride, as a loop along the row has them.
+
+    Parameters
+    ----------
+    box : Box
+        One value a configuration, broadcastable; strides in bytes.
+    offset, step : array
+        Address of the first lane, and what warps' addresses differ by multiples of [B].
+    width : int
+        Bytes a lane.
+
+    Returns
+    -------
+    tuple of two arrays
+        Data wavefronts and tag wavefronts a request.
+    """
+    given = np.broadcast_arrays(*box, offset, step)
+    shape = given[0].shape
+    columns = [np.asarray(a, dtype=np.int64).reshape(-1) for a in given]
+    # Sweeps repeat few distinct patterns: each is worked out once.
+    key = np.zeros(columns[0].shape, dtype=np.int64)
+    for column, factor in zip(columns, (1, 64, 1_000_003, 4099, 29, 7_919_999), strict=True):
+        key = key * 31 + column * factor
+    _, chosen, inverse = np.unique(key, return_index=True, return_inverse=True)
+    *some, at, by = (column[chosen] for column in columns)
+    distinct = Box(*some)
+    inverse = np.ravel(inverse)
+    tags = _mean_tag_wavefronts(distinct, at, by)
+    data = _box_data_wavefronts(distinct, at, width)
+    return data[inverse].reshape(shape), tags[inverse].reshape(shape)
+
+
+def _box_data_wavefronts(box: Box, o: Array, width: int) -> Array:
+    """Return the data wavefronts of boxes: in closed form where lanes are evenly spaced."""
+    n, s, r, t = box
+    unit = max(width, BANK_WORD)
+    lanes = WARP_SIZE * BANK_WORD // unit
+    even = (r <= 1) & (s % unit == 0)
+    gcd = power_of_two_gcd(np.full(n.shape, lanes), s // unit)
+    # Partial groups share a bank only from the lane that wraps around.
+    groups, rest = n // lanes, n % lanes
+    conflicts = groups * gcd + np.ceil(rest * gcd / lanes)
+    broadcast = groups + (rest > 0)
+    found = np.maximum(np.where(s == 0, broadcast, conflicts), 1).astype(float)
+    if not even.all():
+        odd = ~even
+        lane = np.arange(WARP_SIZE)[None, :]
+        m = np.maximum(n[odd], 1)[:, None]
+        first = (1 << 40) + o[odd][:, None]
+        address = first + lane % m * s[odd][:, None] + lane // m * t[odd][:, None]
+        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None])
+    return found
+
+
+def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:
+    """Return the tag wavefronts of boxes, the mean over base addresses."""
+    n, s, r, t = box
+    random = np.random.default_rng(0)
+    span = np.maximum(np.abs(s) * n, np.abs(t) * np.maximum(r, 1))
+    within = np.maximum(np.abs(np.where(s == 0, t, s)) // np.maximum(g, 1), 1)
+    warps = random.integers(0, 256, _PHASES)
+    steps = random.random(_PHASES)
+    lane = np.arange(WARP_SIZE)
+    m = np.maximum(n, 1)[:, None]
+    inside = lane % m * s[:, None] + lane // m * t[:, None]
+    active = lane < (n * r)[:, None]
+    lanes: Any = True if active.all() else active
+    total = np.zeros(n.shape)
+    for warp, step in zip(warps, steps, strict=True):
+        base = (1 << 40) + o + warp * span + np.floor(step * within).astype(np.int64) * g
+        total += tag_wavefronts(base[:, None] + inside, lanes)
+    return total / _PHASES

@@ -1,0 +1,82 @@
+"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many rounds they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.geometry import AXES
+from perfmodel.models.requests import Requests
+
+Array = npt.NDArray[Any]
+
+BALANCE = Formula(
+    name="load of the busiest SM over the average",
+    unit="1",
+    text="(full + last)*m/work",
+    symbols={
+        "full": "full rounds of one block an SM [1]",
+        "last": "work of a block of the round after, over a full block's [1]",
+        "m": "SMs [1]",
+        "work": "work of all blocks, over a full block's [1]",
+    },
+    holds="blocks handed out in order, x fastest; the last blocks are those that guards cut short",
+    source="derived: the tail of the last round",
+)
+ROUNDS = Formula(
+    name="rounds of blocks",
+    unit="1",
+    text="x + (ceil(x) - x)/max(1, x)",
+    symbols={"x": "blocks of the busiest SM over the blocks that it holds at a time [1]"},
+    holds="one round, and many; between, blocks drift apart as rounds pass",
+    source="derived ends; the decay between is assumed",
+)
+
+
+def balance_inputs(
+    instance: Instance, requests: Sequence[Requests], sm_count: int
+) -> dict[str, Any]:
+    """Return what `BALANCE` needs, from the grid and the shares that guards let through."""
+    blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
+    full = np.floor(blocks / sm_count)
+    left = blocks - full * sm_count
+    shares: dict[str, Array] = {}
+    for r in requests:
+        for name, share in r.shares.items():
+            shares[name] = np.minimum(shares.get(name, np.ones(1)), share)
+    # The slowest axis of more than one block: its last slice ends the grid.
+    cut = np.ones(1)
+    slice_blocks = np.ones(1)
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = np.asarray(extent, dtype=float)
+        share = shares.get(f"blockIdx.{axis}", np.ones(1))
+        here = np.clip(1 - (1 - share) * count, 0.0, 1.0)
+        slowest = count > 1
+        cut = np.where(slowest, here, cut)
+        slice_blocks = np.where(slowest, blocks / count, slice_blocks)
+    last = np.where(left == 0, 0.0, np.where(left <= slice_blocks, cut, 1.0))
+    return {
+        "full": full,
+        "last": last,
+        "m": float(sm_count),
+        "work": np.maximum(blocks * _share_at_work(requests), 1e-9),
+    }
+
+
+def _share_at_work(requests: Sequence[Requests]) -> Array:
+    """Return the share of warp executions that the guards let through."""
+    done = np.zeros(1)
+    possible = np.zeros(1)
+    for r in requests:
+        if r.strides is not None:
+            every = np.ones(1)
+            for v in r.variables:
+                every = every * (1.0 if v.in_lane else v.extent)
+            done = done + np.minimum(r.requests, every)
+            possible = possible + every
+    return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)

@@ -1,0 +1,103 @@
+"""Traffic: what moves at each level of the memory hierarchy, whoever counted it.
+
+One record with two producers, the closed forms and the simulator, so that either can feed the time
+model and the two can be compared. Every number is an array over configurations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTraffic:
+    """One access's part of the traffic: requests and what they cost, summed over the launch.
+
+    Attributes
+    ----------
+    name, buffer, kind : str
+    requests, sectors, lines : array
+        Warp requests; distinct sectors and lines of each, summed.
+    wanted_bytes : array
+        Bytes that lanes asked for, each lane counted.
+    data_wavefronts, tag_wavefronts : array
+        Clocks in L1's two stages.
+    l1_fill_sectors, dram_bytes : array
+        What came from L2 and from DRAM (for stores: went to L2; DRAM is counted as a whole).
+    sampled : float or None
+        Share of the launch that was counted; None for a closed form.
+    """
+
+    name: str
+    buffer: str
+    kind: str
+    requests: Array
+    sectors: Array
+    lines: Array
+    wanted_bytes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    l1_fill_sectors: Array
+    dram_bytes: Array
+    sampled: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Traffic of a whole launch.
+
+    Attributes
+    ----------
+    global_load_requests, global_load_sectors, global_store_requests, global_store_sectors : array
+        Warp requests to global memory and their sectors, as the profiler counts them.
+    global_atomic_requests, l2_atomic_sectors : array
+    l1_hit_sectors : array
+        Load sectors found in L1.
+    l2_read_sectors, l2_write_sectors : array
+        Sectors that the SMs ask of L2.
+    l2_hit_rate : array
+        Share of the SMs' L2 sectors that need no DRAM read.
+    dram_read_bytes, dram_write_bytes : array
+    l1_data_wavefronts, l1_tag_wavefronts : array
+        Clocks of L1's stages over all SMs, without fills.
+    shared_requests, shared_wavefronts : array
+    dram_read_cost : array
+        Mean cost of a DRAM read byte, relative to dense reads (1 or more).
+    l2_write_cost : array
+        Mean cost of a written L2 sector, relative to a sector of a full line (1 or more).
+    accesses : tuple of AccessTraffic
+    """
+
+    global_load_requests: Array
+    global_load_sectors: Array
+    global_store_requests: Array
+    global_store_sectors: Array
+    global_atomic_requests: Array
+    l1_hit_sectors: Array
+    l2_read_sectors: Array
+    l2_write_sectors: Array
+    l2_atomic_sectors: Array
+    l2_hit_rate: Array
+    dram_read_bytes: Array
+    dram_write_bytes: Array
+    l1_data_wavefronts: Array
+    l1_tag_wavefronts: Array
+    shared_requests: Array
+    shared_wavefronts: Array
+    dram_read_cost: Array
+    l2_write_cost: Array
+    accesses: tuple[AccessTraffic, ...]
+
+    def numbers(self, position: int = 0) -> dict[str, float]:
+        """Return the totals of one configuration as plain numbers, by name."""
+        return {
+            f.name: float(np.atleast_1d(getattr(self, f.name))[position])
+            for f in fields(self)
+            if f.name != "accesses"
+        }

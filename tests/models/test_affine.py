@@ -1,0 +1,115 @@
+"""Strides of indices: what is affine in fact is found, what is not is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.expressions import parse
+from perfmodel.models.affine import Plane, index_variables, plane
+from perfmodel.models.geometry import block_shape
+
+
+def probe(
+    text: str,
+    block: tuple[int, int, int] = (1024, 1, 1),
+    grid: tuple[int, int, int] = (8, 4, 1),
+    trips: dict[str, int] | None = None,
+    **values: object,
+) -> Plane:
+    trips = {"k": 64} if trips is None else trips
+    return plane(parse(text), values, index_variables(block_shape(block), grid, trips))
+
+
+def strides(found: Plane) -> dict[str, float]:
+    return {name: float(s[0]) for name, s in found.strides.items() if s[0] != 0}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=4, max_size=4), st.integers(0, 2**45))
+def test_coefficients_come_back(coefficients: list[int], offset: int) -> None:
+    a, b, c, d = coefficients
+    found = probe(
+        "o + a*threadIdx.x + b*blockIdx.x + c*blockIdx.y + d*k", o=offset, a=a, b=b, c=c, d=d
+    )
+    assert found.affine
+    expected = {"lane.x": a, "warp.x": 32 * a, "blockIdx.x": b, "blockIdx.y": c, "k": d}
+    assert strides(found) == {name: s for name, s in expected.items() if s}
+    assert float(found.offset[0]) == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("threadIdx.x // 32", {"warp.x": 1}),
+        ("threadIdx.x % 32", {"lane.x": 1}),
+        ("threadIdx.x & 31", {"lane.x": 1}),
+        ("threadIdx.x >> 5", {"warp.x": 1}),
+        ("(threadIdx.x // 32)*1000 + threadIdx.x % 32", {"warp.x": 1000, "lane.x": 1}),
+        ("threadIdx.x % 2048", {"lane.x": 1, "warp.x": 32}),
+        ("min(threadIdx.x, 2000)", {"lane.x": 1, "warp.x": 32}),
+        ("(2*k) // 2", {"k": 1}),
+        ("where(k < 64, k, 0)", {"k": 1}),
+        ("k % 64", {"k": 1}),
+        ("5", {}),
+    ],
+)
+def test_what_is_affine_in_fact_is_accepted(text: str, expected: dict[str, int]) -> None:
+    found = probe(text)
+    assert found.affine
+    assert strides(found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "threadIdx.x // 16",  # half warps: no stride of a lane
+        "threadIdx.x % 33",
+        "threadIdx.x % 16",
+        "k % 63",
+        "k % 2",
+        "k // 2",
+        "k*k",
+        "k*blockIdx.x",
+        "threadIdx.x ^ 5",
+        "min(k, 62)",
+        "max(k, 1)",
+        "where(k < 40, k, k + 1)",
+        "(k*7919) % 1009",
+        "(threadIdx.x*2654435761) % 4096",
+        "abs(k - 5)",
+    ],
+)
+def test_what_is_not_affine_is_refused(text: str) -> None:
+    assert not probe(text).affine
+
+
+def test_one_wrapping_configuration_is_enough_to_refuse() -> None:
+    variables = index_variables(block_shape((32, 1, 1)), (np.array([2, 4, 8]), 1, 1), {})
+    node = parse("(blockIdx.x*32 + threadIdx.x) % m")
+    assert plane(node, {"m": np.array([64, 128, 256])}, variables).affine
+    assert not plane(node, {"m": np.array([64, 100, 256])}, variables).affine
+
+
+def test_one_configuration_each() -> None:
+    pitch = np.array([10, 20, 30])
+    found = probe("threadIdx.x*pitch + k", pitch=pitch)
+    assert found.affine
+    np.testing.assert_array_equal(found.strides["lane.x"], pitch)
+    np.testing.assert_array_equal(found.strides["warp.x"], 32 * pitch)
+
+
+def test_loops_of_no_iterations_do_not_spoil_the_others() -> None:
+    # regression: they were probed at k = -1
+    variables = index_variables(block_shape((32, 1, 1)), (1, 1, 1), {"k": np.array([0, 1, 5])})
+    found = plane(parse("7*k + threadIdx.x"), {}, variables)
+    assert found.affine
+    np.testing.assert_array_equal(found.strides["k"], [0, 0, 7])
+
+
+def test_large_integers_stay_exact() -> None:
+    found = probe("threadIdx.x + 1 + (1 << 52)", grid=(1, 1, 1), trips={})
+    assert found.affine
+    assert int(found.offset[0]) == 2**52 + 1
