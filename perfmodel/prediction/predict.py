@@ -1,0 +1,280 @@
+"""From a kernel's name and sizes to predictions: one launch, or arrays of launches at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device, load_device
+from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
+from perfmodel.models.geometry import block_shape
+from perfmodel.models.memory import CacheState, closed_form_traffic
+from perfmodel.models.occupancy import check_block, occupancy
+from perfmodel.models.roofline import ceilings, intensities
+from perfmodel.models.time import Timing, time_model
+from perfmodel.prediction.interval import half_width, regime
+from perfmodel.prediction.record import (
+    Ceiling,
+    Details,
+    OccupancyResult,
+    Prediction,
+    RooflineResult,
+)
+
+Array = npt.NDArray[Any]
+
+# Configurations worked on at a time: few enough for the CPU's caches, enough to share patterns.
+_CHUNK: Final = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Predicted times of many launches, arrays of the shape that the parameters broadcast to.
+
+    Attributes
+    ----------
+    time_s : array
+    terms_s : mapping of str to array
+    bottleneck : array of str
+    traffic : mapping of str to array
+    """
+
+    time_s: Array
+    terms_s: Mapping[str, Array]
+    bottleneck: Array
+    traffic: Mapping[str, Array]
+
+
+def predict(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    timing: Timing = "profiler",
+    cache: CacheState = "cold",
+    **params: int,
+) -> Prediction:
+    """Predict one launch.
+
+    Parameters
+    ----------
+    kernel : str, Path or Kernel
+        A built-in's name, a kernel file, or a kernel.
+    mapping : str, optional
+        Variant of a built-in, such as "naive" or "coalesced".
+    device : str, Path or Device
+        A catalogue name, a device file, or a device.
+    timing : {"profiler", "events"}
+        Whether the kernel alone is timed, or what two events around it see.
+    cache : {"cold", "warm"}
+        Whether L2 starts empty, or as the same launch just left it.
+    **params : int
+        The kernel's parameters.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    PerfmodelError
+        For anything unknown, out of range or impossible, in one line.
+
+    Examples
+    --------
+    >>> predict("gemm", mapping="coalesced", device="h100-sxm", N=4096).bottleneck
+    'l1'
+    """
+    chosen = _kernel(kernel, mapping)
+    gpu = _device(device)
+    _check_protocol(timing, cache)
+    instance = bind(chosen, _scalars(params))
+    check_bounds(instance)
+    threads = int(np.max(instance.threads_per_block))
+    check_block(gpu, threads, int(np.max(instance.registers)), int(np.max(instance.shared_bytes)))
+    details = _evaluate(instance, gpu, timing, cache)
+    time = details.time
+    terms = {name: float(value[0]) for name, value in time.terms_s.items()}
+    total = float(time.time_s[0])
+    traffic = details.traffic.numbers()
+    bottleneck = max(terms, key=lambda name: terms[name])
+    width = half_width(regime(terms), gpu)
+    occupied = details.occupied
+    blocks = float(np.max(np.asarray(instance.blocks)))
+    blocks_per_sm = int(occupied.blocks_per_sm)
+    flop = float(np.max(np.asarray(instance.flop)))
+    return Prediction(
+        kernel=chosen.name,
+        mapping=getattr(chosen, "mapping", None),
+        params={name: int(np.max(value)) for name, value in instance.values.items()},
+        grid=_triple(instance.grid),
+        block=_triple(instance.block),
+        device=gpu.name,
+        method="closed-form",
+        timing=timing,
+        cache=cache,
+        time_s=total,
+        interval_s=(total / (1 + width), total * (1 + width)),
+        bottleneck=bottleneck,
+        terms_s=terms,
+        traffic=traffic,
+        occupancy=OccupancyResult(
+            blocks_per_sm=blocks_per_sm,
+            warps_per_sm=int(occupied.warps_per_sm),
+            fraction=float(occupied.fraction),
+            limiter=str(occupied.limiter),
+            waves=blocks / (gpu.sm_count * blocks_per_sm),
+        ),
+        roofline=RooflineResult(
+            flop=flop,
+            flop_per_s=flop / total,
+            intensity=intensities(
+                flop,
+                traffic["global_load_sectors"] + traffic["global_store_sectors"],
+                traffic["l2_read_sectors"]
+                + traffic["l2_write_sectors"]
+                + traffic["l2_atomic_sectors"],
+                traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
+            ),
+            ceilings=tuple(
+                Ceiling(name, kind, value)  # type: ignore[arg-type]
+                for name, (kind, value) in ceilings(gpu).items()
+            ),
+        ),
+        warnings=tuple(_warnings(details)),
+        details=details,
+    )
+
+
+def predict_many(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    timing: Timing = "profiler",
+    cache: CacheState = "cold",
+    **params: npt.ArrayLike,
+) -> Predictions:
+    """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
+
+    Parameters that change the block or the width of an access are split into one pass each.
+    """
+    chosen = _kernel(kernel, mapping)
+    gpu = _device(device)
+    _check_protocol(timing, cache)
+    given = {name: np.asarray(value) for name, value in params.items()}
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in given.values()))
+    except ValueError as error:
+        raise PerfmodelError(
+            f"parameters of shapes {[v.shape for v in given.values()]} do not broadcast"
+        ) from error
+    flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
+    size = int(np.prod(shape))
+    columns: dict[str, Array] = {}
+
+    def work(rows: Array) -> dict[str, Array]:
+        instance = bind(chosen, {name: value[rows] for name, value in flat.items()})
+        details = _evaluate(instance, gpu, timing, cache)
+        found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
+        return found | _named("traffic ", _totals(details))
+
+    batches = list(_batches(chosen, flat, size))
+    # NumPy works without the interpreter lock, so batches run side by side.
+    with ThreadPoolExecutor() as pool:
+        for rows, found in zip(batches, pool.map(work, batches), strict=True):
+            for name, value in found.items():
+                column = columns.setdefault(name, np.zeros(size))
+                column[rows] = np.broadcast_to(value, rows.shape)
+    terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}
+    names = np.array(list(terms))
+    return Predictions(
+        time_s=columns["time"].reshape(shape),
+        terms_s=terms,
+        bottleneck=names[np.argmax(np.stack(list(terms.values())), axis=0)],
+        traffic={
+            n.removeprefix("traffic "): c.reshape(shape)
+            for n, c in columns.items()
+            if "traffic " in n
+        },
+    )
+
+
+def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState) -> Details:
+    shape = block_shape(_triple(instance.block))
+    occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
+    traffic, requests = closed_form_traffic(instance, shape, gpu, occupied, cache)
+    time = time_model(instance, requests, traffic, occupied, gpu, timing)
+    return Details(instance, gpu, occupied, tuple(requests), traffic, time)
+
+
+def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
+    """Yield the positions of configurations that share a block shape and access widths."""
+    for start in range(0, size, _CHUNK):
+        rows = np.arange(start, min(start + _CHUNK, size))
+        instance = bind(kernel, {name: value[rows] for name, value in flat.items()})
+        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors]
+        stacked = np.stack([np.broadcast_to(key, rows.shape) for key in keys])
+        if np.all(stacked == stacked[:, :1]):
+            yield rows
+            continue
+        _, inverse = np.unique(stacked, axis=1, return_inverse=True)
+        for group in range(int(inverse.max()) + 1):
+            yield rows[np.ravel(inverse) == group]
+
+
+def _totals(details: Details) -> dict[str, Array]:
+    names = details.traffic.numbers()
+    return {name: np.asarray(getattr(details.traffic, name)) for name in names}
+
+
+def _named(prefix: str, values: Mapping[str, Array]) -> dict[str, Array]:
+    return {prefix + name: value for name, value in values.items()}
+
+
+def _triple(values: Any) -> tuple[int, int, int]:
+    x, y, z = (int(np.max(value)) for value in values)
+    return x, y, z
+
+
+def _kernel(kernel: str | Path | Kernel, mapping: str | None) -> Kernel:
+    return kernel if isinstance(kernel, Kernel) else find_kernel(kernel, mapping)
+
+
+def _device(device: str | Path | Device) -> Device:
+    return device if isinstance(device, Device) else load_device(device)
+
+
+def _check_protocol(timing: str, cache: str) -> None:
+    for name, value, allowed in (
+        ("timing", timing, ("profiler", "events")),
+        ("cache", cache, ("cold", "warm")),
+    ):
+        if value not in allowed:
+            raise PerfmodelError(f"{name} {value!r} is unknown; choose {' or '.join(allowed)}")
+
+
+def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in params.items():
+        if np.ndim(value):
+            raise PerfmodelError(f"parameter {name!r} is an array; predict_many takes arrays")
+    return dict(params)
+
+
+def _warnings(details: Details) -> Iterator[str]:
+    for access in details.traffic.accesses:
+        if access.sampled is not None:
+            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
+            yield (
+                f"access {access.name}: no closed form for its index, so {share} of its warps "
+                "were counted"
+            )
+    if details.device.figures["launch_floor"].kind == "assumed":
+        yield f"launch floor of {details.device.name} is assumed, not measured"

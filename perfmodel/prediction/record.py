@@ -1,0 +1,169 @@
+"""Prediction: the frozen answer to "how long does this launch take, and why"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.memory import CacheState
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.requests import Requests
+from perfmodel.models.time import TimeModel, Timing
+from perfmodel.traffic import Traffic
+
+SCHEMA: Final = "perfmodel.prediction/1"
+Method = Literal["closed-form", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class OccupancyResult:
+    """Occupancy of one launch.
+
+    Attributes
+    ----------
+    blocks_per_sm, warps_per_sm : int
+    fraction : float
+        Of the warps that an SM can hold.
+    limiter : str
+        "warps", "blocks", "registers" or "shared memory".
+    waves : float
+        Blocks of the grid over the blocks that all SMs hold.
+    """
+
+    blocks_per_sm: int
+    warps_per_sm: int
+    fraction: float
+    limiter: str
+    waves: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A bound of the roofline: `value` in B/s for a memory level, in FLOP/s for arithmetic."""
+
+    name: str
+    kind: Literal["memory", "compute"]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineResult:
+    """Where a launch lies on the hierarchical roofline.
+
+    Attributes
+    ----------
+    flop : float
+        Useful floating-point operations.
+    flop_per_s : float
+        Predicted rate.
+    intensity : mapping of str to float or None
+        FLOP a byte at "l1", "l2" and "dram"; None where no byte moves there.
+    ceilings : tuple of Ceiling
+    """
+
+    flop: float
+    flop_per_s: float
+    intensity: Mapping[str, float | None]
+    ceilings: tuple[Ceiling, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The arrays and records behind a prediction, for explanations; not part of the JSON."""
+
+    instance: Instance
+    device: Device
+    occupied: Occupancy
+    requests: tuple[Requests, ...]
+    traffic: Traffic
+    time: TimeModel
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted time of one launch on one GPU.
+
+    Attributes
+    ----------
+    kernel : str
+    mapping : str or None
+        Variant of a built-in kernel.
+    params : mapping of str to int
+    grid, block : tuple of three int
+    device : str
+    method : {"closed-form", "simulated"}
+    timing, cache : str
+        Protocol: what is timed, and what L2 holds at the start.
+    time_s : float
+    interval_s : tuple of two float
+        90% interval.
+    bottleneck : str
+        Name of the largest term.
+    terms_s : mapping of str to float
+        Seconds that each resource would need alone.
+    traffic : mapping of str to float
+    occupancy : OccupancyResult
+    roofline : RooflineResult
+    warnings : tuple of str
+    details : Details
+    """
+
+    kernel: str
+    mapping: str | None
+    params: Mapping[str, int]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    device: str
+    method: Method
+    timing: Timing
+    cache: CacheState
+    time_s: float
+    interval_s: tuple[float, float]
+    bottleneck: str
+    terms_s: Mapping[str, float]
+    traffic: Mapping[str, float]
+    occupancy: OccupancyResult
+    roofline: RooflineResult
+    warnings: tuple[str, ...]
+    details: Details
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""
+        name = {"name": self.kernel} | ({"mapping": self.mapping} if self.mapping else {})
+        return {
+            "schema": SCHEMA,
+            "kernel": {
+                **name,
+                "params": dict(self.params),
+                "grid": list(self.grid),
+                "block": list(self.block),
+            },
+            "device": self.device,
+            "method": self.method,
+            "protocol": {"timing": self.timing, "cache": self.cache},
+            "time_s": self.time_s,
+            "interval_s": list(self.interval_s),
+            "bottleneck": self.bottleneck,
+            "terms_s": dict(self.terms_s),
+            "traffic": dict(self.traffic),
+            "occupancy": {
+                "blocks_per_sm": self.occupancy.blocks_per_sm,
+                "warps_per_sm": self.occupancy.warps_per_sm,
+                "fraction": self.occupancy.fraction,
+                "limiter": self.occupancy.limiter,
+                "waves": self.occupancy.waves,
+            },
+            "roofline": {
+                "flop": self.roofline.flop,
+                "flop_per_s": self.roofline.flop_per_s,
+                "intensity": dict(self.roofline.intensity),
+                "ceilings": [
+                    {"name": c.name, "kind": c.kind, "value": c.value}
+                    for c in self.roofline.ceilings
+                ],
+            },
+            "warnings": list(self.warnings),
+        }

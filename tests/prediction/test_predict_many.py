@@ -1,0 +1,167 @@
+"""Arrays of launches equal single ones; protocols and monotone behaviour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.prediction import predict, predict_many
+
+DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")
+
+
+def assert_alike(kernel: str, arrays: dict[str, Any], **options: Any) -> None:
+    """Compare every element of `predict_many` with its own `predict`."""
+    many = predict_many(kernel, **options, **arrays)
+    shaped = np.broadcast_arrays(*map(np.asarray, arrays.values()))
+    assert many.time_s.shape == shaped[0].shape
+    for place in np.ndindex(shaped[0].shape):
+        params = {name: int(a[place]) for name, a in zip(arrays, shaped, strict=True)}
+        one = predict(kernel, **options, **params)
+        assert many.time_s[place] == pytest.approx(one.time_s, rel=1e-9), params
+        assert many.bottleneck[place] == one.bottleneck, params
+        for name, term in one.terms_s.items():
+            assert many.terms_s[name][place] == pytest.approx(term, rel=1e-9, abs=1e-18), (
+                name,
+                params,
+            )
+        for name, value in one.traffic.items():
+            found = many.traffic[name][place]
+            assert found == pytest.approx(value, rel=1e-9, abs=1e-6), (name, params)
+
+
+@pytest.mark.parametrize("mapping", ["naive", "coalesced"])
+def test_products(mapping: str) -> None:
+    generator = np.random.default_rng(0)
+    sizes = generator.integers(1, 5000, (3, 25))
+    sizes[:, 0] = 1
+    sizes[:, 1] = 32
+    arrays = dict(zip("MNK", sizes, strict=True))
+    assert_alike("gemm", arrays, mapping=mapping, device="h200-sxm")
+
+
+def test_streams_of_all_widths() -> None:
+    sizes = np.array([[16], [4096], [100_000_000], [1 << 30]])
+    arrays = {"bytes": sizes, "vector": np.array([1, 2, 4, 8, 16])}
+    for kernel in ("copy", "read", "write"):
+        assert_alike(kernel, arrays, device="h100-sxm")
+
+
+def test_blocks_of_several_sizes() -> None:
+    # also irregular ones, which are counted instead of solved
+    arrays = {"bytes": 1 << 20, "block": np.array([32, 100, 256, 1024, 48])}
+    assert_alike("copy", arrays, device="h200-sxm")
+
+
+def test_strided_copies() -> None:
+    generator = np.random.default_rng(1)
+    arrays = {
+        "n": generator.integers(1, 1 << 22, 30),
+        "stride": generator.integers(0, 70, 30),
+        "offset": generator.integers(0, 40, 30),
+    }
+    assert_alike("strided-copy", arrays, device="h200-sxm")
+
+
+@pytest.mark.parametrize("timing", ["profiler", "events"])
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_protocols(timing: str, cache: str) -> None:
+    arrays = {"N": np.array([64, 500, 2048])}
+    assert_alike("gemm", arrays, device="h100-sxm", timing=timing, cache=cache)
+
+
+def test_events_read_more_than_the_profiler_by_the_floors() -> None:
+    for device in DEVICES:
+        short, long = (
+            predict("copy", device=device, timing=t, bytes=1 << 20) for t in ("profiler", "events")
+        )
+        gpu = short.details.device
+        extra = gpu.event_floor - gpu.launch_floor
+        assert long.time_s - short.time_s == pytest.approx(extra)
+        assert extra > 0
+
+
+def test_warm_caches_never_slow_a_launch_down() -> None:
+    sizes = 1 << np.arange(12, 31)
+    for kernel in ("copy", "read", "write"):
+        cold, warm = (
+            predict_many(kernel, device="h200-sxm", cache=c, bytes=sizes) for c in ("cold", "warm")
+        )
+        assert np.all(warm.traffic["dram_read_bytes"] <= cold.traffic["dram_read_bytes"] + 1e-6)
+        if kernel == "read":
+            assert np.all(warm.time_s <= cold.time_s * (1 + 1e-9))
+            assert np.all(warm.traffic["dram_read_bytes"][sizes < 40e6] == 0)
+
+
+@pytest.mark.parametrize("option", ["timing", "cache"])
+def test_unknown_protocols_are_refused(option: str) -> None:
+    with pytest.raises(PerfmodelError, match=f"{option} 'lukewarm' is unknown"):
+        predict("copy", **{option: "lukewarm"})  # type: ignore[arg-type]
+    with pytest.raises(PerfmodelError, match=f"{option} 'lukewarm' is unknown"):
+        predict_many("copy", **{option: "lukewarm"})  # type: ignore[arg-type]
+
+
+def test_arrays_belong_to_predict_many() -> None:
+    with pytest.raises(PerfmodelError, match="predict_many takes arrays"):
+        predict("gemm", N=np.array([1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(PerfmodelError, match="do not broadcast"):
+        predict_many("gemm", N=np.arange(1, 3), M=np.arange(1, 4))
+
+
+# ---- properties
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kernel", ["copy", "read", "write"])
+def test_more_bytes_never_go_faster(device: str, kernel: str) -> None:
+    sizes = np.unique(np.geomspace(1 << 10, 1 << 33, 400).astype(int) // 4096 * 4096 + 4096)
+    found = predict_many(kernel, device=device, bytes=sizes)
+    # A block more can even the load out between SMs, hence a per cent.
+    assert np.all(found.time_s[1:] >= found.time_s[:-1] * 0.99)
+    for name in ("global_load_sectors", "global_store_sectors", "dram_read_bytes"):
+        assert np.all(np.diff(found.traffic[name]) >= -1e-6)
+
+
+@pytest.mark.parametrize("mapping", ["naive", "coalesced"])
+def test_deeper_products_never_go_faster(mapping: str) -> None:
+    depth = np.arange(32, 4097, 32)
+    found = predict_many("gemm", mapping=mapping, device="h200-sxm", M=1024, N=1024, K=depth)
+    assert np.all(np.diff(found.traffic["global_load_sectors"]) > 0)
+    # Strides of K move through the tag banks, so that neighbours differ; not over four steps.
+    assert np.all(found.time_s[64:] > found.time_s[:-64])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 3000), st.sampled_from(DEVICES))
+def test_predictions_are_possible(m: int, n: int, k: int, device: str) -> None:
+    for mapping in ("naive", "coalesced"):
+        found = predict("gemm", mapping=mapping, device=device, M=m, N=n, K=k)
+        t = found.traffic
+        assert all(np.isfinite(value) and value >= 0 for value in t.values()), t
+        assert t["l1_hit_sectors"] <= t["global_load_sectors"]
+        assert t["l2_read_sectors"] <= t["global_load_sectors"]
+        assert 0 <= t["l2_hit_rate"] <= 1
+        # Each byte of A and B is read from DRAM once at least, by atoms of 64 B.
+        # The mean over alignments of A's and B's rows is within a thousandth of a whole atom count.
+        assert t["dram_read_bytes"] >= 4 * (m * k + k * n) * 0.998
+        assert found.time_s >= max(found.terms_s.values()) - 1e-12
+        assert found.interval_s[0] < found.time_s < found.interval_s[1]
+        assert found.roofline.flop == 2 * m * n * k
+        gpu = found.details.device
+        assert t["dram_read_bytes"] / found.time_s < gpu.dram_bandwidth
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 1 << 22), st.integers(0, 60), st.integers(0, 31))
+def test_wider_strides_never_move_less(n: int, stride: int, offset: int) -> None:
+    near, far = (
+        predict("strided-copy", device="h200-sxm", n=n, stride=s, offset=offset).traffic
+        for s in (stride, stride + 8)
+    )
+    for name in ("global_load_sectors", "dram_read_bytes"):
+        assert far[name] >= near[name] * (1 - 1e-9)
