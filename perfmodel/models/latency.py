@@ -7,6 +7,8 @@ its instructions between them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -106,86 +108,165 @@ LATENCY_TIME = Formula(
 )
 
 
-def chain_seconds(
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Batches of loads that a warp issues together, then waits for.
+
+    Attributes
+    ----------
+    loop : str or None
+        Variable of the loop that they are in.
+    count : array
+        Batches, one after the other.
+    filled : array
+        Sectors that a block brings into L1 for one batch.
+    fresh : array
+        Lines of one batch that a warp had not met before.
+    inputs : mapping
+        What `BATCH_LATENCY` takes.
+    """
+
+    loop: str | None
+    count: Array
+    filled: Array
+    fresh: Array
+    inputs: Mapping[str, Any]
+
+    @property
+    def latency(self) -> Array:
+        """Latency of one batch [s]."""
+        return np.asarray(BATCH_LATENCY(**self.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What one block that has its SM to itself does, one thing after the other.
+
+    Attributes
+    ----------
+    overhead : mapping
+        What `BLOCK_OVERHEAD` takes.
+    instructions : array
+        Instructions of a warp.
+    missing : array
+        Share of the SMs' L2 reads that go to DRAM.
+    batches : tuple of Batch
+    clock : float
+        SM clock [Hz].
+    """
+
+    overhead: Mapping[str, Any]
+    instructions: Array
+    missing: Array
+    batches: tuple[Batch, ...]
+    clock: float
+
+    @property
+    def start(self) -> Array:
+        """Start and end of a block [s]."""
+        return np.asarray(BLOCK_OVERHEAD(**self.overhead)) / self.clock
+
+    @property
+    def loads(self) -> Array:
+        """All batches of loads [s]."""
+        return np.asarray(sum((b.count * b.latency for b in self.batches), np.zeros(1)))
+
+    @property
+    def total(self) -> Array:
+        """The whole chain [s]."""
+        between = CLOCKS_PER_INSTRUCTION / self.clock * self.instructions
+        return self.start + between + self.loads
+
+    @property
+    def ramp(self) -> Array:
+        """What every launch pays once: a block's start and its slowest batch of loads [s]."""
+        slowest = np.zeros(1)
+        for b in self.batches:
+            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
+        return self.start + slowest
+
+
+def block_chain(
     instance: Instance,
-    requests: list[Requests],
+    requests: Sequence[Requests],
     traffic: Traffic,
     device: Device,
     instructions_per_warp: Any,
-) -> tuple[Array, Array, Array]:
-    """Return the time of one block that has its SM to itself, its start-up, and its loads.
-
-    Start-up is what even a kernel without latency trouble pays once: a block's start, one batch of
-    loads, and the drain of its stores.
+) -> Chain:
+    """Return the chain of one block.
 
     Parameters
     ----------
     instance : Instance
-    requests : list of Requests
+    requests : sequence of Requests
         Of the global accesses, in the order of ``traffic.accesses``.
     traffic : Traffic
     device : Device
     instructions_per_warp : array
-
-    Returns
-    -------
-    tuple of three arrays
-        The whole chain; its start-up; and its loads.
     """
-    kernel = instance.kernel
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     l2_sectors = np.maximum(traffic.l2_read_sectors, 1e-9)
     missing = np.clip((1 - traffic.l2_hit_rate) * _asked(traffic) / l2_sectors, 0, 1)
     written = (traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR
-    overhead = BLOCK_OVERHEAD(
-        start=BLOCK_START,
-        warps=np.atleast_1d(warps / blocks),
-        warp=WARP_START,
-        drain=STORE_DRAIN,
-        stores=float(any(r.access.kind != "load" for r in requests)),
-        wait=WRITE_BACK,
-        out=np.minimum(traffic.dram_write_bytes / np.maximum(written, 1), 1.0),
+    overhead = {
+        "start": BLOCK_START,
+        "warps": np.atleast_1d(warps / blocks),
+        "warp": WARP_START,
+        "drain": STORE_DRAIN,
+        "stores": float(any(r.access.kind != "load" for r in requests)),
+        "wait": WRITE_BACK,
+        "out": np.minimum(traffic.dram_write_bytes / np.maximum(written, 1), 1.0),
+    }
+    loops = (None, *(loop.variable for loop in instance.kernel.loops))
+    found = (_batch(instance, requests, traffic, device, missing, loop) for loop in loops)
+    return Chain(
+        overhead=overhead,
+        instructions=np.asarray(instructions_per_warp),
+        missing=missing,
+        batches=tuple(b for b in found if b is not None),
+        clock=device.sm_clock,
     )
-    start = np.asarray(overhead) / device.sm_clock
-    loads = np.zeros(1)
-    slowest = np.zeros(1)
-    for loop in (None, *(loop.variable for loop in kernel.loops)):
-        members = [
-            i
-            for i, r in enumerate(requests)
-            if r.access.loop == loop and (r.access.kind == "load" or r.access.returns)
-        ]
-        if not members:
-            continue
-        nest = kernel.loop_nest(loop)
-        times = np.ones(1)
-        for around in nest:
-            times = times * np.asarray(instance.trips[around.variable], dtype=float)
-        in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
-        unroll = np.maximum(np.asarray(in_flight) / len(members), 1.0) if nest else np.ones(1)
-        unroll = np.minimum(unroll, np.maximum(times, 1.0))
-        batches = np.ceil(times / unroll)
-        # Sectors that a block brings into L1 for one batch, and lines that a warp meets anew.
-        filled = sum(
-            (traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1)
-        ) / np.maximum(batches * blocks, 1)
-        fresh = sum(
-            (requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1)
-        ) * (unroll / np.maximum(warps * times, 1))
-        p1 = 1 - np.exp(-filled)
-        p2 = 1 - (1 - missing) ** np.maximum(fresh, 1.0)
-        batch = BATCH_LATENCY(
-            l1=device.l1_latency,
-            l2=device.l2_latency,
-            dram=device.dram_latency,
-            p1=np.atleast_1d(p1),
-            p2=np.atleast_1d(p2),
-        )
-        slowest = np.maximum(slowest, np.where(batches > 0, batch, 0.0))
-        loads = loads + batches * batch
-    between = CLOCKS_PER_INSTRUCTION / device.sm_clock * np.asarray(instructions_per_warp)
-    return start + between + loads, start + slowest, loads
+
+
+def _batch(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    missing: Array,
+    loop: str | None,
+) -> Batch | None:
+    """Return the batches of loads of one loop (None: outside all), or None if it has no loads."""
+    members = [
+        i
+        for i, r in enumerate(requests)
+        if r.access.loop == loop and (r.access.kind == "load" or r.access.returns)
+    ]
+    if not members:
+        return None
+    nest = instance.kernel.loop_nest(loop)
+    times = np.ones(1)
+    for around in nest:
+        times = times * np.asarray(instance.trips[around.variable], dtype=float)
+    in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
+    unroll = np.maximum(np.asarray(in_flight) / len(members), 1.0) if nest else np.ones(1)
+    unroll = np.minimum(unroll, np.maximum(times, 1.0))
+    count = np.ceil(times / unroll)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    filled = np.asarray(sectors / np.maximum(count * blocks, 1))
+    lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
+    fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    inputs = {
+        "l1": device.l1_latency,
+        "l2": device.l2_latency,
+        "dram": device.dram_latency,
+        "p1": np.atleast_1d(1 - np.exp(-filled)),
+        "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
+    }
+    return Batch(loop, count, filled, fresh, inputs)
 
 
 def _asked(traffic: Traffic) -> Array:

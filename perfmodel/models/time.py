@@ -22,7 +22,7 @@ from perfmodel.models.dram import MIXED_EFFICIENCY
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles, warp_instructions
 from perfmodel.models.l2 import L2_TIME
-from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, chain_seconds
+from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, Chain, block_chain
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.wavefronts import L1_CYCLES
@@ -95,11 +95,14 @@ class TimeModel:
         "dram", "latency", "dispatch".
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
+    chain : Chain
+        What one block does, one thing after the other: the parts of latency and start-up.
     """
 
     time_s: Array
     terms_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
+    chain: Chain
 
 
 def time_model(
@@ -180,16 +183,16 @@ def time_model(
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = sum(instructions.values(), np.zeros(1)) / warps
-    chain, ramp, loads = chain_seconds(instance, requests, traffic, device, per_warp)
+    chain = block_chain(instance, requests, traffic, device, per_warp)
     inputs["ramp"] = {
-        "block": np.atleast_1d(ramp),
+        "block": np.atleast_1d(chain.ramp),
         "touch": np.where(traffic.dram_read_bytes > 0, FIRST_TOUCH, 0.0),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
     inputs["latency"] = {
-        "chain": np.atleast_1d(chain),
+        "chain": np.atleast_1d(chain.total),
         "ramp": inputs["ramp"]["block"],
         "rounds": np.atleast_1d(ROUNDS(**inputs["rounds"])),
     }
@@ -199,10 +202,11 @@ def time_model(
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
     floor = device.launch_floor if timing == "profiler" else device.event_floor
-    inputs["stalls"] = {"loads": np.atleast_1d(loads), "rounds": inputs["latency"]["rounds"]}
+    inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     time = floor + terms["ramp"] + combine(terms)
-    return TimeModel(time, {"launch": np.full(time.shape, floor), **terms}, inputs)
+    terms = {"launch": np.full(time.shape, floor), **terms}
+    return TimeModel(time, terms, inputs, chain)
 
 
 def combine(terms: Mapping[str, Array]) -> Array:

@@ -1,0 +1,215 @@
+"""Parameters from the command line: ``-D NAME=VALUES``, with sizes, lists and ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import product
+from math import prod
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.figure_tables import shown
+
+LARGEST: Final = 2**62
+"""Largest value of a parameter, so that sums of a few still fit 64 bits."""
+
+MOST_COMBINATIONS: Final = 10_000
+"""Configurations that one command predicts at most."""
+
+SUFFIXES: Final[Mapping[str, int]] = {
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+"""Sizes by suffix; case matters, for a lower-case b is a bit."""
+
+# Names of arguments of `perfmodel.predict`, which no parameter of a kernel can have besides.
+_OPTIONS: Final = ("mapping", "device", "timing", "cache")
+
+_NUMBER: Final = re.compile(
+    r"(?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?(?P<suffix>[A-Za-z]*)"
+)
+_HEXADECIMAL: Final = re.compile(r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*")
+_MOST_CHARACTERS: Final = 64
+_ALLOWED: Final = "a whole number such as 4096, 1e6, 0x1000 or 16MiB"
+
+
+def parse_defines(defines: Iterable[str]) -> dict[str, int]:
+    """Return the parameters of ``-D`` options that give one value each.
+
+    Raises
+    ------
+    PerfmodelError
+        As `parse_value_lists`, and if one gives several values.
+    """
+    found = {}
+    for name, values in parse_value_lists(defines).items():
+        if len(values) > 1:
+            raise PerfmodelError(
+                f"-D {name} gives {len(values)} values, but here each parameter takes one"
+            )
+        found[name] = values[0]
+    return found
+
+
+def parse_value_lists(defines: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return the parameters of ``-D NAME=VALUES`` options, in their order.
+
+    Parameters
+    ----------
+    defines
+        Texts such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
+        ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly.
+
+    Raises
+    ------
+    PerfmodelError
+        If a text has another form, a name comes twice, or a value is negative, broken or over
+        `LARGEST`.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    for text in defines:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise PerfmodelError(
+                f"-D {shown(text)} has no '=': write -D NAME=VALUE, such as -D N=4096"
+            )
+        if not name.isidentifier():
+            raise PerfmodelError(
+                f"-D {shown(text)} must start with a parameter's name, not {shown(name)}"
+            )
+        if name in _OPTIONS:
+            raise PerfmodelError(f"-D {name} is no parameter of a kernel: use the option --{name}")
+        if name == "kernel":
+            raise PerfmodelError("-D kernel is no parameter: name the kernel without -D")
+        if name in found:
+            raise PerfmodelError(
+                f"-D {name} is given twice: give several values as a list, -D {name}=1,2"
+            )
+        found[name] = _values(values, f"-D {name}")
+    return found
+
+
+def combinations(values: Mapping[str, Sequence[int]]) -> list[dict[str, int]]:
+    """Return every combination of the parameters' values, the last parameter fastest.
+
+    Raises
+    ------
+    PerfmodelError
+        If there are more than `MOST_COMBINATIONS`.
+    """
+    total = prod(len(several) for several in values.values())
+    if total > MOST_COMBINATIONS:
+        raise _too_many("the -D options", total)
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+def parse_size(text: str, what: str) -> int:
+    """Return a whole number from 0 to `LARGEST`: decimal, hexadecimal, scientific or with a size.
+
+    Parameters
+    ----------
+    text
+        Such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
+    what
+        Start of the error messages.
+
+    Raises
+    ------
+    PerfmodelError
+        If it is something else, not whole, or out of range.
+    """
+    if not text:
+        raise PerfmodelError(f"{what} has no value: give {_ALLOWED}")
+    if text.startswith("-"):
+        raise PerfmodelError(f"{what} must not be negative, not {shown(text)}")
+    if _HEXADECIMAL.fullmatch(text):
+        value = int(text, 16)
+    else:
+        matched = _NUMBER.fullmatch(text)
+        # The length limit keeps exponents and digits short enough for exact arithmetic.
+        if matched is None or (len(text) > _MOST_CHARACTERS and not text.isdecimal()):
+            raise PerfmodelError(f"{what} must be {_ALLOWED}, not {shown(text)}")
+        value = _exact(matched["number"], matched["suffix"], text, what)
+    if value > LARGEST:
+        raise _too_large(text, what)
+    return value
+
+
+def _exact(number: str, suffix: str, text: str, what: str) -> int:
+    if suffix and suffix not in SUFFIXES:
+        raise PerfmodelError(f"{what} has an unknown suffix {shown(suffix)}{_meant(suffix)}")
+    if len(number) > _MOST_CHARACTERS:
+        raise _too_large(text, what)
+    value = Decimal(number.replace("_", ""))
+    if value and value.adjusted() > 20:
+        raise _too_large(text, what)
+    # Below this even TiB make nothing whole, and the exact fraction would be huge.
+    scaled = value.as_integer_ratio() if value.adjusted() > -2 * _MOST_CHARACTERS else (1, 0)
+    numerator, denominator = scaled[0] * SUFFIXES.get(suffix, 1), scaled[1]
+    if denominator == 0 or numerator % denominator:
+        raise PerfmodelError(f"{what} must be a whole number, not {shown(text)}")
+    return numerator // denominator
+
+
+def _meant(suffix: str) -> str:
+    letter = suffix[0].upper()
+    if letter in "KMGT":
+        decimal = "kB" if letter == "K" else f"{letter}B"
+        return f"; did you mean {decimal!r} (power of 1000) or '{letter}iB' (power of 1024)?"
+    return ": use kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
+
+
+def _values(text: str, what: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for part in text.split(","):
+        several = _range(part, what) if ":" in part else (parse_size(part.strip(), what),)
+        if len(found) + len(several) > MOST_COMBINATIONS:
+            raise _too_many(what, len(found) + len(several))
+        found.extend(several)
+    return tuple(found)
+
+
+def _range(text: str, what: str) -> Sequence[int]:
+    """Return the values of ``start:stop:step`` or ``start:stop:*factor``."""
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) != 3:
+        raise PerfmodelError(
+            f"{what} must be start:stop:step or start:stop:*factor, not {shown(text)}"
+        )
+    start, stop = (parse_size(part, what) for part in parts[:2])
+    times = parts[2].startswith("*")
+    step = parse_size(parts[2].removeprefix("*"), what)
+    if stop < start:
+        raise PerfmodelError(f"{what} must not stop before it starts, not {shown(text)}")
+    if step < (2 if times else 1):
+        least = "factor must be at least 2" if times else "step must be at least 1"
+        raise PerfmodelError(f"{what}: the {least}, not {step}, in {shown(text)}")
+    if not times:
+        return range(start, stop + 1, step)
+    if start == 0:
+        raise PerfmodelError(f"{what} must start above 0 to be multiplied, not {shown(text)}")
+    values = [start]
+    while values[-1] * step <= stop:
+        values.append(values[-1] * step)
+    return values
+
+
+def _too_large(text: str, what: str) -> PerfmodelError:
+    return PerfmodelError(f"{what} must be at most 2**62, not {shown(text)}")
+
+
+def _too_many(what: str, total: int) -> PerfmodelError:
+    return PerfmodelError(
+        f"{what} make {total} configurations, at most {MOST_COMBINATIONS} are allowed: use fewer "
+        "values or a larger step"
+    )

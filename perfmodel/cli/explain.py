@@ -1,0 +1,63 @@
+"""`perfmodel explain`: each formula that mattered, with the numbers put in, down to the time."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    CacheOption,
+    DefineOption,
+    DeviceOption,
+    JsonOption,
+    KernelArgument,
+    MappingOption,
+    TimingOption,
+)
+from perfmodel.cli.output import print_json, show
+from perfmodel.errors import PerfmodelError
+
+EXAMPLES = (
+    "perfmodel explain gemm --mapping naive -D N=4096",
+    "perfmodel explain strided-copy -D stride=8 --device a100-sxm-80",
+    "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
+)
+
+
+def explain(
+    kernel: KernelArgument,
+    define: DefineOption = None,
+    mapping: MappingOption = None,
+    device: DeviceOption = DEFAULT_DEVICE,
+    timing: TimingOption = "profiler",
+    cache: CacheOption = "cold",
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
+    if latex and json:
+        raise PerfmodelError("--latex and --json exclude each other: give one of them")
+    values = parse_defines(define or ())
+    from perfmodel import predict
+
+    prediction = predict(
+        kernel, mapping=mapping, device=device, timing=timing, cache=cache, **values
+    )
+    if json:
+        from perfmodel.reports.explain import explanation_record
+
+        print_json(explanation_record(prediction))
+    elif latex:
+        from perfmodel.reports.explain_latex import explanation_latex
+
+        sys.stdout.write(explanation_latex(prediction))
+    else:
+        from perfmodel.reports.explain_text import ExplanationReport
+
+        show(ExplanationReport(prediction))

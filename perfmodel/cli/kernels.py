@@ -1,0 +1,58 @@
+"""`perfmodel kernels`: the built-in kernels, and what one of them does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.options import JsonOption, MappingOption, complete_kernel
+from perfmodel.cli.output import print_json, show
+from perfmodel.errors import PerfmodelError
+
+EXAMPLES = (
+    "perfmodel kernels",
+    "perfmodel kernels gemm --mapping naive",
+    "perfmodel kernels my-kernel.toml --json",
+)
+
+
+def kernels(
+    # Not called name, so that the completion of --mapping finds it under the same name everywhere.
+    kernel: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]",
+            help="A built-in kernel, or a TOML kernel file.",
+            autocompletion=complete_kernel,
+            show_default=False,
+        ),
+    ] = None,
+    mapping: MappingOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the built-in kernels, or show all that one does."""
+    from perfmodel.kernels import builtin, builtin_names, find_kernel, mappings
+
+    if kernel is not None:
+        found = find_kernel(kernel, mapping)
+        if json:
+            from perfmodel.reports.records import kernel_record
+
+            print_json(kernel_record(found))
+        else:
+            from perfmodel.reports.kernel_text import kernel_report
+
+            show(kernel_report(found))
+        return
+    if mapping is not None:
+        raise PerfmodelError("--mapping needs a kernel: name it before, as in kernels gemm")
+    listed = [(name, mappings(name), builtin(name)) for name in builtin_names()]
+    if json:
+        from perfmodel.reports.records import kernel_summary
+
+        print_json([kernel_summary(*each) for each in listed])
+    else:
+        from perfmodel.reports.kernel_text import kernels_report
+
+        show(kernels_report(listed))

@@ -1,0 +1,128 @@
+"""Options that several commands share, with their help and shell completion.
+
+A command takes them as annotated parameters, and gives its examples beside::
+
+    EXAMPLES = ("perfmodel predict copy -D bytes=1GiB",)
+
+    def predict(kernel: KernelArgument, device: DeviceOption = DEFAULT_DEVICE, ...) -> None:
+        '''Predict one launch.'''
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from perfmodel.cli.defines import parse_defines
+
+__all__ = [
+    "DEFAULT_DEVICE",
+    "CacheOption",
+    "DefineOption",
+    "DefinesOption",
+    "DeviceOption",
+    "JsonOption",
+    "KernelArgument",
+    "MappingOption",
+    "TimingOption",
+    "TrafficOption",
+    "parse_defines",
+]
+
+DEFAULT_DEVICE = "h100-sxm"
+
+
+def complete_kernel(incomplete: str) -> list[str]:
+    """Return the built-in kernels whose names start with what is typed so far."""
+    from perfmodel.kernels import builtin_names
+
+    return [name for name in builtin_names() if name.startswith(incomplete)]
+
+
+def complete_device(incomplete: str) -> list[str]:
+    """Return the catalogue's devices whose names start with what is typed so far."""
+    from perfmodel.hardware import device_names
+
+    return [name for name in device_names() if name.startswith(incomplete)]
+
+
+def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the mappings of the kernel named before, or those of all kernels."""
+    from perfmodel.kernels import builtin_names, mappings
+
+    known = builtin_names()
+    # While an option is being completed, arguments before it are not assigned yet.
+    words = (ctx.params.get("kernel"), *ctx.args)
+    kernels = [word for word in words if word in known] or known
+    found = dict.fromkeys(m for kernel in kernels for m in mappings(kernel))
+    return [mapping for mapping in found if mapping.startswith(incomplete)]
+
+
+KernelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="KERNEL",
+        help="Name of a built-in kernel (see `perfmodel kernels`), or a TOML kernel file.",
+        autocompletion=complete_kernel,
+        show_default=False,
+    ),
+]
+MappingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping",
+        metavar="NAME",
+        help="Variant of a built-in kernel, such as naive or coalesced.",
+        autocompletion=complete_mapping,
+        show_default=False,
+    ),
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="NAME|FILE",
+        help="GPU: a name (see `perfmodel devices`), or a TOML device file.",
+        autocompletion=complete_device,
+    ),
+]
+DefineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-D",
+        metavar="NAME=VALUE",
+        help="Parameter of the kernel, once for each. Sizes may end in KiB, MiB, GiB, TiB (powers "
+        "of 1024) or kB, MB, GB, TB (powers of 1000).",
+        show_default=False,
+    ),
+]
+DefinesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-D",
+        metavar="NAME=VALUES",
+        help="Parameter of the kernel, once for each: a value, a list a,b,c, or a range "
+        "start:stop:step or start:stop:*factor, stop included. Sizes may end in KiB, MiB, GiB, "
+        "TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000).",
+        show_default=False,
+    ),
+]
+TrafficOption = Annotated[
+    Literal["closed-form", "simulated"],
+    typer.Option("--traffic", help="Who counts requests, sectors and bytes."),
+]
+TimingOption = Annotated[
+    Literal["profiler", "events"],
+    typer.Option(
+        "--timing", help="What is timed: the kernel alone, or all between two events around it."
+    ),
+]
+CacheOption = Annotated[
+    Literal["cold", "warm"],
+    typer.Option("--cache", help="L2 at the start: empty, or as the same launch just left it."),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON instead of text."),
+]

@@ -1,0 +1,129 @@
+"""Devices as reports: the catalogue, the memory hierarchy of one, and where each figure is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+
+from perfmodel.hardware import Device, Figure, Level, hierarchy
+from perfmodel.hardware.device import quantities
+from perfmodel.reports import units
+from perfmodel.reports.tables import Align, labelled, plain, table
+
+
+class Sources:
+    """Numbered sources, in the order in which figures are shown; equal ones share a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str, str, float | None], int] = {}
+
+    def mark(self, *figures: Figure) -> str:
+        """Return the mark of figures' sources: ``"[3]"``, or ``"[3,7]"``."""
+        keys = [(f.kind, f.source, f.note, f.standard_error) for f in figures]
+        marks = [self._numbers.setdefault(key, len(self._numbers) + 1) for key in keys]
+        return f"[{','.join(map(str, marks))}]"
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Return each source's mark and text."""
+        for (kind, source, note, error), place in self._numbers.items():
+            doubt = "" if error is None else f"; standard error {error:g}"
+            yield f"[{place}]", f"{kind}: {source}{f'; {note}' if note else ''}{doubt}"
+
+
+def devices_report(devices: Iterable[Device]) -> RenderableType:
+    """Return a table of devices, a line each."""
+    rows = [
+        (
+            device.name,
+            device.title,
+            str(device.sm_count),
+            f"{device.sm_clock / 1e6:.0f}",
+            units.number(device.l2_size / 2**20),
+            units.number(device.dram_size / 2**30),
+            units.number(device.dram_bandwidth / 1e9),
+            units.number(device.peak_fp32 / 1e12),
+        )
+        for device in devices
+    ]
+    headers = ("name", "GPU", "SMs", "MHz", "L2\nMiB", "DRAM\nGiB", "DRAM\nGB/s", "FP32\nTFLOP/s")
+    numbers: list[Align] = ["right" for _ in headers[2:]]
+    return table(headers, rows, align=["left", "left", *numbers])
+
+
+def device_report(device: Device) -> RenderableType:
+    """Return the memory hierarchy and all other figures of a device, each with its sources."""
+    sources = Sources()
+    memory = [_level(level, device, sources) for level in hierarchy(device)]
+    figures = [
+        row
+        for name, figure in device.figures.items()
+        for row in _figure_rows(name, figure, sources)
+    ]
+    lacking = [name for name in quantities() if name not in device.figures]
+    return Group(
+        plain(
+            f"{device.name}: {device.title}, compute capability {device.compute_capability}", "bold"
+        ),
+        "",
+        table(
+            ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by"),
+            memory,
+            align=("left", "right", "right", "right", "right"),
+            gap=1,
+        ),
+        plain(
+            "Bandwidth: the whole GPU's. Latency: of one dependent load. Of values below one "
+            "another, whose sources disagree, the first is used."
+        ),
+        "",
+        table(("figure", "value", "kind", "source"), figures, align=("left", "right")),
+        *([plain(f"Unknown: {', '.join(lacking)}.")] if lacking else []),
+        "",
+        plain("Sources", "bold"),
+        labelled(sources.lines(), width=4),
+    )
+
+
+def _level(level: Level, device: Device, sources: Sources) -> tuple[str, ...]:
+    latency = level.latency_figure
+    per = "/SM" if level.size_per == "SM" else ""
+
+    def si(figure: Figure) -> float:
+        return figure.si_value(device.sm_clock, device.sm_count)
+
+    def cycles(figure: Figure) -> str:
+        return units.number(si(figure) * device.sm_clock)
+
+    return (
+        level.name.removesuffix(" memory"),
+        _claims(level.size_figure, lambda f: units.capacity(si(f)) + per, sources),
+        _claims(level.bandwidth_figure, lambda f: units.bandwidth(si(f)), sources),
+        _claims(latency, cycles, sources),
+        "\n".join(units.number(si(group[0]) / 1e-9) for group in _groups(latency, cycles)) or "-",
+        level.scope,
+        level.managed_by,
+    )
+
+
+def _claims(figure: Figure | None, text: Callable[[Figure], str], sources: Sources) -> str:
+    """Return a line for each different value that sources give, with their marks."""
+    lines = [text(group[0]) + sources.mark(*group) for group in _groups(figure, text)]
+    return "\n".join(lines) or "-"
+
+
+def _groups(figure: Figure | None, text: Callable[[Figure], str]) -> list[list[Figure]]:
+    """Return a figure and its other sources, those together that read the same."""
+    groups: dict[str, list[Figure]] = {}
+    for one in (figure, *figure.also) if figure else ():
+        groups.setdefault(text(one), []).append(one)
+    return list(groups.values())
+
+
+def _figure_rows(name: str, figure: Figure, sources: Sources) -> Iterator[Sequence[str]]:
+    for position, one in enumerate((figure, *figure.also)):
+        unit = "" if one.unit == "1" else f" {one.unit}"
+        value = f"{one.value:.10g}{unit}"
+        if one.values:
+            value = f"{min(one.values):g} to {value}, {len(one.values)} sizes"
+        yield "" if position else name, value, one.kind, sources.mark(one)

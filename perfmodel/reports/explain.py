@@ -1,0 +1,224 @@
+"""The derivation of a prediction: every formula that mattered, with its numbers put in.
+
+Steps come in the order in which one would work them out by hand: what a warp asks for, what that
+costs an SM, what caches save, what L2, DRAM and latency need, and how the terms make one time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.formula import Formula
+from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, LOAD_OVERLAP, OVERLAP
+from perfmodel.prediction.record import Prediction
+from perfmodel.reports import units
+from perfmodel.reports.explain_latency import latency_steps, ramp_steps
+from perfmodel.reports.explain_memory import dram_steps, l2_steps
+from perfmodel.reports.explain_requests import access_shares, all_request_steps
+from perfmodel.reports.explain_sm import (
+    Unit,
+    arithmetic_steps,
+    counted_by,
+    l1_steps,
+    launch_steps,
+)
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, step
+
+SCHEMA: Final = "perfmodel.explanation/1"
+TIME: Final = "Time"
+SM_CLOCKS: Final = "clocks of an SM"
+"""Start of the title of the step that gives them."""
+_ARITHMETIC: Final = frozenset({"issue", *PIPES})
+_INVISIBLE: Final = 1e-12
+_SLOWER: Final = definition(
+    "memory",
+    "s",
+    "max(loads, l2)",
+    {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+)
+
+
+def explain(prediction: Prediction) -> tuple[Step, ...]:
+    """Return the derivation of a predicted time.
+
+    Parameters
+    ----------
+    prediction : Prediction
+
+    Returns
+    -------
+    tuple of Step
+        Terms under 1% of the time enter as numbers, without steps of their own. The result of
+        the last step is ``prediction.time_s``.
+    """
+    return tuple(_steps(prediction))
+
+
+def explanation_record(prediction: Prediction) -> dict[str, Any]:
+    """Return the explanation as the JSON object ``perfmodel.explanation/1``.
+
+    It holds the prediction, its steps in order, and the terms that were not derived [s].
+    """
+    return {
+        "schema": SCHEMA,
+        "prediction": prediction.to_json(),
+        "steps": [found.to_json() for found in explain(prediction)],
+        "not_derived_s": left_out(prediction),
+    }
+
+
+def left_out(prediction: Prediction) -> dict[str, float]:
+    """Return the terms that `explain` does not derive, being under 1% of the time, largest first.
+
+    Of instruction issue and the arithmetic pipes only the slowest counts.
+    """
+    counted = _counted(prediction.terms_s)
+    small = {
+        name: value
+        for name, value in prediction.terms_s.items()
+        if name in counted and value < NEGLIGIBLE * prediction.time_s
+    }
+    return dict(sorted(small.items(), key=lambda item: -item[1]))
+
+
+def busiest_pipe(terms: Mapping[str, float]) -> str:
+    """Return the slowest of instruction issue and the arithmetic pipes."""
+    return max(terms.keys() & _ARITHMETIC, key=lambda name: (terms[name], name))
+
+
+def _counted(terms: Mapping[str, float]) -> set[str]:
+    """Return the terms that enter the time: of issue and the pipes only the slowest."""
+    return (terms.keys() - _ARITHMETIC) | {busiest_pipe(terms)}
+
+
+def _steps(prediction: Prediction) -> Iterator[Step]:
+    details, terms = prediction.details, prediction.terms_s
+    small = left_out(prediction)
+    pipe = busiest_pipe(terms)
+    unit = counted_by(details)
+    yield from launch_steps(details, unit)
+    shares, others = access_shares(details, small)
+    yield from all_request_steps(details, shares)
+    if "l1" not in small:
+        yield from l1_steps(details, shares, others, unit)
+    if pipe not in small:
+        yield from arithmetic_steps(details, pipe, unit)
+    if "l2" not in small:
+        yield from l2_steps(details)
+    if "dram" not in small:
+        yield from dram_steps(details, shares)
+    waits = not {"latency", "stalls"} <= small.keys()
+    if waits:
+        yield from latency_steps(details)
+    if "ramp" not in small:
+        yield from ramp_steps(details, derived=waits)
+    if "dispatch" in terms and "dispatch" not in small:
+        yield from _dispatch_steps(prediction)
+    yield from _time_steps(prediction, pipe, unit)
+
+
+def _dispatch_steps(prediction: Prediction) -> Iterator[Step]:
+    given = prediction.details.time.inputs["dispatch"]
+    yield step("Dispatch of blocks", DISPATCH_TIME, given)
+
+
+def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
+    terms = prediction.terms_s
+    arithmetic = sorted((terms.keys() & _ARITHMETIC) - {pipe})
+    note = ""
+    if arithmetic:
+        less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
+        note = f"of issue and the pipes only the slowest counts; the others: {less}"
+    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
+    front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
+    yield front
+    waits = {"dram": terms["dram"], "latency": terms["latency"]}
+    loads = _power_mean("DRAM and latency, together", waits, LOAD_OVERLAP)
+    yield loads
+    memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
+    yield memory
+    parts = {"sm": front.result, "memory": memory.result}
+    if "dispatch" in terms:
+        parts["dispatch"] = terms["dispatch"]
+    together = _power_mean("all of them, together", parts, OVERLAP)
+    yield together
+    device = prediction.details.device
+    yield step(
+        TIME,
+        definition(
+            f"{SM_CLOCKS}, a {unit.name}",
+            "clocks",
+            "together*clock*SMs/(warps*steps)" if unit.loop else "together*clock*SMs/warps",
+            {
+                "together": "time of all resources together [s]",
+                "clock": "SM clock [Hz]",
+                "SMs": "SMs [1]",
+                "warps": "warps of the launch [1]",
+                **({"steps": f"steps of {unit.loop} that a warp makes [1]"} if unit.loop else {}),
+            },
+        ),
+        {
+            "together": together.result,
+            "clock": device.sm_clock,
+            "SMs": device.sm_count,
+            "warps": unit.warps,
+            "steps": unit.steps,
+        },
+        _clocks_note(prediction),
+    )
+    floor = device.figures["launch_floor" if prediction.timing == "profiler" else "event_floor"]
+    yield step(
+        TIME,
+        definition(
+            "time",
+            "s",
+            "launch + ramp + together",
+            {
+                "launch": "an empty kernel [s]",
+                "ramp": "a block's start, its first loads and the drain of its stores [s]",
+                "together": "time of all resources together [s]",
+            },
+        ),
+        {**terms, "together": together.result},
+        f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind}",
+    )
+
+
+def _clocks_note(prediction: Prediction) -> str:
+    """Return how many clocks each resource would need alone."""
+    unit = counted_by(prediction.details)
+    device, terms = prediction.details.device, prediction.terms_s
+    factor = device.sm_clock * device.sm_count / unit.total()
+    counted = _counted(terms)
+    shown = [
+        f"{name} {units.number(terms[name] * factor)}"
+        for name in sorted(counted, key=lambda name: -terms[name])
+        if terms[name] >= NEGLIGIBLE * prediction.time_s
+    ]
+    return f"alone, each would need: {', '.join(shown)}"
+
+
+def _power_mean(title: str, parts: Mapping[str, float], exponent: float, note: str = "") -> Step:
+    """Return the step of a power mean; parts that no digit of it shows are left out."""
+    largest = max(parts.values())
+    kept = {n: v for n, v in parts.items() if (v / largest) ** exponent >= _INVISIBLE}
+    gone = [f"{name} {units.seconds(parts[name])}" for name in parts if name not in kept]
+    if gone:
+        note = f"{note}; " if note else ""
+        note += f"too small to show: {', '.join(gone)}"
+    power = f"{exponent:g}"
+    if len(kept) == 1:
+        text = next(iter(kept))
+    else:
+        text = f"({' + '.join(f'{name}**{power}' for name in kept)})**(1/{power})"
+    formula = Formula(
+        name=title,
+        unit="s",
+        text=text,
+        symbols={name: f"time of {name} alone [s]" for name in kept},
+        holds="nearly the largest where one dominates, more where several are near",
+        source=f"fitted: exponent {power} of `perfmodel.models.time`",
+    )
+    return step(TIME, formula, kept, note)

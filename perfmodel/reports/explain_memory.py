@@ -1,0 +1,120 @@
+"""L2, DRAM and latency: the terms beyond the SM, with their numbers put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.dram import DIRTY_LEFT, MIXED_EFFICIENCY
+from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.time import BYTES_TIME
+from perfmodel.prediction.record import Details
+from perfmodel.reports.explain_requests import AccessShare
+from perfmodel.reports.explain_reuse import l2_reuse, reuse_steps
+from perfmodel.reports.step import Step, close, definition, named, scalar, step
+
+DRAM: Final = "DRAM"
+LATENCY: Final = "Latency"
+
+
+def l2_steps(details: Details) -> Iterator[Step]:
+    """Yield the time of L2."""
+    section = "L2"
+    given = details.time.inputs["l2"]
+    yield step(section, named(L2_TIME, "time of l2"), given)
+
+
+def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step]:
+    """Yield DRAM's bytes by access, its efficiency and its time."""
+    traffic, device, given = details.traffic, details.device, details.time.inputs["dram"]
+    reuse = l2_reuse(details)
+    if reuse is not None:
+        asked = (
+            details.traffic.accesses[i].l1_fill_sectors for g in reuse.groups for i in g.members
+        )
+        if reuse.happens(sum(scalar(sectors) for sectors in asked)):
+            yield from reuse_steps(DRAM, reuse, "L2")
+    reads = scalar(traffic.dram_read_bytes)
+    parts: dict[str, Any] = {}
+    for share in shares:
+        access = traffic.accesses[share.position]
+        if access.kind != "store" and scalar(access.dram_bytes) > 0:
+            parts[share.symbol] = scalar(access.dram_bytes)
+    others = reads - sum(parts.values())
+    meanings = {symbol: f"DRAM bytes that {symbol} reads [B]" for symbol in parts}
+    if not parts or others > 1e-9 * reads:
+        parts["others"] = others
+        meanings["others"] = "read by accesses left out [B]"
+    hits = f"L2 hit rate {scalar(traffic.l2_hit_rate):.1%} of the SMs' sectors"
+    formula = definition("DRAM reads", "B", " + ".join(parts), meanings)
+    yield step(DRAM, formula, parts, hits)
+    yield from _written_steps(details)
+    writes = scalar(traffic.dram_write_bytes)
+    cost = scalar(traffic.dram_read_cost)
+    moved = step(
+        DRAM,
+        definition(
+            "DRAM bytes, as dense ones" if cost > 1 else "DRAM bytes",
+            "B",
+            "reads*cost + writes" if cost > 1 else "reads + writes",
+            {
+                "reads": "bytes read [B]",
+                **({"cost": "of isolated atoms, relative to dense reads [1]"} if cost > 1 else {}),
+                "writes": "bytes written [B]",
+            },
+        ),
+        {"reads": reads, "writes": writes, "cost": cost},
+    )
+    yield moved
+    yield (efficiency := step(DRAM, named(MIXED_EFFICIENCY, "DRAM efficiency"), given))
+    reached = step(
+        DRAM,
+        definition(
+            "DRAM bandwidth",
+            "B/s",
+            "efficiency*peak",
+            {"efficiency": "share of the peak that is reached [1]", "peak": "DRAM peak [B/s]"},
+        ),
+        {"efficiency": efficiency.result, "peak": float(device.dram_bandwidth)},
+    )
+    yield reached
+    given = {"bytes": moved.result, "bandwidth": reached.result}
+    yield step(DRAM, named(BYTES_TIME, "time of dram"), given)
+
+
+def _written_steps(details: Details) -> Iterator[Step]:
+    """Yield how many of the bytes written stay in L2, where the closed form gives the writes."""
+    reuse = l2_reuse(details)
+    written = 0.0
+    if reuse is not None:
+        everything = {w.name: w.stop for w in reuse.windows}
+        for g in reuse.groups:
+            if details.requests[g.members[0]].access.kind != "load":
+                whole = scalar(g.granules({**reuse.base, **everything}, SECTOR) * SECTOR)
+                written += whole
+    if not written:
+        return
+    left = step(
+        DRAM,
+        DIRTY_LEFT,
+        {
+            "c": float(details.device.l2_size),
+            "reads": details.traffic.dram_read_bytes,
+            "writes": written,
+        },
+    )
+    found = step(
+        DRAM,
+        definition(
+            "DRAM writes",
+            "B",
+            "max(0, writes - left)",
+            {"writes": "bytes written to L2 [B]", "left": "of them in L2 at the end [B]"},
+        ),
+        {"writes": written, "left": left.result},
+    )
+    # Warm caches and indices without strides have other forms.
+    if close(found.result, scalar(details.traffic.dram_write_bytes)):
+        yield left
+        yield found

@@ -1,0 +1,201 @@
+"""Which window of reuse a cache holds: the footprints of longer and longer stretches of a launch.
+
+The windows are those of `perfmodel.models.memory`; here they get names, and their footprints are
+set beside the capacity one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.geometry import AXES
+from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped
+from perfmodel.prediction.record import Details
+from perfmodel.reports import units
+from perfmodel.reports.step import Step, named, scalar, step
+
+Array = npt.NDArray[Any]
+_ONE: Final = np.ones(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """How a cache meets a launch.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        Accesses that it caches.
+    base : mapping of str to array
+        Values that each variable takes among threads that run together.
+    windows : tuple of Window
+        Lengthening steps, innermost first.
+    weights : tuple of array
+        Copies of each group's data that it holds.
+    sharing : array
+        Boxes like `base` that share it.
+    capacity : float
+        Bytes.
+    together : str
+        What `base` is, in words.
+    """
+
+    groups: tuple[Group, ...]
+    base: dict[str, Array]
+    windows: tuple[Window, ...]
+    weights: tuple[Array, ...]
+    sharing: Array
+    capacity: float
+    together: str
+
+    def footprint(self, level: int) -> float:
+        """Return the bytes that the first `level` windows touch."""
+        parts = (
+            g.granules(self._counts(level), SECTOR) * SECTOR * w
+            for g, w in zip(self.groups, self.weights, strict=True)
+        )
+        return scalar(self.sharing * sum(parts, np.zeros(1)))
+
+    def happens(self, asked: float) -> bool:
+        """Return whether any sector is used again, of `asked` for one box and all its windows."""
+        counts = self._counts(len(self.windows))
+        distinct = sum(scalar(g.granules(counts, SECTOR)) for g in self.groups)
+        return distinct < 0.999 * asked
+
+    def _counts(self, level: int) -> dict[str, Array]:
+        return self.base | {window.name: window.stop for window in self.windows[:level]}
+
+
+def l1_reuse(details: Details) -> Reuse | None:
+    """Return how L1 meets the loads of the blocks that share an SM; None if it caches nothing."""
+    requests = details.requests
+    groups = tuple(
+        g
+        for g in grouped(requests)
+        if requests[g.members[0]].access.kind == "load"
+        and requests[g.members[0]].access.cache == "l1"
+    )
+    if not groups:
+        return None
+    blocks = np.asarray(details.instance.blocks, dtype=float)
+    sharing = np.minimum(_resident(details), np.ceil(blocks / details.device.sm_count))
+    count = int(scalar(sharing))
+    return Reuse(
+        groups,
+        _threads(details, groups),
+        tuple(_loops(details)),
+        (_ONE,) * len(groups),
+        np.atleast_1d(sharing),
+        scalar(details.occupied.l1_size),
+        "the block of an SM" if count == 1 else f"the {count} blocks of an SM",
+    )
+
+
+def l2_reuse(details: Details) -> Reuse | None:
+    """Return how L2 meets a wave of blocks; None if no access is affine."""
+    groups = tuple(grouped(details.requests))
+    if not groups:
+        return None
+    blocks = np.asarray(details.instance.blocks, dtype=float)
+    left = np.minimum(blocks, details.device.sm_count * _resident(details))
+    wave = int(scalar(left))
+    box: dict[str, Array] = {}
+    growth: list[Window] = []
+    for axis, size in zip(AXES, details.instance.grid, strict=True):
+        extent = np.atleast_1d(np.asarray(size, dtype=float))
+        part = np.clip(left, 1.0, extent)
+        box[f"blockIdx.{axis}"] = part
+        growth.append(Window(f"blockIdx.{axis}", part, extent))
+        left = left / extent
+    return Reuse(
+        groups,
+        {**box, **_threads(details, groups)},
+        (*_loops(details), *growth),
+        tuple(_copies(details, g, box) for g in groups),
+        _ONE,
+        float(details.device.l2_size),
+        f"a wave of {wave} blocks" if wave < scalar(blocks) else "all blocks",
+    )
+
+
+def reuse_steps(section: str, reuse: Reuse, cache: str) -> Iterator[Step]:
+    """Yield the share of reuse kept in the longest window that fits a cache, and in the next."""
+    low, high = KNEE
+    described = reuse.together
+    kept: Step | None = None
+    for level in range(len(reuse.windows) + 1):
+        if level:
+            window = reuse.windows[level - 1]
+            if scalar(window.stop) <= scalar(window.start):
+                continue
+            described = _longer(described, window)
+        size = reuse.footprint(level)
+        fits = size <= reuse.capacity * low
+        verb = "holds" if fits else "holds part of"
+        verb = "cannot hold" if size >= reuse.capacity * high else verb
+        note = (
+            f"{cache} {verb} what {described} touch{'es' if _singular(described) else ''}: "
+            f"{units.capacity(size)} of {units.capacity(reuse.capacity)}"
+        )
+        if level and not fits:
+            some = math.floor(scalar(window.stop) * reuse.capacity / size)
+            if some > scalar(window.start):
+                what = "blocks" if window.name.startswith("blockIdx.") else "iterations"
+                note += f"; about {some} of {scalar(window.stop):.0f} {what} fit at a time"
+        formula = named(HELD, f"share of reuse that {cache} keeps")
+        given = {"f": size, "c": reuse.capacity, "low": low, "high": high}
+        found = step(section, formula, given, note)
+        if not fits:
+            if kept is not None:
+                yield kept
+            yield found
+            return
+        kept = found
+    if kept is not None:
+        yield kept
+
+
+def _longer(described: str, window: Window) -> str:
+    if window.name.startswith("blockIdx."):
+        return f"all blocks along {window.name[-1]}"
+    together = described.split(" over ", maxsplit=1)[0]
+    return f"{together} over {int(scalar(window.stop))} iterations of {window.name}"
+
+
+def _singular(described: str) -> bool:
+    return described.startswith(("the block ", "a wave"))
+
+
+def _resident(details: Details) -> Array:
+    resident = np.atleast_1d(np.asarray(details.occupied.blocks_per_sm, dtype=float))
+    return np.asarray(np.maximum(resident, 1.0))
+
+
+def _threads(details: Details, groups: Sequence[Group]) -> dict[str, Array]:
+    return {
+        v.name: v.extent
+        for g in groups
+        for v in details.requests[g.members[0]].variables
+        if v.target.startswith("threadIdx")
+    }
+
+
+def _loops(details: Details) -> Iterator[Window]:
+    kernel = details.instance.kernel
+    for loop in sorted(kernel.loops, key=lambda loop: -len(kernel.loop_nest(loop.variable))):
+        trips = np.asarray(details.instance.trips[loop.variable], dtype=float)
+        yield Window(loop.variable, _ONE, np.maximum(np.atleast_1d(trips), 1.0))
+
+
+def _copies(details: Details, group: Group, box: dict[str, Array]) -> Array:
+    if details.requests[group.members[0]].access.kind != "load":
+        return _ONE
+    shared = any(scalar(n) > 1 and scalar(group.strides[name]) == 0 for name, n in box.items())
+    return np.full(1, float(details.device.l2_partitions)) if shared else _ONE

@@ -1,0 +1,137 @@
+"""A step as one line of plain text: ``title = formula = formula with numbers = result``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from perfmodel.expressions import Node, Operation, evaluate, text
+from perfmodel.models.formula import Formula
+from perfmodel.reports.step import Step
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[xyz])?")
+_UNIT: Final = re.compile(r"\[([^\]]*)\]$")
+_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_SECONDS: Final = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+_DECIMAL: Final = ("", "k", "M", "G", "T", "P")
+_EXACT_BELOW: Final = 1e7
+_SHORT: Final = 4
+
+
+def number(value: float) -> str:
+    """Return four significant digits, whole numbers below ten million as they are."""
+    if value == round(value) and abs(value) < _EXACT_BELOW:
+        return f"{value:.0f}"
+    if 1e3 <= abs(value) < _EXACT_BELOW:
+        return f"{value:.0f}"
+    mantissa, _, exponent = f"{value:.4g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a number and its unit: seconds and bytes with a prefix, in four digits."""
+    if unit == "s":
+        name, factor = _time_unit(value)
+        return f"{number(value / factor)} {name}"
+    if unit in ("B", "B/s") and abs(value) >= 1e6:
+        power = 0
+        while abs(value) >= 999.95 and power < len(_DECIMAL) - 1:
+            value, power = value / 1000, power + 1
+        return f"{number(value)} {_DECIMAL[power]}{unit}"
+    if unit == "1":
+        return number(value)
+    return f"{number(value)} {unit.removesuffix('s') if value == 1 else unit}"
+
+
+def pieces(step: Step) -> tuple[list[str], list[str]]:
+    """Return a step's parts between equals signs, and the conditions that chose a case.
+
+    Returns
+    -------
+    list of str
+        Title, formula, formula with numbers, result; without repetitions.
+    list of str
+        Such as "s > G".
+    """
+    node, cases = resolved(step.formula.node, step.values)
+    symbolic = tight(text(node)) if cases else tight(step.formula.text)
+    numbers = {
+        name: number(value) if value >= 0 else f"({number(value)})"
+        for name, value in handy_values(step).items()
+    }
+    numeric = _NAME.sub(lambda match: numbers.get(match[0], match[0]), symbolic)
+    found = [
+        *(step.title, plain_name(symbolic), numeric),
+        quantity(step.result, step.formula.unit),
+    ]
+    if symbolic == numeric:
+        del found[1:3]
+    elif numeric in (found[3], found[3].split(" ")[0]):
+        del found[2]
+    return found, cases
+
+
+def handy_values(step: Step) -> dict[str, float]:
+    """Return a step's values; those of times in the unit of the result where that changes nothing.
+
+    Times and pure numbers make a time, in whatever unit; with bandwidths or clocks it must be s.
+    """
+    times = {name for name in step.values if unit_of(step.formula, name) == "s"}
+    others = {unit_of(step.formula, name) for name in step.values if name not in times}
+    if step.formula.unit != "s" or not others <= {"1"}:
+        return dict(step.values)
+    _, factor = _time_unit(step.result)
+    return {name: v / factor if name in times else v for name, v in step.values.items()}
+
+
+def resolved(node: Node, values: Mapping[str, float]) -> tuple[Node, list[str]]:
+    """Return an expression with each ``where`` replaced by the case that holds, and the cases."""
+    if not isinstance(node, Operation):
+        return node, []
+    if node.operator == "where":
+        condition, first, second = node.operands
+        holds = bool(evaluate(condition, values))
+        chosen, cases = resolved(first if holds else second, values)
+        return chosen, [_case(condition, holds), *cases]
+    parts = [resolved(part, values) for part in node.operands]
+    rebuilt = Operation(node.operator, tuple(part for part, _ in parts))
+    return rebuilt, [case for _, cases in parts for case in cases]
+
+
+def unit_of(formula: Formula, name: str) -> str:
+    """Return the unit in brackets at the end of a symbol's meaning."""
+    found = _UNIT.search(formula.symbols[name])
+    return found[1] if found else "1"
+
+
+def legend(step: Step, shown: str) -> str:
+    """Return what the short symbols in a shown formula mean: ``"n: lanes ..., G: granule ..."``."""
+    used = set(_NAME.findall(shown))
+    return ", ".join(
+        f"{name}: {meaning.removesuffix(' [1]')}"
+        for name, meaning in step.formula.symbols.items()
+        if name in used and len(name) <= _SHORT and name not in _NAME.findall(meaning)
+    )
+
+
+def tight(expression: str) -> str:
+    """Return an expression with products closed up and ``^`` for powers."""
+    closed = re.sub(r" (\*\*|\*|/) ", r"\1", expression)
+    return closed.replace("**", "^")
+
+
+def plain_name(expression: str) -> str:
+    """Return an expression with ``in_`` as ``in``: Python's words are names of accesses too."""
+    return re.sub(r"\b([A-Za-z]\w*?)_\b", r"\1", expression)
+
+
+def _case(condition: Node, holds: bool) -> str:
+    if not holds and isinstance(condition, Operation) and condition.operator in _OPPOSITE:
+        condition = Operation(_OPPOSITE[condition.operator], condition.operands)
+        holds = True
+    return tight(text(condition)) if holds else f"not ({tight(text(condition))})"
+
+
+def _time_unit(value: float) -> tuple[str, float]:
+    return next((u for u in _SECONDS if abs(value) >= 0.99995 * u[1]), _SECONDS[-1])

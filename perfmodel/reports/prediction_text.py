@@ -1,0 +1,327 @@
+"""A prediction as a report: how long, how sure, what binds, and what moves at each level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from rich.console import Group, RenderableType
+
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.prediction import Prediction
+from perfmodel.reports import units
+from perfmodel.reports.tables import Align, Bar, labelled, plain, table
+from perfmodel.traffic import AccessTraffic
+
+TERMS: Final = {
+    "launch": "as long as an empty kernel",
+    "ramp": "until the first data arrives",
+    "issue": "issuing warp instructions",
+    "fma32": "FP32 pipe",
+    "fma64": "FP64 pipe",
+    "int32": "integer pipe",
+    "sfu": "special function pipe",
+    "l1": "L1 and shared memory",
+    "l2": "L2 bandwidth",
+    "dram": "DRAM bandwidth",
+    "latency": "blocks one after the other",
+    "stalls": "warps waiting for loads",
+    "dispatch": "starting blocks",
+}
+"""What each term is the time of."""
+
+_TIMED: Final = {
+    "profiler": "the kernel alone (profiler)",
+    "events": "between two events",
+}
+
+
+def prediction_report(prediction: Prediction) -> RenderableType:
+    """Return the report of one prediction, at most 80 columns wide if names are short."""
+    low, high = prediction.interval_s
+    flop = prediction.roofline.flop > 0
+    rate = _rate(prediction, flop) + ("" if flop else " effective")
+    answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate]
+    notes = [*_occupancy(prediction), *_roofline(prediction)]
+    notes += [("warning", warning) for warning in prediction.warnings]
+    return Group(
+        plain(title(prediction), "bold"),
+        plain(f"{_parameters(prediction)}, {_launch(prediction)}"),
+        plain(_protocol(prediction)),
+        "",
+        plain("   ".join(answer), "bold"),
+        "",
+        plain(binding(prediction)),
+        "",
+        _terms(prediction),
+        plain("Terms overlap: they do not add up to the time."),
+        "",
+        _accesses(prediction),
+        "",
+        labelled([*_levels(prediction), *notes]),
+    )
+
+
+def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
+    """Return several predictions of one kernel on one device as a table, a row each."""
+    first = predictions[0]
+    varied = [
+        name
+        for name, value in first.params.items()
+        if any(p.params[name] != value for p in predictions)
+    ]
+    fixed = [f"{name}={value}" for name, value in first.params.items() if name not in varied]
+    has_flop = any(p.roofline.flop for p in predictions)
+    numbers: list[Align] = ["right" for _ in [*varied, "time", "90%", "rate"]]
+    headers = [*varied, "time", "90%", "FLOP/s" if has_flop else "effective", "binds", "DRAM"]
+    rows = [
+        [
+            *(str(p.params[name]) for name in varied),
+            units.seconds(p.time_s),
+            units.span(*p.interval_s),
+            _rate(p, has_flop),
+            p.bottleneck,
+            units.data(p.traffic["dram_read_bytes"] + p.traffic["dram_write_bytes"]),
+        ]
+        for p in predictions
+    ]
+    warnings = dict.fromkeys(warning for p in predictions for warning in p.warnings)
+    return Group(
+        plain(title(first), "bold"),
+        *([plain(", ".join(fixed))] if fixed else []),
+        plain(_protocol(first)),
+        "",
+        table(headers, rows, align=[*numbers, "left", "right"]),
+        *(plain(f"warning  {warning}") for warning in warnings),
+    )
+
+
+def title(prediction: Prediction) -> str:
+    """Return which kernel and GPU a prediction is of: ``"gemm coalesced on h100-sxm (...)"``."""
+    kernel = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
+    return f"{kernel} on {prediction.device} ({prediction.details.device.title})"
+
+
+def binding(prediction: Prediction) -> str:
+    """Return what holds the launch back, as one sentence with the numbers behind it."""
+    name = prediction.bottleneck
+    term = prediction.terms_s[name]
+    what, why = _BINDING.get(name, _other_binds)(prediction, name)
+    share = units.percent(term / prediction.time_s)
+    return f"{what} {share} of the time ({units.seconds(term)}): {why}."
+
+
+def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    chain = units.seconds(_input(prediction, name, "chain"))
+    rounds = units.count(max(1.0, prediction.occupancy.waves))
+    return "Waiting for loads takes", (
+        f"a block lasts {chain} from its first instruction to its last, an SM holds "
+        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} rounds of "
+        "that"
+    )
+
+
+def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    traffic = prediction.traffic
+    data, fills, tags = (_input(prediction, name, stage) for stage in ("data", "fills", "tags"))
+    requests = (
+        traffic["global_load_requests"]
+        + traffic["global_store_requests"]
+        + traffic["shared_requests"]
+    )
+    each = requests / prediction.details.device.sm_count
+    if tags > data + fills:
+        return "The L1 tag stage is busy", (
+            f"{units.count(requests)} requests, {units.number(tags / each)} wavefronts each"
+        )
+    return "The L1 data stage is busy", (
+        f"{units.count(requests)} requests, {units.number(data / each)} wavefronts each, and "
+        f"{units.count(traffic['l2_read_sectors'])} sectors filled from L2"
+    )
+
+
+def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    reads, writes, read, write = (
+        _input(prediction, name, what) for what in ("reads", "writes", "read", "write")
+    )
+    parts = [
+        f"{units.data(moved)} {verb} at {units.bandwidth(rate)}"
+        for moved, verb, rate in ((reads, "read", read), (writes, "written", write))
+        if moved
+    ]
+    return "L2 is busy", " and ".join(parts)
+
+
+def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
+    reached = _input(prediction, name, "bandwidth")
+    peak = units.percent(reached / prediction.details.device.dram_bandwidth)
+    cost = prediction.traffic["dram_read_cost"]
+    scattered = f", scattered reads {units.number(cost)} times slower" if cost > 1.005 else ""
+    return "DRAM is busy", (
+        f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{scattered}"
+    )
+
+
+def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    what = "Instruction issue is busy" if name == "issue" else f"The {TERMS[name]} is busy"
+    return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
+
+
+def _dispatch_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    blocks, rate = _input(prediction, name, "b"), _input(prediction, name, "rate")
+    return "Starting blocks takes", f"{units.count(blocks)} of them, {units.count(rate)} a second"
+
+
+def _other_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    what = {"launch": "The launch", "ramp": "Start-up"}.get(name, name)
+    return f"{what} takes", TERMS.get(name, "the largest term")
+
+
+_BINDING: Final = {
+    "latency": _latency_binds,
+    "l1": _l1_binds,
+    "l2": _l2_binds,
+    "dram": _dram_binds,
+    "dispatch": _dispatch_binds,
+    **dict.fromkeys(("issue", "fma32", "fma64", "int32", "sfu"), _pipe_binds),
+}
+
+
+def _input(prediction: Prediction, term: str, name: str) -> float:
+    """Return a number that went into a term's formula."""
+    return _first(prediction.details.time.inputs[term][name])
+
+
+def _first(value: Any) -> float:
+    """Return the first element of an array, or a number as it is."""
+    return float(np.ravel(value)[0])
+
+
+def _parameters(prediction: Prediction) -> str:
+    return ", ".join(f"{name}={value}" for name, value in prediction.params.items())
+
+
+def _launch(prediction: Prediction) -> str:
+    return f"grid {_dimensions(prediction.grid)}, block {_dimensions(prediction.block)}"
+
+
+def _dimensions(sizes: tuple[int, int, int]) -> str:
+    """Return the sizes of a grid or a block without trailing ones: ``"128 x 128"``."""
+    most = max((i for i, size in enumerate(sizes) if size > 1), default=0)
+    return " x ".join(str(size) for size in sizes[: most + 1])
+
+
+def _protocol(prediction: Prediction) -> str:
+    return (
+        f"timing {_TIMED[prediction.timing]}, L2 {prediction.cache} at the start, "
+        f"traffic {prediction.method}"
+    )
+
+
+def _rate(prediction: Prediction, flop: bool) -> str:
+    """Return FLOP/s, or bytes a second that the threads ask for: what the launch is good for."""
+    if flop:
+        return units.flop_rate(prediction.roofline.flop_per_s)
+    wanted = sum(_first(a.wanted_bytes) for a in prediction.details.traffic.accesses)
+    return units.bandwidth(wanted / prediction.time_s)
+
+
+def _terms(prediction: Prediction) -> RenderableType:
+    ranked = sorted(prediction.terms_s.items(), key=lambda item: -item[1])
+    rows = [
+        (
+            name,
+            units.seconds(value),
+            units.percent(value / prediction.time_s),
+            Bar(value / prediction.time_s),
+            TERMS.get(name, ""),
+        )
+        for name, value in ranked
+        if value > 0
+    ]
+    return table(
+        ("term", "alone", "of time", "", "what it is"), rows, align=("left", "right", "right")
+    )
+
+
+def _accesses(prediction: Prediction) -> RenderableType:
+    return table(
+        ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM"),
+        [_access(access) for access in prediction.details.traffic.accesses],
+        align=("left", "right", "right", "right", "right", "right", "right"),
+    )
+
+
+def _access(access: AccessTraffic) -> tuple[str, ...]:
+    requests, sectors = _first(access.requests), _first(access.sectors)
+    filled, dram = _first(access.l1_fill_sectors), _first(access.dram_bytes)
+    loads = access.kind == "load"
+    return (
+        f"{access.kind} {access.name}",
+        units.count(requests),
+        units.count(sectors),
+        units.number(sectors / requests) if requests else "-",
+        units.percent(1 - filled / sectors) if loads and sectors else "-",
+        units.data(filled * SECTOR),
+        # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
+        units.data(dram) if loads else "-",
+    )
+
+
+def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    traffic = prediction.traffic
+    if traffic["shared_requests"]:
+        each = traffic["shared_wavefronts"] / traffic["shared_requests"]
+        yield (
+            "shared",
+            f"{units.count(traffic['shared_requests'])} requests, {units.number(each)} wavefronts "
+            "each",
+        )
+    atomics = traffic["l2_atomic_sectors"]
+    yield (
+        "L2",
+        f"{units.data(traffic['l2_read_sectors'] * SECTOR)} read, "
+        f"{units.data(traffic['l2_write_sectors'] * SECTOR)} written"
+        + (f", {units.data(atomics * SECTOR)} of atomics" if atomics else "")
+        + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
+    )
+    read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
+    yield (
+        "DRAM",
+        f"{units.data(read)} read, {units.data(written)} written: "
+        f"{units.bandwidth((read + written) / prediction.time_s)} on average",
+    )
+
+
+def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    found = prediction.occupancy
+    most = prediction.details.device.max_warps_per_sm
+    blocks = "1 block" if found.blocks_per_sm == 1 else f"{found.blocks_per_sm} blocks"
+    waves = units.count(found.waves) if found.waves >= 0.01 else "<0.01"
+    yield (
+        "occupancy",
+        f"{found.warps_per_sm} of {most} warps an SM ({units.percent(found.fraction)}) in "
+        f"{blocks}, limited by {found.limiter}; {waves} waves",
+    )
+
+
+def _roofline(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    found = prediction.roofline
+    known = {level: value for level, value in found.intensity.items() if value is not None}
+    if not known:
+        yield "roofline", "no floating-point work, so no point on it"
+        return
+    ceilings = {ceiling.name: ceiling.value for ceiling in found.ceilings}
+    precision = prediction.details.instance.kernel.precision
+    roofs = {level.upper(): value * ceilings[level] for level, value in known.items()}
+    if precision in ceilings:
+        roofs[f"the {precision} peak"] = ceilings[precision]
+    lowest = min(roofs, key=lambda name: roofs[name])
+    listed = ", ".join(f"{units.number(v)} at {name.upper()}" for name, v in known.items())
+    yield (
+        "roofline",
+        f"{units.percent(found.flop_per_s / roofs[lowest])} of the "
+        f"{units.flop_rate(roofs[lowest])} that {lowest} allows; FLOP/B {listed}",
+    )

@@ -1,0 +1,140 @@
+"""Devices and kernels as JSON objects, in SI and with expressions as text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from perfmodel.expressions import Node, text
+from perfmodel.hardware import Device, Figure, hierarchy
+from perfmodel.kernels import Kernel
+
+DEVICE_SCHEMA: Final = "perfmodel.device/1"
+KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
+
+
+def device_summary(device: Device) -> dict[str, Any]:
+    """Return a device's names and its numbers in SI."""
+    return {
+        "schema": DEVICE_SCHEMA,
+        "name": device.name,
+        "title": device.title,
+        "compute_capability": device.compute_capability,
+        "values": {name: getattr(device, name) for name in device.figures},
+    }
+
+
+def device_record(device: Device) -> dict[str, Any]:
+    """Return a device with every figure as its source gives it, and the memory hierarchy."""
+    return {
+        **device_summary(device),
+        "figures": {name: _figure(figure) for name, figure in device.figures.items()},
+        "hierarchy": [
+            {
+                "name": level.name,
+                "scope": level.scope,
+                "managed_by": level.managed_by,
+                "size_per": level.size_per,
+                "size_bytes": level.size,
+                "bandwidth_bytes_per_s": level.bandwidth,
+                "latency_s": level.latency,
+                "latency_cycles": level.latency and level.latency * device.sm_clock,
+            }
+            for level in hierarchy(device)
+        ],
+    }
+
+
+def kernel_summary(name: str, mappings: list[str], kernel: Kernel) -> dict[str, Any]:
+    """Return a built-in kernel's name, its mappings, what it does and its parameters."""
+    return {
+        "schema": KERNEL_SCHEMA,
+        "name": name,
+        "mappings": mappings,
+        "summary": kernel.summary,
+        "parameters": _parameters(kernel),
+    }
+
+
+def kernel_record(kernel: Kernel) -> dict[str, Any]:
+    """Return all that a kernel states, in the words of kernel files."""
+    launch = kernel.launch
+    return {
+        "schema": KERNEL_SCHEMA,
+        "name": kernel.name,
+        "mapping": kernel.mapping or None,
+        "summary": kernel.summary,
+        "parameters": _parameters(kernel),
+        "definitions": {name: text(node) for name, node in kernel.definitions},
+        "guard": _text(kernel.guard),
+        "launch": {
+            "grid": [text(node) for node in launch.grid],
+            "block": [text(node) for node in launch.block],
+            "registers": text(launch.registers),
+            "shared_bytes": text(launch.shared_bytes),
+        },
+        "buffers": [
+            {
+                "name": buffer.name,
+                "length": text(buffer.length),
+                "element_bytes": text(buffer.element_bytes),
+                "space": buffer.space,
+            }
+            for buffer in kernel.buffers
+        ],
+        "loops": [
+            {
+                "variable": loop.variable,
+                "trips": text(loop.trips),
+                "parent": loop.parent,
+            }
+            for loop in kernel.loops
+        ],
+        "accesses": [
+            {
+                "name": access.name or access.buffer,
+                "kind": access.kind,
+                "buffer": access.buffer,
+                "index": text(access.index),
+                "vector": text(access.vector),
+                "loop": access.loop,
+                "guard": _text(access.guard),
+                "cache": access.cache,
+                "returns": access.returns,
+            }
+            for access in kernel.accesses
+        ],
+        "arithmetic": [
+            {"pipe": work.pipe, "count": text(work.count), "loop": work.loop}
+            for work in kernel.arithmetic
+        ],
+        "flop": text(kernel.flop),
+        "precision": kernel.precision,
+        "loads_in_flight": _text(kernel.loads_in_flight),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    found = asdict(figure)
+    for one in (found, *found["also"]):
+        if not one["values"]:
+            del one["values"]
+    return found
+
+
+def _parameters(kernel: Kernel) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": parameter.name,
+            "default": _text(parameter.default),
+            "minimum": parameter.minimum,
+            "maximum": parameter.maximum,
+            "choices": list(parameter.choices),
+            "summary": parameter.summary,
+        }
+        for parameter in kernel.parameters
+    ]
+
+
+def _text(node: Node | None) -> str | None:
+    return None if node is None else text(node)

@@ -1,0 +1,163 @@
+"""The installed console script as a process: start-up, streams, signals, help and completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(sys.executable).with_name("perfmodel")
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_predict() -> None:
+    found = run("predict", "gemm", "--mapping", "coalesced", "--json")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert json.loads(found.stdout)["kernel"]["name"] == "gemm"
+
+
+def test_a_mistake_is_one_line_and_exit_code_2() -> None:
+    found = run("predict", "gemm", "-D", "N=-5")
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == "error: -D N must not be negative, not '-5'\n"
+
+
+def test_words_that_are_no_text_do_not_break_the_error() -> None:
+    found = subprocess.run(
+        [os.fsencode(SCRIPT), b"predict", b"\xff\xfe"], capture_output=True, timeout=60, check=False
+    )
+    assert (found.returncode, found.stdout) == (2, b"")
+    assert found.stderr.count(b"\n") == 1
+    assert found.stderr.startswith(b"error: ")
+
+
+def test_version() -> None:
+    from importlib.metadata import version
+
+    assert run("--version").stdout == f"perfmodel {version('perfmodel')}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["predict"], ["devices"], ["kernels"]])
+def test_help_has_examples(command: list[str]) -> None:
+    found = run(*command, "--help", COLUMNS="80")
+    assert found.returncode == 0
+    assert "Usage: perfmodel" in found.stdout
+    assert max(map(len, found.stdout.split("\n"))) <= 80
+    assert "\x1b" not in found.stdout
+    if command:
+        assert f"  $ perfmodel {command[0]}" in found.stdout
+    else:
+        assert run(COLUMNS="80").stdout == found.stdout
+
+
+@pytest.mark.parametrize("report", [[], ["--json"]])
+def test_slow_imports_stay_out(report: list[str]) -> None:
+    words = ["perfmodel", "predict", "gemm", "--mapping", "coalesced", *report]
+    code = f"""
+import sys
+sys.argv = {words!r}
+from perfmodel.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+slow = ["sympy", "matplotlib", "scipy"] + ["rich"] * ("--json" in sys.argv)
+print([name for name in slow if name in sys.modules], file=sys.stderr)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stderr == "[]\n"
+
+
+def test_ascii_output() -> None:
+    found = run("predict", "copy", PYTHONIOENCODING="ascii")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.isascii()
+    assert "####" in found.stdout
+
+
+def test_width_of_a_pipe() -> None:
+    assert max(map(len, run("kernels", COLUMNS="60").stdout.split("\n"))) <= 60
+    assert max(map(len, run("kernels", COLUMNS="").stdout.split("\n"))) <= 100
+    assert run("kernels", COLUMNS="nonsense").returncode == 0
+
+
+def test_a_reader_that_leaves_early() -> None:
+    with subprocess.Popen(
+        [SCRIPT, "devices", "h100-sxm"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk() -> None:
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            [SCRIPT, "devices"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert found.returncode == 1
+    assert found.stderr == b"error: cannot write the output: No space left on device\n"
+
+
+def test_interrupt() -> None:
+    words = ["perfmodel", "predict", "gemm", "-D", "N=32:320000:32", "--json"]  # takes minutes
+    code = f"""
+import sys
+sys.argv = {words!r}
+from perfmodel.cli import app, main
+print("ready", file=sys.stderr, flush=True)
+main()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("perfmodel pre", {"predict"}),
+        ("perfmodel predict strid", {"strided-copy"}),
+        ("perfmodel predict copy --device h200", {"h200-sxm"}),
+        ("perfmodel predict gemm --mapping n", {"naive"}),
+        ("perfmodel predict copy --mapping n", set()),
+        ("perfmodel devices h200", {"h200-sxm"}),
+        ("perfmodel kernels gem", {"gemm"}),
+        ("perfmodel predict copy --cache ", {"cold", "warm"}),
+    ],
+)
+def test_completion(line: str, expected: set[str]) -> None:
+    words = line.split(" ")
+    found = run(
+        _PERFMODEL_COMPLETE="complete_bash",
+        COMP_WORDS=line,
+        COMP_CWORD=str(len(words) - 1),
+    )
+    assert set(found.stdout.split()) == expected

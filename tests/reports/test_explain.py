@@ -1,0 +1,283 @@
+"""The derivation of a prediction: steps that recompute, and end in the predicted time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfmodel import Prediction, predict
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.reuse import fetched
+from perfmodel.reports.explain import explain, explanation_record, left_out
+from perfmodel.reports.explain_reuse import l1_reuse
+from perfmodel.reports.formula_text import pieces
+from perfmodel.reports.step import Step
+
+Predicted = Callable[..., Prediction]
+
+CASES = [
+    ("gemm:naive", {"N": 4096}),
+    ("gemm:naive", {"N": 4096, "device": "a100-sxm-80", "timing": "events"}),
+    ("gemm:naive", {"N": 513, "device": "h200-sxm"}),
+    ("gemm:coalesced", {"N": 4096}),
+    ("gemm:coalesced", {"N": 100, "cache": "warm"}),
+    ("gemm:coalesced", {"N": 32, "device": "a100-sxm-80"}),
+    ("strided-copy", {"stride": 0}),
+    ("strided-copy", {"stride": 3}),
+    ("strided-copy", {"stride": 32, "device": "h200-sxm"}),
+    ("copy", {"bytes": 1 << 16, "vector": 4, "timing": "events"}),
+    ("read", {"bytes": 1 << 28}),
+    ("write", {"bytes": 1 << 28, "cache": "warm"}),
+    ("stencil5", {}),
+    ("stencil5", {"bx": 16, "by": 16}),
+    ("transpose", {}),
+    ("polynomial", {}),
+    ("column-sum", {"device": "a100-sxm-80"}),
+    ("row-sum", {}),
+    ("field-read", {}),
+    ("triad", {}),
+]
+
+
+@pytest.mark.parametrize(("kernel", "options"), CASES)
+def test_every_step_recomputes_and_the_last_is_the_time(
+    predicted: Predicted, kernel: str, options: dict[str, int]
+) -> None:
+    prediction = predicted(kernel, **options)
+    steps = explain(prediction)
+    for step in steps:
+        assert not step.formula.unexplained(), step.title
+        assert step.values.keys() == step.formula.symbols.keys()
+        assert step.result == pytest.approx(float(step.formula(**step.values)), rel=1e-12)
+        assert step.formula.source
+        assert step.formula.unit
+    assert steps[-1].title == "time"
+    assert steps[-1].result == pytest.approx(prediction.time_s, rel=1e-11)
+
+
+@pytest.mark.parametrize(("kernel", "options"), CASES)
+def test_terms_that_matter_are_derived_to_their_values(
+    predicted: Predicted, kernel: str, options: dict[str, int]
+) -> None:
+    prediction = predicted(kernel, **options)
+    found = {s.title: s.result for s in explain(prediction) if s.title.startswith("time of ")}
+    small = left_out(prediction)
+    for name, seconds in prediction.terms_s.items():
+        if f"time of {name}" in found:
+            assert found[f"time of {name}"] == pytest.approx(seconds, rel=1e-9), name
+        elif name in ("l1", "l2", "dram", "latency", "stalls", "ramp"):
+            assert name in small
+    assert all(seconds < 0.01 * prediction.time_s for seconds in small.values())
+
+
+@pytest.mark.parametrize(("kernel", "options"), CASES)
+def test_numbers_between_steps_agree(
+    predicted: Predicted, kernel: str, options: dict[str, int]
+) -> None:
+    """A value named like an earlier result of its section is that result."""
+    steps = explain(predicted(kernel, **options))
+    chained = {
+        "memory": "memory",
+        "sm": "SM, together",
+        "together": "all of them, together",
+        "chain": "time of one block",
+        "loads": "loads of one block",
+        "rounds": "rounds of blocks",
+        "efficiency": "DRAM efficiency",
+    }
+    results: dict[str, float] = {}
+    for step in steps:
+        for name, value in step.values.items():
+            source = chained.get(name)
+            if source in results and step.section not in ("Instruction issue", "Time"):
+                assert value == pytest.approx(results[source], rel=1e-9), (step.title, name)
+        results[step.title] = step.result
+
+
+def test_naive_gemm_by_hand(predicted: Predicted) -> None:
+    """N = 4096 on an H100, counted by hand.
+
+    A warp's 32 lanes read A down a column: 32 sectors, and 4096 floats apart all fall into one
+    bank: 32 clocks. B is one address: 1 clock. C costs 32 clocks once in 4096 steps. Eight
+    consecutive k share a sector of A (32 rows of a block share it among 32 warps), so a block
+    fetches 32 sectors for A and 32 for B every 8 steps: 64 / (32 warps * 8) = 0.25 a warp and step.
+    """
+    steps = _by_title(explain(predicted("gemm:naive", N=4096)))
+    assert steps["lane stride"][0].result == 4 * 4096
+    assert steps["lane stride"][0].formula.text == "4*K"
+    assert [s.result for s in steps["sectors a request"]] == [32, 1]
+    assert [s.result for s in steps["sector efficiency"]] == [1 / 8, 1 / 8]
+    assert [s.result for s in steps["data wavefronts a request"]] == [32, 1]
+    # The part that misses gets its data as it fills L1: 1 in 256 of A, 1 in 8 of B.
+    data = steps["L1 data, a warp and k-step"][0].result
+    assert data == pytest.approx(33 + 32 / 4096, abs=32 / 256 + 1 / 8 + 1e-9)
+    assert steps["L1 fills, a warp and k-step"][0].result == pytest.approx(0.25)
+    clocks = steps["L1 clocks, a warp and k-step"][0]
+    assert clocks.result == pytest.approx(data + 0.25)
+    assert clocks.note == (
+        f"{clocks.result:.1f} clocks a warp and k-step: L1 data stage {data:.1f} of them"
+    )
+    # 16384 blocks of 32 warps and 4096 steps on 132 SMs.
+    assert steps["clocks an SM"][0].result == pytest.approx(clocks.result * 2**31 / 132)
+
+
+def test_coalesced_gemm_by_hand(predicted: Predicted) -> None:
+    """A is one address, B 32 consecutive floats: 4 sectors, and one clock each."""
+    steps = _by_title(explain(predicted("gemm:coalesced", N=4096)))
+    assert [s.result for s in steps["lane stride"]] == [0, 4]
+    assert [s.result for s in steps["sectors a request"]] == [1, 4]
+    assert [s.result for s in steps["sector efficiency"]] == [1 / 8, 1]
+    # Two requests of 32 lanes are two clocks, whatever hits.
+    assert steps["L1 clocks, a warp and k-step"][0].result == pytest.approx(2.1, abs=0.15)
+    issue = steps["issue clocks, a warp and k-step"][0]
+    # 4.57 instructions a step (profiler) and 30 outside the loop, four schedulers.
+    assert issue.result == pytest.approx((4.57 + 30 / 4096) / 4, rel=1e-3)
+    all_together = steps["clocks of an SM, a warp and k-step"][0].result
+    # Measured on an H200 at 1980 MHz: 22.9 ms, which are 2.79 clocks (measurements, gemm.csv).
+    assert all_together == pytest.approx(2.79, rel=0.1)
+
+
+def test_combination_against_a_second_implementation(predicted: Predicted) -> None:
+    """Regression of the exponents: 2 on the SM, 4 between DRAM and latency, 8 between all."""
+    for kernel, options in CASES:
+        prediction = predicted(kernel, **options)
+        t = prediction.terms_s
+        pipes = [v for k, v in t.items() if k in ("issue", "fma32", "int32", "fma64", "sfu")]
+        memory = max(math.hypot(t["dram"] ** 2, t["latency"] ** 2) ** 0.5, t["l2"])
+        parts = [math.hypot(max(pipes), t["l1"], t["stalls"]), memory, t.get("dispatch", 0.0)]
+        together = sum((p / max(parts)) ** 8 for p in parts) ** 0.125 * max(parts)
+        steps = _by_title(explain(prediction))
+        assert steps["all of them, together"][0].result == pytest.approx(together, rel=1e-9)
+
+
+@pytest.mark.parametrize("mapping", ["naive", "coalesced"])
+def test_windows_are_those_of_the_model(predicted: Predicted, mapping: str) -> None:
+    """The windows that are described give the model's own L1 fills."""
+    details = predicted(f"gemm:{mapping}", N=4096).details
+    reuse = l1_reuse(details)
+    assert reuse is not None
+    found = fetched(
+        reuse.groups,
+        reuse.base,
+        reuse.windows,
+        np.asarray(reuse.capacity),
+        SECTOR,
+        reuse.weights,
+        reuse.sharing,
+    )
+    blocks = float(np.max(details.instance.blocks))
+    for group, sectors in zip(reuse.groups, found, strict=True):
+        fills = sum(float(details.traffic.accesses[i].l1_fill_sectors[0]) for i in group.members)
+        assert fills == pytest.approx(float(sectors.max()) * blocks, rel=1e-9)
+
+
+def test_words_say_what_fits(predicted: Predicted) -> None:
+    steps = explain(predicted("gemm:naive", N=4096))
+    notes = [s.note for s in steps if s.title == "share of reuse that L1 keeps"]
+    assert len(notes) == 2
+    assert notes[0].startswith("L1 holds what the 2 blocks of an SM touch")
+    assert notes[1].startswith("L1 cannot hold what the 2 blocks of an SM over 4096 iterations")
+    # A stream uses nothing again, so there is nothing to say.
+    copied = explain(predicted("read", bytes=1 << 28))
+    assert not [s for s in copied if s.title.startswith("share of reuse")]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [c for c in CASES if c[1].get("cache") != "warm" and c[0] != "column-sum"],
+)
+def test_the_chain_and_the_writes_are_derived(
+    predicted: Predicted, kernel: str, options: dict[str, int]
+) -> None:
+    """Guards the parts that are shown only where they reproduce the model's number."""
+    prediction = predicted(kernel, **options)
+    titles = {s.title for s in explain(prediction)}
+    if "time of latency" in titles:
+        assert "time of one block" in titles
+    if "time of ramp" in titles:
+        assert "start of a block and its loads" in titles
+    if "time of dram" in titles and prediction.traffic["dram_write_bytes"] > 0:
+        assert "DRAM writes" in titles
+
+
+def test_equal_accesses_share_a_section(predicted: Predicted) -> None:
+    sections = list(dict.fromkeys(s.section for s in explain(predicted("stencil5"))))
+    loads = [section for section in sections if section.startswith("Load ")]
+    assert len(loads) < 5
+    assert any("alike: " in section for section in loads)
+
+
+def test_accesses_with_python_names(predicted: Predicted) -> None:
+    """An access called "in" gets a symbol that formulas can use, and its own name in titles."""
+    steps = _by_title(explain(predicted("strided-copy", stride=3)))
+    assert "L1 hit rate of in" in steps
+    step = steps["L1 data, a warp"][0]
+    assert {"in_", "out"} <= step.values.keys()
+    assert pieces(step)[0][1].startswith("in*hits_in + out")
+
+
+def test_record_is_json(predicted: Predicted) -> None:
+    prediction = predicted("gemm:coalesced", N=4096)
+    record = json.loads(json.dumps(explanation_record(prediction), allow_nan=False))
+    assert record["schema"] == "perfmodel.explanation/1"
+    assert record["prediction"]["time_s"] == prediction.time_s
+    last = record["steps"][-1]
+    assert last["result"] == pytest.approx(prediction.time_s, rel=1e-11)
+    assert last["unit"] == "s"
+    assert last["symbols"].keys() == last["values"].keys()
+
+
+def _by_title(steps: tuple[Step, ...]) -> dict[str, list[Step]]:
+    found: dict[str, list[Step]] = {}
+    for step in steps:
+        found.setdefault(step.title, []).append(step)
+    return found
+
+
+def test_rows_of_lanes(predicted: Predicted) -> None:
+    """16 lanes a row, rows 4096 B apart, 2 rows: 2 sectors of 64 B rows each, nothing shared."""
+    steps = _by_title(explain(predicted("transpose", bx=16, by=16)))
+    assert [s.result for s in steps["lane stride along threadIdx.x"]] == [4, 4096]
+    assert [s.result for s in steps["lane stride along threadIdx.y"]] == [4096, 4]
+    assert {s.result for s in steps["sectors of a row of lanes"]} == {2, 1}
+    # By hand: 2 rows of 16 floats read; 16 columns of 2 floats, a sector each, written.
+    assert [s.result for s in steps["sectors a request"]] == [4, 16]
+
+
+def test_irregular_index_is_said_to_be_counted(tmp_path: Path) -> None:
+    path = tmp_path / "squares.toml"
+    path.write_text(
+        """
+name = "squares"
+summary = "y[i] = x[i*i % n]"
+guard = "i < n"
+flop = "n"
+[parameters]
+n = { default = 65536 }
+[launch]
+grid = "ceil_div(n, 256)"
+block = 256
+[definitions]
+i = "blockIdx.x*blockDim.x + threadIdx.x"
+[buffers]
+x = { length = "n", element_bytes = 4 }
+y = { length = "n", element_bytes = 4 }
+[[accesses]]
+load = "x"
+index = "i*i % n"
+[[accesses]]
+store = "y"
+index = "i"
+"""
+    )
+    prediction = predict(path)
+    steps = explain(prediction)
+    counted = [s for s in steps if s.note.startswith("counted address by address")]
+    assert counted
+    assert all("x[i*i % n]" in s.section for s in counted)
+    assert steps[-1].result == pytest.approx(prediction.time_s, rel=1e-11)
