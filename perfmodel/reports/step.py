@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.models.formula import Formula
 
-NEGLIGIBLE = 0.01
+NEGLIGIBLE: Final = 0.01
 """Share of a total below which a part is named but not derived."""
 
 
