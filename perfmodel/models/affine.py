@@ -101,7 +101,8 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
         name: value if exact else np.asarray(value, dtype=float) for name, value in values.items()
     }
     basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
-    at = _at(node, known, variables, basis, np.minimum)
+    # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
+    at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
     offset = at[0]
     strides = {v.name: at[i + 1] - offset for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))

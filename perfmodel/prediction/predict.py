@@ -31,7 +31,7 @@ from perfmodel.prediction.record import (
 Array = npt.NDArray[Any]
 
 # Configurations worked on at a time: few enough for the CPU's caches, enough to share patterns.
-_CHUNK: Final = 1 << 15
+_CHUNK: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
