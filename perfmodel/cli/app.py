@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final, NoReturn, cast
 import typer
 from typer.core import TyperGroup
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.device import nearest
+from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = ("predict", "explain", "roofline", "devices", "kernels")
 """Commands in the order of the help."""

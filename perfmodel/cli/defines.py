@@ -9,8 +9,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.figure_tables import shown
+from perfmodel.errors import PerfmodelError, shown
 
 LARGEST: Final = 2**62
 """Largest value of a parameter, so that sums of a few still fit 64 bits."""

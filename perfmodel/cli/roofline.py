@@ -17,7 +17,7 @@ from perfmodel.cli.options import (
     complete_kernel,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, nearest
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
@@ -108,7 +108,6 @@ def _own(values: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
 
 
 def _check_names(values: dict[str, Any], kernels: list[Kernel]) -> None:
-    from perfmodel.hardware.device import nearest
 
     known = sorted({parameter.name for kernel in kernels for parameter in kernel.parameters})
     for name in values:

@@ -6,13 +6,13 @@ and its meaning, through `quantity`. To add a figure, add one line here and its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.hardware.figure import Figure
 
 WARP_SIZE: Final = 32
@@ -242,13 +242,3 @@ def quantities() -> Mapping[str, Quantity]:
     return MappingProxyType(
         {f.name: f.metadata["quantity"] for f in fields(Device) if "quantity" in f.metadata}
     )
-
-
-def nearest(name: str, known: Iterable[str], count: int = 1) -> str:
-    """Return ``"; did you mean 'x'?"`` with the nearest of the `known` names, or ``""``."""
-    import difflib  # only when there is something wrong
-
-    known = list(known)
-    close = [k for k in known if k.lower() == name.lower()][:count]
-    close = close or difflib.get_close_matches(name[:100], known, n=count, cutoff=0.5)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

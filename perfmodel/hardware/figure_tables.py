@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.device import Quantity, nearest
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.hardware.device import Quantity
 from perfmodel.hardware.figure import KINDS, UNITS, Figure, Kind, units_of
 
 _KEYS: Final = ["value", "unit", "kind", "source", "note", "standard_error", "also"]
@@ -96,14 +96,6 @@ def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str
     factor = figure.si_factor(clock, sms)
     numbers = [_bounded(v * factor, what, where) for v in figure.values or (figure.value,)]
     return tuple(numbers) if what.many else numbers[0]
-
-
-def shown(value: object) -> str:
-    """Return `value` for an error message: its repr, on one line and not longer than 60."""
-    if isinstance(value, int) and value.bit_length() > 256:
-        return f"an integer of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _values(table: Mapping[str, object], what: Quantity, where: str) -> list[float]:

@@ -24,13 +24,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.device import Device, nearest, quantities
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.hardware.device import Device, quantities
 from perfmodel.hardware.figure import Figure
-from perfmodel.hardware.figure_tables import read_figure, shown, si_number
+from perfmodel.hardware.figure_tables import read_figure, si_number
+from perfmodel.text_files import read_text
 
 CATALOGUE: Final = Path(__file__).parent / "catalogue"
-MAX_FILE_BYTES: Final = 2**20
 MAX_EXTENDS: Final = 8
 _HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract")
 
@@ -204,7 +204,7 @@ def _extended(sheet: _Sheet) -> Path | None:
 def _read(path: Path) -> _Sheet:
     """Return the sheet of one file: headers and figures, each checked by itself."""
     where = _label(path)
-    text = _read_text(path)
+    text = read_text(path, where, "device")
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -241,32 +241,6 @@ def _header(key: str, value: object, where: str) -> object:
             f'{where}: compute_capability must be such as "9.0", not {shown(value)}'
         )
     return value
-
-
-def _read_text(path: Path) -> str:
-    where = _label(path)
-    try:
-        if path.is_dir():
-            raise PerfmodelError(f"{where} is a directory, not a TOML file")
-        if not path.exists():
-            raise PerfmodelError(f"{where} does not exist")
-        # Pipes and character devices have no size to check and may never end.
-        if not path.is_file():
-            raise PerfmodelError(f"{where} is not a regular file")
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise PerfmodelError(f"{where} is larger than 1 MiB: not a device file")
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PerfmodelError(
-            f"{where} is not UTF-8 text (byte {error.start}): save it as UTF-8"
-        ) from None
-    except PerfmodelError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise PerfmodelError(f"{where} cannot be read: {reason}") from None
 
 
 def _label(path: Path) -> str:

@@ -61,13 +61,11 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.tables import kernel_from_table
-
-MAX_FILE_BYTES: Final = 2**20
+from perfmodel.text_files import read_text
 
 
 def load_kernel(path: str | Path) -> Kernel:
@@ -79,7 +77,7 @@ def load_kernel(path: str | Path) -> Kernel:
         If there is no such file, it cannot be read, or it states no valid kernel.
     """
     where = f"kernel file {str(path)!r}"
-    return parse_kernel(_read_text(Path(path), where), where)
+    return parse_kernel(read_text(Path(path), where, "kernel"), where)
 
 
 def parse_kernel(text: str, where: str = "kernel") -> Kernel:
@@ -103,28 +101,3 @@ def parse_kernel(text: str, where: str = "kernel") -> Kernel:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
     return kernel_from_table(table, where)
-
-
-def _read_text(path: Path, where: str) -> str:
-    try:
-        if path.is_dir():
-            raise PerfmodelError(f"{where} is a directory, not a TOML file")
-        if not path.exists():
-            raise PerfmodelError(f"{where} does not exist")
-        # Pipes and character devices have no size to check and may never end.
-        if not path.is_file():
-            raise PerfmodelError(f"{where} is not a regular file")
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise PerfmodelError(f"{where} is larger than 1 MiB: not a kernel file")
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PerfmodelError(
-            f"{where} is not UTF-8 text (byte {error.start}): save it as UTF-8"
-        ) from None
-    except PerfmodelError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise PerfmodelError(f"{where} cannot be read: {reason}") from None

@@ -11,10 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Operation, evaluate, substitute
-from perfmodel.hardware.device import nearest
-from perfmodel.hardware.figure_tables import shown
 from perfmodel.kernels.kernel import ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
 
 Integers = int | npt.NDArray[np.int64]

@@ -10,9 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.device import nearest
-from perfmodel.hardware.figure_tables import shown
+from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.files import load_kernel
 from perfmodel.kernels.kernel import Kernel
 

@@ -12,9 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse
-from perfmodel.hardware.figure_tables import shown
 
 SIZES: Final = tuple(f"{base}.{axis}" for base in ("blockDim", "gridDim") for axis in "xyz")
 """What a launch fixes."""

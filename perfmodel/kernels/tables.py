@@ -11,10 +11,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Final, TypeVar, cast, get_args
 
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
-from perfmodel.hardware.device import nearest
-from perfmodel.hardware.figure_tables import shown
 from perfmodel.kernels.kernel import (
     LARGEST_PARAMETER,
     PIPES,

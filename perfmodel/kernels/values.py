@@ -9,9 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware.device import nearest
-from perfmodel.hardware.figure_tables import shown
+from perfmodel.errors import PerfmodelError, nearest, shown
 
 MOST_ENTRIES: Final = 64
 """Entries of a kernel's table or list."""
