@@ -723,6 +723,32 @@ static void holdout() {
       report("strided-copy", format("n=%d;stride=%d;offset=%d", n, stride, n / 300000 % 7), [&] { strided_copy<<<(n + 255) / 256, 256>>>((float*)a, (float*)b, n, stride, n / 300000 % 7); });
   cudaFree(A); cudaFree(B); cudaFree(C);
 }
+// Copies, reads and writes after L2 was filled with clean lines, and then with what the copy will touch.
+static void states() {
+  char *a = allocate<char>(size_t(128) << 20), *b = allocate<char>(size_t(128) << 20);
+  float* out = allocate<float>(4096);
+  auto touch = [&](char* p, size_t bytes) { read_grid_stride<float4, 4><<<sms * 4, 256>>>((float4*)p, out, bytes / 16); };
+  for (size_t mib : {2, 4, 8, 12, 16, 20, 24, 32, 48, 64})
+    for (const char* state : {"clean", "in", "out", "both"})
+      for (const char* kernel : {"copy", "read", "write"}) {
+        size_t bytes = mib << 20, n = bytes / 16;
+        unsigned grid = unsigned((n + 255) / 256);
+        std::vector<float> times;
+        for (int r = 0; r < 11; ++r) {
+          touch(flush_buffer, flush_bytes);
+          if (state[0] == 'i' || state[0] == 'b') touch(a, bytes);
+          if (state[0] == 'o' || state[0] == 'b') touch(b, bytes);
+          CHECK(cudaDeviceSynchronize());
+          times.push_back(time_once([&] {
+            if (kernel[0] == 'c') copy_kernel<float4><<<grid, 256>>>((float4*)a, (float4*)b, n);
+            else if (kernel[0] == 'r') read_kernel<float4><<<grid, 256>>>((float4*)a, out, n);
+            else write_kernel<float4><<<grid, 256>>>((float4*)b, n, float4{1, 2, 3, 4});
+          }));
+        }
+        printf("l2-state,kernel=%s;state=%s;bytes=%zu,%.3f,0,11\n", kernel, state, bytes, median(times));
+      }
+  cudaFree(a); cudaFree(b); cudaFree(out);
+}
 template <int W>
 static void stores_width(char* buf) {
   for (int run : {1, 2, 4, 8, 16, 32})
@@ -786,6 +812,7 @@ int main(int argc, char** argv) {
   else if (sweep == "tags") tags();
   else if (sweep == "holdout") holdout();
   else if (sweep == "stores") stores();
-  else { fprintf(stderr, "sweeps: gemm stream strided l1 coalesce l2 latency flight launch resident sparse validate tags holdout stores\n"); return 2; }
+  else if (sweep == "states") states();
+  else { fprintf(stderr, "sweeps: gemm stream strided l1 coalesce l2 latency flight launch resident sparse validate tags holdout stores states\n"); return 2; }
   CHECK(cudaDeviceSynchronize());
 }

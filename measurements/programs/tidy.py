@@ -35,6 +35,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "gemm-resident": ("gemm-resident",),
     "runs": ("run-copy",),
     "stores": ("store-runs",),
+    "l2-states": ("l2-state",),
     "validation": (
         *("transpose", "row-sum", "column-sum", "stencil5"),
         *("triad", "field-read", "polynomial"),

@@ -1,4 +1,4 @@
-"""L2 bandwidth: reads and writes share the slices, and stores of parts of sectors cost more."""
+"""L2 bandwidth: reads and writes take turns, and stores of parts of sectors cost more."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ Array = npt.NDArray[Any]
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="reads/read + writes*cost/write",
+    text="max(reads/read, fetched/dram) + writes*cost/write",
     symbols={
         "reads": "bytes that the SMs read from L2 [B]",
+        "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
+        "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
     },
-    holds="copies in L2 within 15%",
-    source="fitted form: reads and writes share the slices (measurements/h200-sxm/streams.csv)",
+    holds="copies of 8 to 48 MiB, whatever L2 held before, within 15%",
+    source="fitted form: a copy takes as long as its reads and its writes one after the other, "
+    "with the data in L2 or not (measurements/h200-sxm/l2-states.csv)",
 )
 STORE_COST = Formula(
     name="cost of a stored sector",

@@ -165,6 +165,8 @@ def time_model(
         "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
+        "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
+        "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+
+Array = npt.NDArray[Any]
 
 # Half widths of 90% intervals, by regime, as shares of the time: the 90th percentiles of
 # |predicted/measured - 1| over the H200 rows (reports/accuracy-h200-sxm.md) are 16% for launch, 12%
@@ -34,9 +39,19 @@ _REGIMES: Final = {
 }
 
 
-def regime(terms: Mapping[str, float]) -> str:
-    """Return the regime of a prediction: that of its largest term."""
-    return _REGIMES.get(max(terms, key=lambda name: terms[name]), "compute")
+def bottleneck(terms: Mapping[str, Any]) -> Array:
+    """Return the name of the largest term, for each configuration.
+
+    L2 yields where DRAM or another is as large: pure reads from DRAM keep both as busy.
+    """
+    names = np.array(list(terms))
+    weighed = [np.asarray(value) * (0.999 if n == "l2" else 1.0) for n, value in terms.items()]
+    return np.asarray(names[np.argmax(np.stack(np.broadcast_arrays(*weighed)), axis=0)])
+
+
+def regime(largest: str) -> str:
+    """Return the regime of a prediction whose largest term is `largest`."""
+    return _REGIMES.get(largest, "compute")
 
 
 def half_width(regime_name: str, device: Device) -> float:

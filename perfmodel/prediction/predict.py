@@ -19,7 +19,7 @@ from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
-from perfmodel.prediction.interval import half_width, regime
+from perfmodel.prediction.interval import bottleneck, half_width, regime
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
@@ -104,8 +104,8 @@ def predict(
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
     total = float(time.time_s[0])
     traffic = details.traffic.numbers()
-    bottleneck = max(terms, key=lambda name: terms[name])
-    width = half_width(regime(terms), gpu)
+    largest = str(bottleneck(terms))
+    width = half_width(regime(largest), gpu)
     occupied = details.occupied
     blocks = float(np.max(np.asarray(instance.blocks)))
     blocks_per_sm = int(occupied.blocks_per_sm)
@@ -122,7 +122,7 @@ def predict(
         cache=cache,
         time_s=total,
         interval_s=(total / (1 + width), total * (1 + width)),
-        bottleneck=bottleneck,
+        bottleneck=largest,
         terms_s=terms,
         traffic=traffic,
         occupancy=OccupancyResult(
@@ -194,11 +194,10 @@ def predict_many(
                 column = columns.setdefault(name, np.zeros(size))
                 column[rows] = np.broadcast_to(value, rows.shape)
     terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}
-    names = np.array(list(terms))
     return Predictions(
         time_s=columns["time"].reshape(shape),
         terms_s=terms,
-        bottleneck=names[np.argmax(np.stack(list(terms.values())), axis=0)],
+        bottleneck=bottleneck(terms),
         traffic={
             n.removeprefix("traffic "): c.reshape(shape)
             for n, c in columns.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
-TEXT = ("kernel", "mapping", "pattern", "timing", "cache")
+TEXT = ("kernel", "mapping", "pattern", "timing", "cache", "state")
 
 
 def rows(topic: str, **wanted: Any) -> list[dict[str, Any]]:

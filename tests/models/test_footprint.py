@@ -104,8 +104,9 @@ def test_more_values_never_touch_less(box: Box, granule: int) -> None:
     box = [(4 * s, n) for s, n in box]
     for i, (s, n) in enumerate(box):
         more = [*box[:i], (s, n + 1), *box[i + 1 :]]
-        # A run that grows until it meets the next is one run, with one alignment to average over.
-        assert found(more, 4, granule) >= 0.85 * found(box, 4, granule), (box, i)
+        # Runs that grow until they meet are one run, whose two ends are averaged over alignments
+        # no more: that can cost one granule in all.
+        assert found(more, 4, granule) >= found(box, 4, granule) - 1, (box, i)
 
 
 def test_order_and_sign_do_not_matter() -> None:
