@@ -202,7 +202,7 @@ def _l2_misses(
     capacity = np.asarray(float(device.l2_size))
     atom = device.dram_access_size
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
-    everything = {name: count for w in windows for name, count in [(w.name, w.stop)]}
+    everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
     touched = [(_buffer_bytes(instance, r), _ONE) for r in requests]
@@ -265,13 +265,13 @@ def _copies(
 
 def _pitch(r: Requests) -> Array:
     """Return the distance of isolated DRAM atoms that an access reads [B]; 64 where it is dense."""
-    if r.strides is None:
+    strides = r.strides
+    if strides is None:
         return np.full(1, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
-    order = sorted(r.variables, key=lambda v: float(np.max(np.abs(r.strides[v.name]))))  # type: ignore[index]
-    for v in order:
-        stride = np.abs(r.strides[v.name])
+    for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
+        stride = np.abs(strides[v.name])
         moves = (v.extent > 1) & (stride > 0)
         dense = stride < run + 64
         run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
