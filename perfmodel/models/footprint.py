@@ -80,26 +80,40 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
             strides = np.take_along_axis(strides, order, axis=0)
             counts = np.take_along_axis(counts, order, axis=0)
     run = np.full(strides.shape[1:], float(width))
-    repeats = np.ones(run.shape)
+    span = run
     pitch = np.full(run.shape, np.inf)
+    repeats = within = np.ones(run.shape)  # runs: `repeats` a pitch apart, of `within` runs each
     step = np.full(run.shape, granule, dtype=np.int64)
-    even = np.ones(run.shape, dtype=bool)
     for stride, count in zip(strides, counts, strict=True):
         dense = stride <= run + (granule - width)
         sparse = ~dense & (count > 1)
+        interleaved = sparse & (stride < span + (granule - width))
+        span = span + (count - 1) * np.where(count > 1, stride, 0.0)
         run = np.where(dense, run + (count - 1) * np.where(dense, stride, 0.0), run)
         if not sparse.any():
             continue
         # A repeat that lands among earlier, evenly spaced repeats adds only what sticks out.
         ratio = np.where(sparse, stride, 0.0) / pitch
-        inside = even & sparse & (ratio < repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
-        even = even & (~sparse | np.isinf(pitch) | inside | (ratio == repeats))
-        grown = np.where(inside, repeats + (count - 1) * ratio, np.inf)
-        repeats = np.where(sparse, np.minimum(grown, repeats * count), repeats)
-        pitch = np.where(sparse & np.isinf(pitch), stride, pitch)
+        among = sparse & (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
+        apart = sparse & ~among
+        within = np.where(apart, within * repeats, within)
+        pitch = np.where(apart, stride, pitch)
+        repeats = np.where(among, repeats + (count - 1) * ratio, np.where(apart, count, repeats))
         step = np.where(sparse, power_of_two_gcd(step, np.where(sparse, stride, 0.0)), step)
+        if not interleaved.any():
+            continue
+        # Interleaved repeats share granules; they fill at most all from the first to the last.
+        every = _granules(span, width, np.full_like(step, granule), granule)
+        full = interleaved & (every < within * repeats * _granules(run, width, step, granule))
+        run, pitch = np.where(full, span, run), np.where(full, np.inf, pitch)
+        repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
+        step = np.where(full, granule, step)
+    return np.asarray(within * repeats * _granules(run, width, step, granule))
+
+
+def _granules(run: Array, width: int, step: Array, granule: int) -> Array:
     granules = RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
-    return np.asarray(repeats * granules)
+    return np.asarray(granules)
 
 
 def power_of_two_gcd(power: Any, value: Any) -> Array:
