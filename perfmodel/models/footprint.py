@@ -79,6 +79,7 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
             order = np.argsort(strides, axis=0, kind="stable")
             strides = np.take_along_axis(strides, order, axis=0)
             counts = np.take_along_axis(counts, order, axis=0)
+    strides[np.isinf(strides)] = 0.0  # sorted now: no more than a lengthening by nothing
     run = np.full(strides.shape[1:], float(width))
     span = run
     pitch = np.full(run.shape, np.inf)
@@ -86,20 +87,20 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
     step = np.full(run.shape, granule, dtype=np.int64)
     for stride, count in zip(strides, counts, strict=True):
         dense = stride <= run + (granule - width)
-        sparse = ~dense & (count > 1)
-        interleaved = sparse & (stride < span + (granule - width))
-        span = span + (count - 1) * np.where(count > 1, stride, 0.0)
-        run = np.where(dense, run + (count - 1) * np.where(dense, stride, 0.0), run)
-        if not sparse.any():
+        reach, moved = span + (granule - width), (count - 1) * stride
+        span, run = span + moved, np.where(dense, run + moved, run)
+        if dense.all():
             continue
         # A repeat that lands among earlier, evenly spaced repeats adds only what sticks out.
-        ratio = np.where(sparse, stride, 0.0) / pitch
-        among = sparse & (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
-        apart = sparse & ~among
+        far = np.where(dense, 0.0, stride)
+        ratio = far / pitch
+        among = (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
+        apart = ~(dense | among)
         within = np.where(apart, within * repeats, within)
         pitch = np.where(apart, stride, pitch)
         repeats = np.where(among, repeats + (count - 1) * ratio, np.where(apart, count, repeats))
-        step = np.where(sparse, power_of_two_gcd(step, np.where(sparse, stride, 0.0)), step)
+        step = power_of_two_gcd(step, far)
+        interleaved = apart & (stride < reach)
         if not interleaved.any():
             continue
         # Interleaved repeats share granules; they fill at most all from the first to the last.
