@@ -1,3 +1,5 @@
+"""Values of expressions: arrays against single points, single points against Python, refusals."""
+
 import math
 from types import SimpleNamespace
 

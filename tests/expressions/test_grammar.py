@@ -1,3 +1,5 @@
+"""Text to trees: what the grammar takes, and one line for all that it refuses."""
+
 import time
 import warnings
 

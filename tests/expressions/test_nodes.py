@@ -1,3 +1,5 @@
+"""The tree as a tree: text and back, equality, copies."""
+
 import copy
 import pickle
 

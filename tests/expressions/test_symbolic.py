@@ -1,3 +1,5 @@
+"""Expressions as sympy mathematics, and that sympy stays unimported until then."""
+
 import subprocess
 import sys
 
