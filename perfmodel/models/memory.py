@@ -54,8 +54,9 @@ def closed_form_traffic(
     sector_misses, dram_reads, touched = _l2_misses(
         instance, requests, groups, device, resident, blocks, fills
     )
+    l2_size = float(device.l2_size)
     if cache == "warm":
-        kept = held(sum((t * w for t, w in touched), _ZERO), float(device.l2_size))
+        kept = held(sum((t * w for t, w in touched), _ZERO), l2_size)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
@@ -76,10 +77,8 @@ def closed_form_traffic(
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     written = total([t for t, _ in touched], [*stores, *atomics])
-    dram_written = np.maximum(written - dirty_left(reads, written, float(device.l2_size)), 0.0)
-    if cache == "warm":
-        footprint = sum((t * w for t, w in touched), _ZERO)
-        dram_written = written * (1 - held(footprint, float(device.l2_size)))
+    left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size)
+    dram_written = np.maximum(written - left, 0.0)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *atomics]), _ZERO)
