@@ -176,6 +176,8 @@ def predict_many(
         raise PerfmodelError(
             f"parameters of shapes {[v.shape for v in given.values()]} do not broadcast"
         ) from error
+    if 0 in shape:
+        raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
     size = int(np.prod(shape))
     columns: dict[str, Array] = {}

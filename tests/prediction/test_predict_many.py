@@ -109,6 +109,8 @@ def test_unknown_protocols_are_refused(option: str) -> None:
 def test_arrays_belong_to_predict_many() -> None:
     with pytest.raises(PerfmodelError, match="predict_many takes arrays"):
         predict("gemm", N=np.array([1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(PerfmodelError, match="an array of parameters is empty"):
+        predict_many("gemm", mapping="naive", N=[])
     with pytest.raises(PerfmodelError, match="do not broadcast"):
         predict_many("gemm", N=np.arange(1, 3), M=np.arange(1, 4))
 
