@@ -97,8 +97,6 @@ def predict(
     _check_protocol(timing, cache)
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
-    threads = int(np.max(instance.threads_per_block))
-    check_block(gpu, threads, int(np.max(instance.registers)), int(np.max(instance.shared_bytes)))
     details = _evaluate(instance, gpu, timing, cache)
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
@@ -210,6 +208,9 @@ def predict_many(
 
 def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState) -> Details:
     shape = block_shape(_triple(instance.block))
+    # The largest stand for all: what one block may use has upper limits only.
+    registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
+    check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
     traffic, requests = closed_form_traffic(instance, shape, gpu, occupied, cache)
     time = time_model(instance, requests, traffic, occupied, gpu, timing)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import kernel_from_table
-from perfmodel.prediction import predict
+from perfmodel.prediction import predict, predict_many
 
 
 def staged(stride: int) -> dict[str, Any]:
@@ -53,3 +54,11 @@ def test_more_shared_memory_than_a_block_can_have() -> None:
 
     with pytest.raises(PerfmodelError, match="shared"):
         predict(kernel_from_table(staged(256), "staged"), device="h100-sxm")
+
+
+@pytest.mark.parametrize("call", [predict, predict_many])
+def test_a_block_over_the_limit_is_refused(call: Any) -> None:
+    # published: 227 KiB a block on compute capability 9.0; a stride of 228 needs 228 KiB
+    with pytest.raises(PerfmodelError, match="shared"):
+        call(kernel_from_table(staged(228), "staged"), device="h100-sxm", blocks=264)
+    assert call(kernel_from_table(staged(227), "staged"), device="h100-sxm", blocks=264).time_s > 0
