@@ -8,9 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -25,12 +23,6 @@ LAUNCHES: Final = 3
 """Launches of a point whose median time is recorded."""
 
 Pair = tuple[int, int]
-
-
-@cache
-def counter_metrics() -> Mapping[str, Sequence[str]]:
-    """Return the profiler's columns, and the counters that each adds up."""
-    return tomllib.loads((Path(__file__).parent / "counters.toml").read_text())
 
 
 def profiler_path() -> str | None:
@@ -71,14 +63,16 @@ def profile_sweeps(
         (s, p): (sweep, point)
         for s, sweep in enumerate(sweeps)
         for p, point in enumerate(points(sweep, facts.numbers()))
-        if "profiler" in sweep.timings
+        if "profiler" in sweep.timings or sweep.counters
     }
     rows: dict[tuple[str, Pair], dict[str, Any]] = {}
     for cache_state in ("cold", "warm"):
         chosen = [
             pair
             for pair, (sweep, point) in every.items()
-            if cache_state in sweep.cache and not folder.has(sweep, point, "profiler", cache_state)
+            if (cache_state in sweep.cache and "profiler" in sweep.timings)
+            or (cache_state == "cold" and sweep.counters)
+            if not folder.has(sweep, point, "profiler", cache_state)
         ]
         plan = {"files": [str(f) for f in files], "gpu": gpu_index, "warm": cache_state == "warm"}
         try:
@@ -96,17 +90,22 @@ def profile_sweeps(
                 "spread": round((max(times) - min(times)) / median(times), 4),
             }
         yield f"profiler, {cache_state}: {len(found)} points"
-    counted = [pair for state, pair in rows if state == "cold" and every[pair][0].counters]
-    metrics = sorted({m for some in counter_metrics().values() for m in some})
-    plan = {"files": [str(f) for f in files], "gpu": gpu_index, "warm": False}
-    try:
-        known = _supported(program, metrics, facts)
-        found = _run(program, plan | {"points": counted, "launches": 1}, known, seconds)
+    counted: dict[tuple[str, ...], list[Pair]] = {}
+    for state, pair in rows:
+        if state == "cold" and every[pair][0].counters:
+            counted.setdefault(every[pair][0].counters, []).append(pair)
+    for names, chosen in counted.items():
+        metrics = sorted({m for name in names for m in counter_metrics()[name]})
+        plan = {"files": [str(f) for f in files], "gpu": gpu_index, "warm": False}
+        try:
+            known = _supported(program, metrics, facts)
+            found = _run(program, plan | {"points": chosen, "launches": 1}, known, seconds)
+        except PerfmodelError as error:
+            yield str(error)
+            continue
         for pair, values in found.items():
             rows["cold", pair] |= _columns(values[0])
-        yield f"counters: {len(found)} points"
-    except PerfmodelError as error:
-        yield str(error)
+        yield f"{len(names)} counters: {len(found)} points"
     for (_, pair), row in rows.items():
         folder.add(*every[pair], row)
 

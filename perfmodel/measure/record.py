@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import GpuFacts
-from perfmodel.measure.sweep import Point, Sweep
+from perfmodel.measure.sweep import Point, Sweep, counter_metrics
 
 FORMAT: Final = 1
 """Version of the folder's format."""
@@ -79,7 +79,6 @@ def open_folder(
     sweeps: Sequence[Sweep],
     facts: GpuFacts,
     about: Mapping[str, str],
-    counters: Sequence[str] = (),
 ) -> Folder:
     """Start a measurement folder, or go on with one of the same GPU.
 
@@ -91,17 +90,13 @@ def open_folder(
     facts : GpuFacts
     about : mapping
         ``command`` and ``date``, for the record.
-    counters : sequence of str
-        Columns of the profiler.
 
     Raises
     ------
     PerfmodelError
         If the folder belongs to another GPU or another format, or holds something else.
     """
-    columns = {
-        s.topic: _columns([t for t in sweeps if t.topic == s.topic], counters) for s in sweeps
-    }
+    columns = {s.topic: _columns([t for t in sweeps if t.topic == s.topic]) for s in sweeps}
     folder = Folder(path, columns)
     if (path / SESSION).exists():
         _check_session(path, facts)
@@ -117,14 +112,14 @@ def open_folder(
     return folder
 
 
-def _columns(sweeps: Sequence[Sweep], counters: Sequence[str]) -> list[str]:
+def _columns(sweeps: Sequence[Sweep]) -> list[str]:
     names = {"function": None}
     for s in sweeps:
         for case in s.table.get("cases", [{}]):
             names |= dict.fromkeys(case)
         names |= dict.fromkeys(s.table.get("vary", {})) | dict.fromkeys(s.table.get("set", {}))
     cycles = ["cycles"] if any(s.clocks for s in sweeps) else []
-    counted = list(counters) if any(s.counters for s in sweeps) else []
+    counted = [name for name in counter_metrics() if any(name in s.counters for s in sweeps)]
     return [*names, *PROTOCOL, *cycles, *counted]
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.measure.gpu import Gpu
-from perfmodel.measure.profiler import counter_metrics, profile_sweeps, profiler_path
+from perfmodel.measure.profiler import profile_sweeps, profiler_path
 from perfmodel.measure.record import open_folder
 from perfmodel.measure.run import Step, run_sweeps
 from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
@@ -69,7 +69,7 @@ def measure_gpu(
         "command": " ".join(["perfmodel", *sys.argv[1:]]),
         "sweeps": " ".join(chosen),
     }
-    target = open_folder(folder, every, gpu.facts, about, list(counter_metrics()))
+    target = open_folder(folder, every, gpu.facts, about)
     lines = [f"{gpu.facts.name}, driver {gpu.facts.driver}: {folder}"]
     done = run_sweeps(gpu, sweeps, target, step)
     lines.append(f"between events: {done.written} rows written, {done.kept} there before")

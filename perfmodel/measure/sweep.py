@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -115,8 +116,8 @@ class Sweep:
         Whether the kernel reports clocks of its own through the buffer ``clocks``.
     check : str
         Function of `perfmodel.measure.checks` that holds the output against its due; or empty.
-    counters : bool
-        Whether the profiler counts it too.
+    counters : tuple of str
+        Columns that the profiler counts, keys of `counter_metrics`.
     model : mapping
         Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.
     table : mapping
@@ -132,7 +133,7 @@ class Sweep:
     repeats: int
     clocks: bool
     check: str
-    counters: bool
+    counters: tuple[str, ...]
     model: Mapping[str, Any]
     where: str
     table: Mapping[str, Any] = field(repr=False)
@@ -186,11 +187,27 @@ def _sweep(table: Any, where: str) -> Sweep:
         repeats=int(table.get("repeats", 11)),
         clocks=bool(table.get("clocks", False)),
         check=table.get("check", ""),
-        counters=bool(table.get("counters", False)),
+        counters=_counters(table.get("counters", False), where),
         model=table.get("model", {}),
         where=where,
         table=table,
     )
+
+
+def _counters(given: Any, where: str) -> tuple[str, ...]:
+    """Return the columns to count: all for true, none for false, or those listed."""
+    if isinstance(given, bool):
+        return tuple(counter_metrics()) if given else ()
+    for name in given:
+        if name not in counter_metrics():
+            raise PerfmodelError(f"{where}: counters has {shown(name)}: see counters.toml")
+    return tuple(given)
+
+
+@cache
+def counter_metrics() -> Mapping[str, Sequence[str]]:
+    """Return the profiler's columns, and the hardware counters that each adds up."""
+    return tomllib.loads((Path(__file__).parent / "counters.toml").read_text())
 
 
 def points(sweep: Sweep, gpu: Mapping[str, int]) -> Iterator[Point]:
