@@ -117,6 +117,7 @@ class CudaGpu:
         """Write what `fill` means into memory."""
         if fill == "zero":
             self._call(self._driver.cuMemsetD8(memory, 0, size))
+            self._call(self._driver.cuCtxSynchronize())  # our stream does not wait for this one
         elif fill == "perm":
             words = step // 4
             chain = np.zeros((size // step, words), dtype=np.uint32)
@@ -155,7 +156,7 @@ class CudaGpu:
         value.accessPolicyWindow.missProp = getattr(
             properties, f"CU_ACCESS_PROPERTY_{plan.miss_prop.upper()}"
         )
-        attribute = driver.CUstreamAttrID.CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW
+        attribute = driver.CUstreamAttrID.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
         self._call(driver.cuStreamSetAttribute(self._stream, attribute, value))
 
     def prepare(
@@ -192,6 +193,8 @@ class CudaGpu:
         """Launch between two events; return the time between them [s]."""
         driver, (begin, end) = self._driver, self._events
         if cold:
+            if self._facts.persisting_max:  # lines that no ordinary read displaces
+                self._call(driver.cuCtxResetPersistingL2Cache())
             arguments = (("buffer", self._flush), ("i64", self._flush_bytes // 16))
             grid = (self._facts.sms * 4, 1, 1)
             reading = (*arguments, ("buffer", self._flush))

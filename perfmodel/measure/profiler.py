@@ -16,7 +16,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import GpuFacts
 from perfmodel.measure.record import Folder
-from perfmodel.measure.sweep import Sweep, points
+from perfmodel.measure.sweep import Sweep, counter_metrics, points
 
 TIME: Final = "gpu__time_duration.sum"
 LAUNCHES: Final = 3
@@ -104,17 +104,18 @@ def profile_sweeps(
             yield str(error)
             continue
         for pair, values in found.items():
-            rows["cold", pair] |= _columns(values[0])
+            rows["cold", pair] |= _columns(values[0], names)
         yield f"{len(names)} counters: {len(found)} points"
     for (_, pair), row in rows.items():
         folder.add(*every[pair], row)
 
 
-def _columns(values: Mapping[str, float]) -> dict[str, float]:
+def _columns(values: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
     """Return the columns that the counters give."""
     sums = {
         name: [values[m] for m in metrics if m in values]
         for name, metrics in counter_metrics().items()
+        if name in names
     }
     return {name: round(sum(found), 3) for name, found in sums.items() if found}
 

@@ -15,7 +15,7 @@ from perfmodel.measure.record import Folder
 from perfmodel.measure.stage import Pool, clock_entries, pool, set_up
 from perfmodel.measure.sweep import Point, Sweep, points
 
-POINT_SECONDS: Final = 0.04
+POINT_SECONDS: Final = 0.025
 """GPU time that the repeats of one point and protocol may take; at least three are made."""
 _FEWEST: Final = 3
 _SLOW_CLOCK: Final = 0.97

@@ -7,19 +7,21 @@
 #define UNROLL 1
 #endif
 
+using Vector = VECTOR;
+
 __device__ __forceinline__ unsigned fold(unsigned char v) { return v; }
 __device__ __forceinline__ unsigned fold(unsigned short v) { return v; }
 __device__ __forceinline__ unsigned fold(unsigned v) { return v; }
 __device__ __forceinline__ unsigned fold(uint2 v) { return v.x ^ v.y; }
 __device__ __forceinline__ unsigned fold(uint4 v) { return v.x ^ v.y ^ v.z ^ v.w; }
 
-extern "C" __global__ void copy(const VECTOR* in, VECTOR* out, long long n) {
+extern "C" __global__ void copy(const Vector* in, Vector* out, long long n) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
 }
 
 // The sum is never `never`, but the compiler cannot know: it keeps the load.
-extern "C" __global__ void read(const VECTOR* in, unsigned* out, long long n, int never) {
+extern "C" __global__ void read(const Vector* in, unsigned* out, long long n, int never) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
     const unsigned s = fold(in[i]);
@@ -27,9 +29,9 @@ extern "C" __global__ void read(const VECTOR* in, unsigned* out, long long n, in
   }
 }
 
-extern "C" __global__ void write(VECTOR* out, long long n) {
+extern "C" __global__ void write(Vector* out, long long n) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = VECTOR{};
+  if (i < n) out[i] = Vector{};
 }
 
 // Of every `period` vectors the first `reads` are read and all others written.
@@ -56,25 +58,25 @@ extern "C" __global__ void run_copy(const float* in, float* out, int n, int run,
 }
 
 // A fixed grid walks over the data; a thread issues UNROLL loads before it uses the first.
-extern "C" __global__ void read_gridstride(const VECTOR* in, unsigned* out, long long n) {
+extern "C" __global__ void __launch_bounds__(1024) read_gridstride(const Vector* in, unsigned* out, long long n) {
   const long long step = (long long)gridDim.x * blockDim.x;
   unsigned s = 0;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step * UNROLL) {
-    VECTOR v[UNROLL];
+    Vector v[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
       if (i + u * step < n) v[u] = in[i + u * step];
-      else v[u] = VECTOR{};
+      else v[u] = Vector{};
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) s ^= fold(v[u]);
   }
   if (s == 0x12345679u) out[0] = s;
 }
 
-extern "C" __global__ void copy_gridstride(const VECTOR* in, VECTOR* out, long long n) {
+extern "C" __global__ void __launch_bounds__(1024) copy_gridstride(const Vector* in, Vector* out, long long n) {
   const long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step * UNROLL) {
-    VECTOR v[UNROLL];
+    Vector v[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
       if (i + u * step < n) v[u] = in[i + u * step];
