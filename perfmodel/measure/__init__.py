@@ -1,0 +1,1 @@
+"""Measurements of GPUs: how they are taken, recorded and read."""
