@@ -40,6 +40,8 @@ Value = str | int | float
 
 MAX_BYTES: Final = 1 << 26
 """Largest CSV that is read [B]."""
+HARMLESS: Final = ("", "clock unknown")
+"""Flags of rows whose times count all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ class Row:
     def flag(self) -> str:
         """What went wrong with it; "" if nothing did."""
         return str(self.values.get("flag", ""))
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its time counts: there is one, and nothing went wrong that changes it."""
+        return self.time_s is not None and self.flag in HARMLESS
 
 
 @dataclass(frozen=True, slots=True)
