@@ -59,7 +59,12 @@ def _replace(path: Path, text: str) -> None:
     temporary: str | None = None
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}-", delete=False
+            "w",
+            encoding="utf-8",
+            newline="\n",
+            dir=path.parent,
+            prefix=f".{path.name}-",
+            delete=False,
         ) as file:
             temporary = file.name
             file.write(text)

@@ -161,7 +161,8 @@ def _uncertain(device: Device) -> tuple[Device, ...]:
         value = getattr(device, name)
         if figure.standard_error and isinstance(value, float) and figure.value:
             share = figure.standard_error / figure.value
-            found.append(replace(device, **{name: value * (1 + share)}))
+            moved: dict[str, Any] = {name: value * (1 + share)}
+            found.append(replace(device, **moved))
     return tuple(found)
 
 

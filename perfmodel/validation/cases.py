@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,7 +14,6 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
-from perfmodel.prediction.record import Prediction
 from perfmodel.validation.sweeps import Sweep, sweeps
 
 Progress = Callable[[int, int], Any]
@@ -29,8 +28,8 @@ class Case:
     sweep, topic : str
     line : int
         In the topic's CSV.
-    label : str
-        Kernel and sizes.
+    kernel : str
+    params : mapping of str to int
     use : str
         "fit" or "validation".
     timing, cache : str
@@ -53,7 +52,8 @@ class Case:
     sweep: str
     topic: str
     line: int
-    label: str
+    kernel: str
+    params: Mapping[str, int]
     use: str
     timing: str
     cache: str
@@ -67,6 +67,11 @@ class Case:
     flop: float
     flop_peak: float
     dram_bytes: float
+
+    @property
+    def label(self) -> str:
+        """Kernel and sizes, as one text."""
+        return " ".join([self.kernel, *(f"{name}={value}" for name, value in self.params.items())])
 
     @property
     def error(self) -> float:
@@ -143,7 +148,8 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         sweep=sweep.name,
         topic=sweep.topic,
         line=row.line,
-        label=_label(prediction, kernel),
+        kernel=" ".join(filter(None, (kernel.name, kernel.mapping))),
+        params=dict(prediction.params),
         use=sweep.use_of(row),
         timing=row.timing,
         cache=cache,
@@ -158,11 +164,6 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         flop_peak=_peak(device, kernel),
         dram_bytes=traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
     )
-
-
-def _label(prediction: Prediction, kernel: Kernel) -> str:
-    sizes = " ".join(f"{name}={value}" for name, value in prediction.params.items())
-    return " ".join(filter(None, (kernel.name, kernel.mapping, sizes)))
 
 
 def _peak(device: Device, kernel: Kernel) -> float:

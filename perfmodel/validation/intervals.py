@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -117,20 +117,25 @@ def fit_intervals(
     path : Path
     """
     lines = [
-        "# Where 90% of measured times lie, over predicted ones: factors by origin of the device's",
-        "# figures and by class of residuals. The uncertainty of the figures comes on top.",
-        "# Written by perfmodel.validation.intervals.fit_intervals, which says how; cases and sweeps",
-        "# are the class's own, prior_sweeps the weight of all other residuals, held_out the share",
-        "# of left-out cases that the intervals hold.",
+        "# Where 90% of measured times lie, over predicted ones: factors by origin of the",
+        "# device's figures and class of residuals. The figures' uncertainty comes on top.",
+        "# Written by perfmodel.validation.refit; perfmodel.validation.intervals says how. cases",
+        "# and sweeps are the class's own, prior_sweeps the weight of all other residuals,",
+        "# held_out the share of left-out cases that the interval holds. Published classes of too",
+        "# few cases (prior_sweeps = inf) are the measured ones to a power, published_over_measured.",
         "",
         "[about]",
         *(f'{key} = "{value}"' for key, value in about.items()),
         f"level = {LEVEL}",
     ]
+    ours, our_factor = fit_classes(measured)
+    others, their_factor = fit_classes(published)
+    others, ratio = filled(others, ours)
+    lines.append(f"measured_widening = {our_factor:.2f}")
+    lines.append(f"published_widening = {their_factor:.2f}")
+    lines.append(f"published_over_measured = {ratio:.2f}")
     tables: list[str] = []
-    for origin, cases in (("measured", measured), ("published", published)):
-        fits, factor = fit_classes(cases)
-        lines.append(f"{origin}_widening = {factor:.2f}")
+    for origin, fits in (("measured", ours), ("published", others)):
         for name, fit in fits.items():
             tables += [
                 "",
@@ -143,6 +148,31 @@ def fit_intervals(
                 *([] if math.isnan(fit.held_out) else [f"held_out = {fit.held_out:.3f}"]),
             ]
     path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
+
+
+def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fit], float]:
+    """Return fits with those of classes that have too few cases taken from others, and the ratio.
+
+    What is taken is widened by the ratio of the mean half widths of the classes that both have.
+
+    Parameters
+    ----------
+    fits : mapping of str to Fit
+        Of devices with few cases.
+    by : mapping of str to Fit
+        Of devices with many.
+    """
+    both = [n for n in fits if not (math.isinf(fits[n].prior_sweeps + by[n].prior_sweeps))]
+    widths = [sum(math.log(f[n].high / f[n].low) for n in both) for f in (fits, by)]
+    ratio = max(1.0, widths[0] / widths[1]) if both else 1.0
+    return {
+        name: (
+            replace(fit, low=by[name].low ** ratio, high=by[name].high ** ratio)
+            if math.isinf(fit.prior_sweeps)
+            else fit
+        )
+        for name, fit in fits.items()
+    }, ratio
 
 
 def left_over(case: Case) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +84,7 @@ def by_regime(judged: Sequence[Judged]) -> list[Score]:
 
 def by_protocol(judged: Sequence[Judged]) -> list[Score]:
     """Return a score for each timing and state of L2."""
-    order = [f"{timing}, {cache}" for timing in ("profiler", "events") for cache in ("cold", "warm")]
+    order = [f"{timed}, {l2}" for timed in ("profiler", "events") for l2 in ("cold", "warm")]
     return _grouped(judged, lambda case: f"{case.timing}, {case.cache}", order)
 
 
@@ -98,7 +99,11 @@ def by_sweep(judged: Sequence[Judged]) -> list[Score]:
 
 def worst(judged: Sequence[Judged], count: int = 10) -> list[Judged]:
     """Return the cases with the largest errors, counting half and double as equally wrong."""
-    return sorted(judged, key=lambda j: -abs(np.log(j.case.predicted_s / j.case.measured_s)))[:count]
+
+    def wrong(j: Judged) -> float:
+        return -abs(math.log(j.case.predicted_s / j.case.measured_s))
+
+    return sorted(judged, key=wrong)[:count]
 
 
 def _grouped(

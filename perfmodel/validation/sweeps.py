@@ -78,7 +78,7 @@ class Sweep:
         """Return the kernel that predicts a row."""
         return _kernel(self.kernel.format_map(row.values), self.mapping)
 
-    def params_of(self, row: Row, sms: int) -> dict[str, int]:
+    def params_of(self, row: Row, sms: int) -> dict[str, Any]:
         """Return the kernel's parameters for a row.
 
         Raises
