@@ -15,11 +15,10 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import GpuFacts
+from perfmodel.measure.seal import FORMAT
+from perfmodel.measure.seal import SESSION_FILE as SESSION
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
 
-FORMAT: Final = 1
-"""Version of the folder's format."""
-SESSION: Final = "session.toml"
 FAILED: Final = "failed.txt"
 """Points of the last run that failed, a line each."""
 PROTOCOL: Final = ("use", "timing", "cache", "repeats", "time_us", "spread", "clock_mhz", "flag")
