@@ -13,6 +13,7 @@ from perfmodel.measure.gpu import Gpu
 from perfmodel.measure.profiler import profile_sweeps, profiler_path
 from perfmodel.measure.record import open_folder
 from perfmodel.measure.run import Step, run_sweeps
+from perfmodel.measure.seal import seal
 from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
 
 _PROFILER_SECONDS: Final = 400.0
@@ -71,7 +72,10 @@ def measure_gpu(
     }
     target = open_folder(folder, every, gpu.facts, about)
     lines = [f"{gpu.facts.name}, driver {gpu.facts.driver}: {folder}"]
-    done = run_sweeps(gpu, sweeps, target, step)
+    try:
+        done = run_sweeps(gpu, sweeps, target, step)
+    finally:
+        seal(folder)  # what an interruption leaves can be read
     lines.append(f"between events: {done.written} rows written, {done.kept} there before")
     lines += [f"failed: {line}" for line in done.failed]
     facts = gpu.facts
@@ -81,4 +85,5 @@ def measure_gpu(
         lines += profile_sweeps(program, files, sweeps, gpu_index, facts, target, _PROFILER_SECONDS)
     elif profiler:
         lines.append("no profiler found: kernel times and counters are left out")
+    seal(folder)
     return lines
