@@ -2,7 +2,8 @@
 
     python -m perfmodel.measure.replay PLAN DONE
 
-PLAN is JSON: the GPU's number, sweeps (file and number in it), whether caches are warm, how many launches each, and
+PLAN is JSON: the GPU's number, sweeps (file and number in it), whether caches are warm, how many
+launches each, and
 [sweep, point] pairs. One line a launch is written to DONE, in order, for the reader of the
 profiler's rows.
 """
