@@ -21,7 +21,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
-from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.l2 import L2_TIME, READS_BESIDE
 from perfmodel.models.latency import (
     BLOCK_START,
     CODE_FETCH,
@@ -218,6 +218,7 @@ def time_model(
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
+    inputs["l2"]["beside"] = READS_BESIDE
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
@@ -239,7 +240,10 @@ def time_model(
     inputs["ramp"] = {
         "fetch": CODE_FETCH if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        "touch": np.where(traffic.dram_read_bytes > 0, FIRST_TOUCH, 0.0),
+        # A warm launch has next to no reads from DRAM, or none to wait for.
+        "touch": np.where(
+            traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors, FIRST_TOUCH, 0.0
+        ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
@@ -290,7 +294,7 @@ def _memory_inputs(
         "bandwidth": bandwidth,
         "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
     }
-    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * np.maximum(chain.waits, 1.0) * rounds
+    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits * rounds
     queue = looped + share * BLOCK_QUEUE * bandwidth / burst["held"]
     return burst | {"wait": np.atleast_1d(BURST_WAIT(**burst)), "queue": np.atleast_1d(queue)}
 
