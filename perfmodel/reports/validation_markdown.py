@@ -39,7 +39,7 @@ def _lines(
     validation: Validation, transfers: Sequence[Transfer], plot: str | None
 ) -> Iterator[str]:
     held, fit = validation.used("validation"), validation.used("fit")
-    yield from _heading(validation, plot)
+    yield from _heading(validation, plot, bool(transfers))
     yield "## Never fitted on"
     yield ""
     if held:
@@ -72,12 +72,15 @@ def _lines(
         yield from _transfer(transfers)
 
 
-def _heading(validation: Validation, plot: str | None) -> Iterator[str]:
+def _heading(validation: Validation, plot: str | None, moved: bool) -> Iterator[str]:
     device, machine = validation.device, validation.machine
     held, fit = validation.used("validation"), validation.used("fit")
     yield f"# Validation on {device.name}"
     yield ""
-    yield f"Written by `perfmodel validate --device {device.name}`; do not edit."
+    yield (
+        f"Written by `perfmodel validate --device {device.name}{' --transfer' * moved} -o FILE.md"
+        f"{' --plot FILE.svg' * (plot is not None)}`; do not edit."
+    )
     yield ""
     facts = [str(machine.get("gpu", device.title))]
     facts += [f"driver {machine['driver']}"] if "driver" in machine else []

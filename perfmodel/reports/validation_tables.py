@@ -76,19 +76,24 @@ def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
                 [j for j in found if (j.case.sweep, j.case.kernel) == (sweep, kernel)]
                 for found in (transfer.taught, transfer.own)
             )
-            s = score(kernel if sweep == kernel else f"{sweep}: {kernel}", some)
-            rows.append(
-                [
-                    transfer.device,
-                    s.name,
-                    str(s.cases),
-                    share(s.median),
-                    share(s.ninetieth),
-                    signed(s.bias),
-                    share(score("", own).median) if own else "-",
-                ]
-            )
-    return rows
+            name = kernel if sweep == kernel else f"{sweep}: {kernel}"
+            rows.append(_transfer_row(transfer.device, name, some, own))
+    taught = [j for transfer in transfers for j in transfer.taught]
+    own = [j for transfer in transfers for j in transfer.own]
+    return [*rows, _transfer_row("all", "all", taught, own)]
+
+
+def _transfer_row(device: str, name: str, taught: list[Judged], own: list[Judged]) -> Cells:
+    s = score(name, taught)
+    return [
+        device,
+        name,
+        str(s.cases),
+        share(s.median),
+        share(s.ninetieth),
+        signed(s.bias),
+        share(score("", own).median) if own else "-",
+    ]
 
 
 def share(value: float) -> str:

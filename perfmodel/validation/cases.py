@@ -101,7 +101,10 @@ def left_out(recording: Recording) -> int:
 
 
 def predicted_cases(
-    recording: Recording, device: Device, progress: Progress | None = None
+    recording: Recording,
+    device: Device,
+    progress: Progress | None = None,
+    use: str | None = None,
 ) -> list[Case]:
     """Return all cases of a recording, predicted for a device.
 
@@ -111,13 +114,15 @@ def predicted_cases(
     device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
+    use : {"fit", "validation"}, optional
+        Which cases; all by default.
 
     Raises
     ------
     PerfmodelError
         If a row cannot be predicted, or none can.
     """
-    pairs = list(matched(recording))
+    pairs = [(s, r) for s, r in matched(recording) if use in (None, s.use_of(r))]
     if not pairs:
         raise PerfmodelError(
             f"measurement folder {str(recording.folder)!r} has no row that a kernel describes"

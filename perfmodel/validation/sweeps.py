@@ -17,7 +17,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Kernel, builtin_names, find_kernel, load_kernel
-from perfmodel.kernels.values import check_keys
+from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
 from perfmodel.text_files import read_text
 
@@ -118,7 +118,10 @@ def _listed(path: Path) -> list[Sweep]:
     except tomllib.TOMLDecodeError as error:
         raise PerfmodelError(f"{where} is not valid TOML: {error}") from None
     check_keys(table, ("sweep",), ("sweep",), where)
-    return [_sweep(entry, f"{where}, sweep {n}") for n, entry in enumerate(table["sweep"], 1)]
+    entries = table["sweep"]
+    if not is_list(entries) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise PerfmodelError(f"{where}: sweep must be a list of tables, each under [[sweep]]")
+    return [_sweep(entry, f"{where}, sweep {n}") for n, entry in enumerate(entries, 1)]
 
 
 def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
