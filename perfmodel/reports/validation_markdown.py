@@ -9,10 +9,12 @@ from perfmodel.prediction.interval import origin
 from perfmodel.reports import units
 from perfmodel.reports.validation_tables import (
     SCORE_HEADERS,
+    TARGET_HEADERS,
     TRANSFER_HEADERS,
     WORST_HEADERS,
     Cells,
     score_rows,
+    target_rows,
     transfer_rows,
     worst_rows,
 )
@@ -49,6 +51,13 @@ def _lines(
         yield "None of the measured launches was kept from fitting."
         yield ""
     yield from _baselines(validation)
+    targets = target_rows([j.case for j in validation.judged])
+    if targets:
+        yield "## Targets"
+        yield ""
+        yield "Set for an H100; every protocol by itself."
+        yield ""
+        yield from _table(TARGET_HEADERS, "llllrrl", targets)
     yield "## Worst ten"
     yield ""
     yield "A factor too short counts as much as the same factor too long. Suspected is not proven."

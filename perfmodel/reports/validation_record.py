@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, by_protocol, by_regime, by_sweep, worst
+from perfmodel.validation.targets import reached
 from perfmodel.validation.validate import Transfer, Validation
 
 VALIDATION_SCHEMA: Final = "perfmodel.validation/1"
@@ -26,6 +27,10 @@ def validation_record(validation: Validation, transfers: Sequence[Transfer] = ()
         "fitted_roofline": {t: asdict(c) for t, c in validation.constants.items()},
         "validation": _scores(validation.used("validation")),
         "fit": _scores(validation.used("fit")),
+        "targets": [
+            {**asdict(found), "met": found.met}
+            for found in reached([j.case for j in validation.judged])
+        ],
         "worst": [_case(j) for j in worst(validation.used("validation") or validation.judged)],
         "transfer": [
             {
