@@ -117,8 +117,9 @@ def _heading(validation: Validation, plot: str | None, moved: bool) -> Iterator[
 
 def _baselines(validation: Validation) -> Iterator[str]:
     yield (
-        "Both rooflines are given the DRAM bytes that perfmodel predicts. The data sheet's takes "
-        "the larger of FLOP over peak and DRAM bytes over peak bandwidth; the other has constants "
+        "Both rooflines are given every array once, or the DRAM bytes that perfmodel predicts if "
+        "those are more. The data sheet's takes the larger of FLOP over peak and bytes over peak "
+        "DRAM bandwidth; the other has constants "
         "fitted on the fit cases, for each way of timing:"
     )
     yield ""

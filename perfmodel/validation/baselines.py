@@ -1,7 +1,7 @@
 """Baselines: what a roofline would have said of the same cases.
 
-Both are given the DRAM bytes that perfmodel predicts, caches and all, which flatters them: by hand
-one would count each array once.
+Both are given the bytes of every array once, as one would count by hand, or the DRAM bytes that
+perfmodel predicts, caches and all, if those are more.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Constants:
 
 
 def data_sheet(cases: Sequence[Case], device: Device) -> Array:
-    """Return times by the data-sheet roofline [s]: FLOP over peak, or DRAM bytes over peak."""
+    """Return times by the data-sheet roofline [s]: FLOP or bytes over peak."""
     return _roofline(cases, device, Constants(1.0, 1.0, 0.0, 0))
 
 
@@ -80,7 +80,7 @@ def fitted(cases: Sequence[Case], device: Device, constants: Mapping[str, Consta
 
 def _roofline(cases: Sequence[Case], device: Device, constants: Constants) -> Array:
     flop = np.array([case.flop / case.flop_peak for case in cases])
-    moved = np.array([case.dram_bytes / device.dram_bandwidth for case in cases])
+    moved = np.array([case.roofline_bytes / device.dram_bandwidth for case in cases])
     return constants.floor + np.maximum(flop / constants.compute, moved / constants.bandwidth)
 
 

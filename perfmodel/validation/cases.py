@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
@@ -14,6 +16,7 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
+from perfmodel.prediction.record import Prediction
 from perfmodel.validation.sweeps import Sweep, sweeps
 
 Progress = Callable[[int, int], Any]
@@ -45,8 +48,8 @@ class Case:
         Useful operations.
     flop_peak : float
         Data-sheet peak of their precision [FLOP/s].
-    dram_bytes : float
-        DRAM bytes, read and written, as predicted.
+    roofline_bytes : float
+        Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
     """
 
     sweep: str
@@ -66,7 +69,7 @@ class Case:
     spread: float
     flop: float
     flop_peak: float
-    dram_bytes: float
+    roofline_bytes: float
 
     @property
     def label(self) -> str:
@@ -147,7 +150,7 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         cache=cast(CacheState, cache),
         **sweep.params_of(row, device.sm_count),
     )
-    traffic = prediction.traffic
+    moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
     assert row.time_s is not None
     return Case(
         sweep=sweep.name,
@@ -167,7 +170,20 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         spread=prediction.details.figure_spread,
         flop=prediction.roofline.flop,
         flop_peak=_peak(device, kernel),
-        dram_bytes=traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
+        roofline_bytes=max(_touched(prediction), moved),
+    )
+
+
+def _touched(prediction: Prediction) -> float:
+    """Return the bytes of all arrays, each once and no more of it than lanes ask for [B]."""
+    instance = prediction.details.instance
+    wanted: dict[str, float] = {}
+    for access in prediction.details.traffic.accesses:
+        asked = float(np.max(access.wanted_bytes))
+        wanted[access.buffer] = wanted.get(access.buffer, 0.0) + asked
+    return sum(
+        min(asked, float(np.max(instance.lengths[name]) * np.max(instance.element_bytes[name])))
+        for name, asked in wanted.items()
     )
 
 

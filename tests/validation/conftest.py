@@ -28,7 +28,7 @@ CASE = Case(
     spread=0.0,
     flop=0.0,
     flop_peak=1e12,
-    dram_bytes=1e9,
+    roofline_bytes=1e9,
 )
 
 

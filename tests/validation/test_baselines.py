@@ -17,7 +17,11 @@ GPU = load_device("h200-sxm")
 
 def test_the_data_sheet_takes_the_larger_of_two(case: Make) -> None:
     # by hand: 4814.3 GB in a second; 2e12 operations at 1e12 a second take two
-    cases = [case(dram_bytes=4814.3e9), case(dram_bytes=4814.3e9, flop=2e12), case(dram_bytes=0.0)]
+    cases = [
+        case(roofline_bytes=4814.3e9),
+        case(roofline_bytes=4814.3e9, flop=2e12),
+        case(roofline_bytes=0.0),
+    ]
     assert data_sheet(cases, GPU) == pytest.approx([1.0, 2.0, 0.0])
 
 
@@ -28,7 +32,7 @@ def launches(make: Make, timing: str, use: str = "fit", floor: float = 5e-6) -> 
         for flop in (0.0, 40 * size):
             seconds = floor + max(flop / 0.4e12, size / (0.8 * GPU.dram_bandwidth))
             found.append(
-                make(timing=timing, use=use, dram_bytes=size, flop=flop, measured_s=seconds)
+                make(timing=timing, use=use, roofline_bytes=size, flop=flop, measured_s=seconds)
             )
     return found
 
