@@ -1,1 +1,1 @@
-"""Measurements of GPUs: how they are taken, recorded and read."""
+"""Measurements of GPUs: microbenchmarks that take them, and how they are recorded and read."""
