@@ -94,20 +94,22 @@ def _heading(validation: Validation, plot: str | None, moved: bool) -> Iterator[
     facts = [str(machine.get("gpu", device.title))]
     facts += [f"driver {machine['driver']}"] if "driver" in machine else []
     facts += [f"CUDA {machine['cuda']}"] if "cuda" in machine else []
+    where = " and ".join(f"`{name}`" for name in validation.folders)
     whose = "published by others" if validation.published else "measured by us"
     yield (
-        f"{', '.join(facts)}; {whose}, in `{validation.folder}`. {len(validation.judged)} "
-        f"launches: {len(held)} never fitted on, {len(fit)} in sweeps that something was fitted "
-        f"on; {validation.left_out} flagged and left out. Rows that are no launch times (latency "
-        "chains, L1 patterns, the coalescer's counters) are held against the models by the tests "
-        "instead."
+        f"{', '.join(facts)}; {whose}, in {where}. {len(validation.judged)} launches: {len(held)} "
+        f"never fitted on, {len(fit)} that may have been fitted on. Left out are "
+        f"{validation.left_out} rows with a flag, {validation.undescribed} that no kernel "
+        "describes, those whose L2 was dirty, and what is no launch time (latency chains, L1 "
+        "patterns, the coalescer's counters), which tests hold against the models instead."
     )
     yield ""
     yield (
         "An error is predicted over measured time, less one; bias is its median, the other columns "
         "are of its magnitude. The regime is that of the prediction. 90% of the measured times "
         f"should lie in the interval, whose widths are those of {origin(device)} devices. Profiler "
-        "times are of the kernel alone with cold caches; events see the launch as well, warm."
+        "times are of the kernel alone; events see the launch as well, whose floor is that of the "
+        "host and session, where the session says it."
     )
     yield ""
     if plot is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import pytest
 from measured import rows as csv_rows
@@ -12,7 +13,7 @@ from measured import topics
 
 from perfmodel import PerfmodelError
 from perfmodel.measure.columns import RESULTS, name_fault
-from perfmodel.measure.folders import measured, published
+from perfmodel.measure.folders import measured, published, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import checksums, seal
 
@@ -163,7 +164,7 @@ def test_a_point_may_return_in_another_protocol_or_session(folder: Folder) -> No
 
 def test_our_measurements_are_read_as_they_are() -> None:
     # independent: the reader of the other tests
-    found = read_recording(measured()["h200-sxm"])
+    found = read_recording(root() / "h200-sxm")
     assert {name for name in found.topics if "/" not in name} == set(topics())
     for topic in topics():
         expected = csv_rows(topic)
@@ -177,7 +178,7 @@ def test_our_measurements_are_read_as_they_are() -> None:
 def test_published_times_are_the_published_rates(name: str) -> None:
     # independent, by hand: bytes over GB/s, or 2 n**3 over GFLOP/s
     arrays = {"init": 1, "read": 1, "scale": 2, "triad": 3, "triad3": 4}
-    recording = read_recording(published()[name])
+    recording = read_recording(published()[name][0])
     assert recording.machine["origin"] == "published"
     for topic in recording.topics.values():
         for row in topic.rows:
@@ -195,3 +196,35 @@ def test_published_times_are_the_published_rates(name: str) -> None:
 
 def test_names_of_results_are_fine() -> None:
     assert [name for name in RESULTS if name_fault(name)] == []
+
+
+def test_folders_of_one_gpu_belong_together() -> None:
+    assert [path.name for path in measured()["h200-sxm"]] == ["h200-sxm", "h200-sxm-suite"]
+
+
+def test_what_an_empty_kernel_read_may_differ_by_session(folder: Folder) -> None:
+    session = "format = 1\n\n[session-1]\nevent_floor_us = 5.8\n\n[session-2]\n"
+    rows = "session,n,timing,repeats,time_us\n1,8,events,1,9\n2,8,events,1,9\n"
+    found = read_recording(folder(rows, session=session))
+    first, second = found.topics["runs"].rows
+    assert found.event_floor(first) == pytest.approx(5.8e-6)
+    assert found.event_floor(second) is None
+    found = read_recording(folder(rows, session=session + "[protocol]\nevent_floor_us = 2.7\n"))
+    first, second = found.topics["runs"].rows
+    assert found.event_floor(first) == pytest.approx(5.8e-6)
+    assert found.event_floor(second) == pytest.approx(2.7e-6)
+
+
+def test_stated_floors_are_those_of_the_empty_kernels() -> None:
+    # independent: medians of the rows
+    for name, session, expected in (("h200-sxm", 1, 5.82), ("h200-sxm", 2, 4.53)):
+        rows = csv_rows("launch", timing="events", cache="warm", grid=1, session=session)
+        assert median(r["time_us"] for r in rows) == pytest.approx(expected, abs=0.01), name
+    suite = read_recording(root() / "h200-sxm-suite")
+    rows = [
+        r
+        for r in suite.topics["launch"].rows
+        if (r.timing, r.cache, r.values["grid"]) == ("events", "warm", 1)
+    ]
+    floor = suite.event_floor(rows[0])
+    assert floor == pytest.approx(median(r.time_s for r in rows if r.time_s), abs=1e-8)

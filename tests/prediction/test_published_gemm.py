@@ -10,7 +10,7 @@ from perfmodel.prediction import predict
 
 
 def cases() -> list[tuple[str, int, float]]:
-    rows = read_recording(published()["rtx-a6000"]).topics["gemm"].rows
+    rows = read_recording(published()["rtx-a6000"][0]).topics["gemm"].rows
     return [
         (str(r.values["mapping"]), int(r.values["N"]), float(r.values["published_rate"]))
         for r in rows

@@ -67,6 +67,6 @@ def test_transferred_devices_count_as_published() -> None:
 
 
 def test_a_gpu_outside_the_catalogue_comes_as_a_data_sheet_over_the_teacher() -> None:
-    gh200 = load_device(published()["gh200"] / "device.toml")
+    gh200 = load_device(published()["gh200"][0] / "device.toml")
     assert gh200.dram_bandwidth == 4000e9  # GH200 data sheet
     assert gh200.dram_read_efficiency == H200.dram_read_efficiency

@@ -10,12 +10,15 @@ import pytest
 
 from perfmodel import PerfmodelError
 from perfmodel.hardware import load_device
-from perfmodel.measure.folders import measured, published
-from perfmodel.measure.recorded import Row, read_recording
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.measure.folders import published, root
+from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.validation.cases import left_out, matched
-from perfmodel.validation.sweeps import KERNELS, Sweep, read_sweeps, sweeps
+from perfmodel.validation.sweeps import KERNELS, Sweep, measured_sweeps, read_sweeps, sweeps
 
-H200 = read_recording(measured()["h200-sxm"])
+ROOT = root()
+H200 = read_recording(ROOT / "h200-sxm")
+SUITE = read_recording(ROOT / "h200-sxm-suite")
 
 
 def test_every_case_has_a_kernel_and_whole_parameters() -> None:
@@ -26,8 +29,9 @@ def test_every_case_has_a_kernel_and_whole_parameters() -> None:
         assert set(given) <= {p.name for p in kernel.parameters}, sweep.name
 
 
-def test_no_row_is_two_cases() -> None:
-    seen = Counter((row.topic, row.line) for _, row in matched(H200))
+@pytest.mark.parametrize("recording", [H200, SUITE], ids=lambda r: r.folder.name)
+def test_no_row_is_two_cases(recording: Recording) -> None:
+    seen = Counter((row.topic, row.line) for _, row in matched(recording))
     assert max(seen.values()) == 1
 
 
@@ -72,7 +76,7 @@ def test_launches_are_those_measured() -> None:
 
 def test_published_rows_say_themselves_what_they_are_for() -> None:
     uses = {}
-    for name, folder in published().items():
+    for name, (folder,) in published().items():
         uses[name] = {sweep.use_of(row) for sweep, row in matched(read_recording(folder))}
     assert uses == {
         "a100-sxm-40": {"fit"},
@@ -132,3 +136,55 @@ def test_rows_without_what_a_parameter_needs_are_named() -> None:
     sweep = Sweep("s", "t", "copy", {"bytes": "size"})
     with pytest.raises(PerfmodelError, match="'size'"):
         sweep.params_of(Row("t", 2, {"bytes": 1}), 132)
+
+
+SWEEP = """
+[[sweep]]
+topic = "t"
+function = "f"
+vary = { n = [1, 2], type = ["a", "b"], set_mib = [0, 8] }
+set = { resident = "8", bytes = "n*4" }
+l2 = { set_aside = "set_mib << 20", window_buffer = "in", window = "bytes", hit_ratio = "n/4" }
+use = "fit"
+model = { kernel = "copy", params = { bytes = "bytes", dtype = "type" } }
+
+[[sweep]]
+topic = "t"
+function = "g"
+cases = [{ n = 1, m = 2 }, { n = 3, m = 4 }]
+model = { kernel = "copy", params = { bytes = "n" } }
+
+[[sweep]]
+topic = "t"
+function = "h"
+model = { kernel = "nobody-knows", params = {} }
+
+[[sweep]]
+topic = "t"
+function = "i"
+"""
+
+
+def test_sweeps_of_the_measuring_package(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SWEEP)
+    first, second = measured_sweeps(tmp_path)  # the others have no model, or no known kernel
+    values = {"function": "f", "n": 1, "type": "a", "set_mib": 8, "resident": 8, "bytes": 4}
+    row = Row("t", 2, {**values, "cache": "warm"})
+    assert first.holds(row)
+    for change in ({"n": 3}, {"type": "c"}, {"resident": 4}, {"function": "g"}):
+        assert not first.holds(Row("t", 2, {**row.values, **change})), change
+    assert first.params_of(row, 132) == {"bytes": 4, "dtype": "a"}
+    assert first.control_of(row) == L2Control(
+        set_aside=8 << 20, window=AccessPolicyWindow("in", num_bytes=4, hit_ratio=0.25)
+    )
+    assert second.control_of(row) == L2Control()
+    held = [
+        second.holds(Row("t", 2, {"function": "g", "n": n, "m": m, "cache": "cold"}))
+        for n, m in ((1, 2), (3, 4), (1, 4))
+    ]
+    assert held == [True, True, False]
+
+
+def test_at_least_a_third_of_the_suite_is_never_fitted_on() -> None:
+    uses = Counter(r.use for t in SUITE.topics.values() for r in t.rows if r.trusted)
+    assert uses["validation"] >= uses.total() / 3
