@@ -13,6 +13,7 @@ from perfmodel.calibration.fit import Fit, fit_figures
 from perfmodel.calibration.stages import Fitting, Reading, Rows, stages
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
+from perfmodel.hardware.device import quantities
 from perfmodel.hardware.figure import UNITS
 from perfmodel.measure.record import known_gpus
 from perfmodel.measure.recorded import Recording, Row
@@ -241,7 +242,7 @@ def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], dev
         raise PerfmodelError(f"no rows of {' or '.join(fitting.rows.topics)} to fit on")
 
     def times(values: Mapping[str, float]) -> Array:
-        changed = replace(device, **values)
+        changed = changed_device(device, values)
         return np.array(
             [
                 predict(
@@ -288,10 +289,16 @@ def _kept(rows: Rows, recording: Recording, machine: Mapping[str, Any]) -> list[
 
 
 def _with(base: Device, found: Mapping[str, Found]) -> Device:
-    whole = {"sm_count", "l2_size", "dram_size", "l2_persisting_max", "l2_window_max"}
-    return replace(base, **{n: int(f.value) if n in whole else f.value for n, f in found.items()})
+    return changed_device(base, {name: f.value for name, f in found.items()})
+
+
+def changed_device(device: Device, values: Mapping[str, float]) -> Device:
+    """Return a device with other numbers for some figures, in SI."""
+    known = quantities()
+    numbers: dict[str, Any] = {n: int(v) if known[n].whole else v for n, v in values.items()}
+    return replace(device, **numbers)
 
 
 def _si_factor(unit: str, device: Device) -> float:
     u = UNITS[unit]
-    return u.factor * device.sm_clock**u.clock * device.sm_count**u.sms
+    return float(u.factor * device.sm_clock**u.clock * device.sm_count**u.sms)
