@@ -1,0 +1,248 @@
+"""L2: two partitions with a home side for every line, copies of far lines, and DRAM behind.
+
+A read goes to the partition next to its SM. If the line's home is the other one, this partition
+keeps a copy of what it has to ask for there, in the same sets as its own lines. So data that SMs
+of both sides read is held twice; and a working set that every SM reads alone is held once in the
+long run, but each miss fills two lines. Writes and atomics go to the home.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.trace.cache import (
+    COPY,
+    COUNT,
+    READ,
+    SECTOR,
+    WRITE,
+    CacheShape,
+    CacheState,
+    Engine,
+    Outcome,
+    Policy,
+    Touches,
+    access,
+    empty,
+    flush,
+)
+from perfmodel.trace.cache import place as set_of
+
+Array = npt.NDArray[Any]
+
+EPOCH: Final = 1 << 15
+"""Line accesses under way at a time: forwarded ones reach their home after all of these have
+reached the near side. 132 SMs with 64 warps of 4 lines each are as many (assumed)."""
+
+WAYS: Final = 16
+DIRTY_SHARE: Final = 0.469
+"""Most of L2 that dirty lines take before some are written back: 29.5 MB of 62.9 MB on an H200,
+what the profiler itself left dirty included (fitted: measurements/h200-sxm/streams.csv)."""
+RUN_SHARE: Final = 0.97
+"""Neighbouring lines that are spread over sets without collisions, as a share of all sets (fitted:
+measurements/h200-sxm/working-set.csv, with `FAR_AGE`; 0.93 and 1.0 fit as well)."""
+FAR_AGE: Final = 0.28
+"""How much older than its last use a line is taken to be that was read for the far side, which now
+has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
+measured within 0.017 rms; measurements/h200-sxm/working-set.csv)."""
+
+
+@dataclass(frozen=True, slots=True)
+class L2Shape:
+    """An L2.
+
+    Attributes
+    ----------
+    cache : CacheShape
+        Of both partitions together.
+    partitions : int
+    run : int
+        Lines that lie in different sets for sure; a hash decides where the next ones start. 0 is
+        no hashing: line modulo sets.
+    kept : int
+        Simulate only one set in `kept`.
+    """
+
+    cache: CacheShape
+    partitions: int = 1
+    run: int = 0
+    kept: int = 1
+
+
+def l2_shape(
+    size: int,
+    partitions: int,
+    *,
+    set_aside: int = 0,
+    fetch_granularity: int = 64,
+    policy: Policy = "lru",
+    ways: int = WAYS,
+    kept: int = 1,
+) -> L2Shape:
+    """Return the L2 of a device.
+
+    Parameters
+    ----------
+    size : int
+        Capacity [B].
+    partitions : int
+    set_aside : int
+        Capacity kept for persisting lines [B].
+    fetch_granularity : int
+        Least that a miss reads from DRAM [B].
+    policy : {"lru", "fifo", "random", "nru"}
+    ways : int
+    kept : int
+        Simulate only one set in `kept`.
+    """
+    sets = max(1, size // (128 * ways * partitions)) * partitions
+    cache = CacheShape(
+        sets=sets,
+        ways=ways,
+        policy=policy,
+        fetch_sectors=fetch_granularity // SECTOR,
+        dirty_ways=DIRTY_SHARE * ways,
+        persisting_ways=ways * set_aside / size,
+    )
+    return L2Shape(cache, partitions, max(1, int(sets * RUN_SHARE)), kept)
+
+
+class Lookups(NamedTuple):
+    """Accesses to L2 in their order, one line each; arrays of one length.
+
+    Attributes
+    ----------
+    line, sectors, words, kind, rank : array
+        As in `perfmodel.trace.cache.Touches`.
+    side : array
+        Partition next to the SM.
+    """
+
+    line: Array
+    sectors: Array
+    words: Array
+    kind: Array
+    rank: Array
+    side: Array
+
+
+class Answers(NamedTuple):
+    """What became of them; arrays of their length, masks of sectors.
+
+    Attributes
+    ----------
+    near : array
+        Sectors that the first partition asked had.
+    missed : array
+        Sectors that had to wait for DRAM.
+    fetched : array
+        Sectors that were read from DRAM.
+    kept : array
+        Whether the access was to a set that is simulated.
+    """
+
+    near: Array
+    missed: Array
+    fetched: Array
+    kept: Array
+
+
+class Written(NamedTuple):
+    """Lines written back; the sectors written, and those that had to be read first."""
+
+    line: Array
+    sectors: Array
+    partial: Array
+
+
+class L2:
+    """An L2 and its contents."""
+
+    def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
+        self.shape = shape
+        self.engine: Engine = engine
+        self.state: CacheState = empty(shape.cache)
+        # Two ticks an access: the near side's, and the far side's.
+        self._far_age = int(2 * FAR_AGE * shape.cache.sets * shape.cache.ways)
+        self._time = 1 + self._far_age
+
+    def place(self, line: Array) -> tuple[Array, Array]:
+        """Return the home partition of lines, and their set in any partition."""
+        place = set_of(line, self.shape.cache.sets, self.shape.run)
+        parts = self.shape.partitions
+        return (place % parts, place // parts) if parts > 1 else (place * 0, place)
+
+    def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
+        """Run up to `EPOCH` accesses; those that go on to the far side come after all others."""
+        shape = self.shape
+        per_side = shape.cache.sets // shape.partitions
+        home, where = self.place(asked.line)
+        n = len(home)
+        kept = where % shape.kept == 0 if shape.kept > 1 else np.ones(n, dtype=bool)
+        local = home == asked.side
+        reads = asked.kind == READ
+        stamp = self._time + np.arange(n)
+        self._time += 2 * n
+        near = np.where(asked.kind == READ, 0, asked.sectors).astype(np.uint8)
+        missed = np.zeros(n, dtype=np.uint8)
+        fetched = np.zeros(n, dtype=np.uint8)
+        kind = np.where(reads & ~local, COPY, asked.kind).astype(np.uint8)
+        first = np.flatnonzero((reads | local) & kept)
+        outcomes = []
+
+        def touch(some: Array, side: Array, sectors: Array, kinds: Array, time: Array) -> Outcome:
+            outcome = access(
+                shape.cache,
+                self.state,
+                Touches(
+                    row=side[some] * per_side + where[some],
+                    line=asked.line[some],
+                    sectors=sectors,
+                    words=asked.words[some],
+                    kind=kinds,
+                    rank=asked.rank[some],
+                    stamp=time[some],
+                ),
+                self.engine,
+            )
+            outcomes.append(outcome)
+            return outcome
+
+        found = touch(first, asked.side, asked.sectors[first], kind[first], stamp)
+        copies = kind[first] == COPY
+        gone = asked.sectors[first] & ~found.hit
+        near[first] = np.where(asked.kind[first] == WRITE, asked.sectors[first], found.hit)
+        missed[first] = np.where(copies, 0, gone)
+        fetched[first] = np.where(copies, 0, found.fetched)
+        if shape.partitions > 1:
+            onward = np.zeros(n, dtype=np.uint8)
+            onward[first] = np.where(copies, gone, 0)
+            onward[~reads & ~local & kept] = asked.sectors[~reads & ~local & kept]
+            far = np.flatnonzero(onward)
+            late = stamp + n - np.where(reads, self._far_age, 0)
+            found = touch(far, home, onward[far], asked.kind[far], late)
+            missed[far] = onward[far] & ~found.hit
+            fetched[far] = found.fetched
+            near[far] = np.where(reads[far], near[far], 0)
+        return Answers(near, missed, fetched, kept), _written(outcomes)
+
+    def flush(self) -> Written:
+        """Write back all dirty lines."""
+        return Written(*flush(self.state))
+
+
+def dirty_sectors(state: CacheState) -> int:
+    """Return the sectors that have not been written to DRAM yet."""
+    return int(COUNT[state.dirty].sum())
+
+
+def _written(outcomes: list[Outcome]) -> Written:
+    line = np.concatenate([part for o in outcomes for part in (o.victim, o.cleaned)])
+    sectors = np.concatenate([part for o in outcomes for part in (o.written, o.clean_written)])
+    partial = np.concatenate([part for o in outcomes for part in (o.partial, o.clean_partial)])
+    some = sectors > 0
+    return Written(line[some], sectors[some], partial[some])

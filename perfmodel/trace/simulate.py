@@ -1,0 +1,423 @@
+"""The simulator: a launch's requests through L1, L2 and DRAM, a batch of iterations at a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.trace.addresses import Generator, Wave
+from perfmodel.trace.cache import (
+    ATOMIC,
+    COUNT,
+    NORMAL,
+    READ,
+    SECTOR,
+    WRITE,
+    CacheShape,
+    Engine,
+    Policy,
+    Touches,
+    access,
+    empty,
+    has_numba,
+    mix,
+    place,
+    reset_persisting,
+    with_persisting_ways,
+)
+from perfmodel.trace.counts import (
+    ACCESS_FIELDS,
+    SERIES,
+    SERIES_FIELDS,
+    AccessCount,
+    BufferCount,
+    Counters,
+    Simulation,
+)
+from perfmodel.trace.l2 import EPOCH, L2, Lookups, dirty_sectors, l2_shape
+from perfmodel.trace.layout import Layout, check_control, lay_out, ranks
+from perfmodel.trace.program import Batch, Body, batches, executions, program
+from perfmodel.trace.sampling import Plan, estimate, plan, relative_error
+
+Array = npt.NDArray[Any]
+Progress = Callable[[float], None]
+
+BATCH: Final = 1 << 16
+"""Warp requests worked on at a time; the counts do not depend on it."""
+L1_WAYS: Final = 16
+"""Lines of a set of L1 (assumed)."""
+
+_KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
+# Warp requests a second on two cores (benchmarks/simulator.py), by engine; for estimates only.
+_RATES: Final = {True: 2.5e6, False: 0.6e6}
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """What an SM holds of a launch.
+
+    Attributes
+    ----------
+    blocks_per_sm : int
+        Blocks at a time.
+    l1_bytes : int
+        What shared memory leaves of L1 [B].
+    """
+
+    blocks_per_sm: int
+    l1_bytes: int
+
+
+class Simulator:
+    """A GPU's caches, through which launches run one after the other.
+
+    Parameters
+    ----------
+    device : Device
+    control : L2Control
+        Can be changed between launches with `set_control`; contents stay.
+    seed : int
+        Decides which SMs are next to which L2 partition and which lines of a window are picked.
+    policy : {"lru", "fifo", "random", "nru"}
+        Replacement in L2.
+    engine : {"auto", "numpy", "numba"}
+    batch : int
+        Warp requests worked on at a time.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        control: L2Control | None = None,
+        *,
+        seed: int = 0,
+        policy: Policy = "lru",
+        engine: Engine = "auto",
+        batch: int = BATCH,
+    ) -> None:
+        self.device = device
+        self.control = control or L2Control()
+        self.seed = seed
+        self.policy: Policy = policy
+        self.engine: Engine = engine
+        self.batch = batch
+        self.l2 = L2(self._shape(), engine)
+        # Half of the SMs are next to either partition; which ones is not known.
+        order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
+        self.sides = np.empty(device.sm_count, dtype=np.int64)
+        self.sides[order] = np.arange(device.sm_count) % device.l2_partitions
+
+    def set_control(self, control: L2Control) -> None:
+        """Change set-aside, window and fetch granularity for the launches that follow."""
+        self.control = control
+        shape = self._shape()
+        self.l2.shape = shape
+        self.l2.state = with_persisting_ways(self.l2.state, shape.cache)
+
+    def reset_persisting(self) -> None:
+        """Turn all persisting lines into normal ones (cudaCtxResetPersistingL2Cache)."""
+        reset_persisting(self.l2.state)
+
+    def launch(
+        self,
+        instance: Instance,
+        residency: Residency,
+        *,
+        share: float = 1.0,
+        bases: Mapping[str, int] | None = None,
+        progress: Progress | None = None,
+    ) -> Simulation:
+        """Run a launch, and return what moved.
+
+        Parameters
+        ----------
+        instance : Instance
+            One configuration.
+        residency : Residency
+        share : float
+            Share of the launch to run, over 0 to 1; see `perfmodel.trace.sampling`.
+        bases : mapping of str to int, optional
+            Where buffers start [B].
+        progress : callable, optional
+            Told the share that is done.
+
+        Raises
+        ------
+        PerfmodelError
+            For a kernel without global accesses, arrays of configurations, a share that is not
+            over 0 to 1, or anything that `lay_out` or `check_control` refuses.
+        """
+        check_launch(instance, share)
+        layout = lay_out(instance, bases)
+        check_control(self.control, layout, self.device.l2_size)
+        run = _Run(self, instance, residency, layout)
+        return run.all(share, progress)
+
+    def _shape(self) -> Any:
+        return l2_shape(
+            self.device.l2_size,
+            self.device.l2_partitions,
+            set_aside=self.control.set_aside,
+            fetch_granularity=self.control.fetch_granularity,
+            policy=self.policy,
+        )
+
+
+def check_launch(instance: Instance, share: float = 1.0) -> None:
+    """Refuse a launch that has nothing to simulate."""
+    kernel = instance.kernel
+    if instance.shape:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} is simulated one configuration at a time, not for arrays of "
+            f"shape {instance.shape}"
+        )
+    if executions(program(instance)) == 0:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} has no addresses to simulate: it makes no access to global "
+            "memory; give it one, or predict it with --traffic closed-form"
+        )
+    if not 0 < share <= 1:
+        raise PerfmodelError(f"sample must be over 0 and up to 1, not {share:g}")
+
+
+def warp_requests(instance: Instance) -> int:
+    """Return the warp requests of a launch, if no guard holds any back."""
+    threads = math.prod(int(n) for n in instance.block)
+    blocks = math.prod(int(n) for n in instance.grid)
+    return executions(program(instance)) * blocks * -(-threads // 32)
+
+
+def seconds(instance: Instance) -> float:
+    """Return about how long it takes to simulate a whole launch [s]."""
+    return warp_requests(instance) / _RATES[has_numba()]
+
+
+class _Run:
+    """One launch on its way through the caches."""
+
+    def __init__(
+        self, owner: Simulator, instance: Instance, residency: Residency, layout: Layout
+    ) -> None:
+        self.owner = owner
+        self.instance = instance
+        self.layout = layout
+        self.generator = Generator(instance, layout, owner.engine)
+        self.program = program(instance)
+        self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
+        kernel = instance.kernel
+        self.accesses = kernel.accesses
+        self.counters = Counters(len(kernel.accesses), len(layout.names))
+        self.l1_lines = max(L1_WAYS, residency.l1_bytes // 128)
+        self.l1_sets = self.l1_lines // L1_WAYS
+        self.l1_shape = CacheShape(self.l1_sets * owner.device.sm_count, L1_WAYS)
+        self.l1 = empty(self.l1_shape)
+        self.l1_time = 1
+        self.steps = executions(self.program) * self.generator.total_blocks
+        self.done = 0
+        self.waiting: list[tuple[Array, ...]] = []
+        self.queued = 0
+
+    def all(self, share: float, progress: Progress | None) -> Simulation:
+        """Run everything that the plan says, and add up."""
+        start = time.perf_counter()
+        waves = -(-self.generator.total_blocks // self.slots)
+        todo = plan(waves, _outer_trips(self.program), share)
+        parts = [self.counters.snapshot()]
+        interrupted = False
+        try:
+            for visit in todo.visits:
+                before = self.counters.snapshot()
+                self._visit(visit.waves, visit.loops, waves, progress)
+                self._drain(everything=True)
+                change = [a - b for a, b in zip(self.counters.snapshot(), before, strict=True)]
+                if visit.part is not None:
+                    while len(parts) <= visit.part + 1:
+                        parts.append(tuple(np.zeros_like(a) for a in parts[0]))
+                    parts[visit.part + 1] = tuple(
+                        a + b for a, b in zip(parts[visit.part + 1], change, strict=True)
+                    )
+        except KeyboardInterrupt:
+            interrupted = True
+            self._drain(everything=True)
+            change = [a - b for a, b in zip(self.counters.snapshot(), before, strict=True)]
+            parts.append(tuple(change))
+            todo = Plan(todo.visits, (1.0,) * (len(parts) - 1), self.done / max(self.steps, 1))
+        return self._result(parts[1:], todo, interrupted, time.perf_counter() - start)
+
+    def _visit(
+        self, visited: range, loops: slice | None, waves: int, progress: Progress | None
+    ) -> None:
+        blocks = self.generator.total_blocks
+        if len(visited) == waves:
+            groups = self.generator.waves(self.slots)
+        else:
+            groups = (
+                self.generator.wave(np.arange(w * self.slots, min((w + 1) * self.slots, blocks)))
+                for w in visited
+            )
+        for wave in groups:
+            most = max(1, self.owner.batch // (len(wave.blocks) * self.generator.warps))
+            for batch in batches(self.program, most, loops):
+                self._batch(wave, batch)
+                if progress:
+                    progress(self.done / max(self.steps, 1))
+
+    def _batch(self, wave: Wave, batch: Batch) -> None:
+        """Coalesce all accesses of a batch, put them in order, and run them through L1."""
+        per_step = len(wave.blocks) * self.generator.warps
+        found = []
+        leaves = [(a, p) for a in batch.accesses for p in range(self.generator.pieces(a))]
+        for leaf, (position, piece) in enumerate(leaves):
+            asked = self.generator.requests(position, piece, wave, batch.loops, batch.iterations)
+            lines = asked.lines
+            for field, amount in (
+                ("requests", asked.requests),
+                ("lanes", asked.lanes if piece == 0 else 0),
+                ("sectors", COUNT[lines.sectors]),
+                ("lines", len(lines.line)),
+                ("atomic_addresses", asked.addresses),
+                ("atomic_busiest", asked.busiest),
+            ):
+                self.counters.add_access(field, position, amount)
+            step = lines.request // per_step
+            block = lines.request % per_step // self.generator.warps
+            sm = wave.blocks[block] % self.owner.device.sm_count
+            found.append((step * len(leaves) + leaf, sm, *lines[1:], np.full(len(sm), position)))
+        columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        if len(leaves) > 1 and batch.iterations > 1:
+            order = np.argsort(columns[0], kind="stable")
+            columns = [column[order] for column in columns]
+        step, sm, line, sectors, words, access_number = columns
+        at = self.done + step // len(leaves) * (len(batch.accesses) * len(wave.blocks))
+        when = np.minimum(at * SERIES // max(self.steps, 1), SERIES - 1)
+        self.done += batch.iterations * len(batch.accesses) * len(wave.blocks)
+        left = self._through_l1(sm, line, sectors, access_number, when)
+        some = np.flatnonzero(left)
+        self._to_l2(
+            line[some], left[some], words[some], self.owner.sides[sm[some]], access_number[some], when[some]
+        )
+
+    def _through_l1(self, sm: Array, line: Array, sectors: Array, number: Array, when: Array) -> Array:
+        """Return the sectors that go on to L2."""
+        cached = np.array([a.kind == "load" and a.cache == "l1" for a in self.accesses])
+        loads = np.array([a.kind == "load" for a in self.accesses])
+        self.counters.add_series(
+            "l1_sectors", when, np.where(loads[number], COUNT[sectors], 0)
+        )
+        some = np.flatnonzero(cached[number])
+        if not some.size:
+            return sectors
+        where = place(line[some], self.l1_sets, self.l1_sets)
+        zeros = np.zeros(len(some), dtype=np.uint8)
+        outcome = access(
+            self.l1_shape,
+            self.l1,
+            Touches(
+                row=sm[some] * self.l1_sets + where,
+                line=line[some],
+                sectors=sectors[some],
+                words=zeros.astype(np.uint32),
+                kind=zeros,
+                rank=zeros + np.uint8(NORMAL),
+                stamp=self.l1_time + np.arange(len(some)),
+            ),
+            self.owner.engine,
+        )
+        self.l1_time += len(some)
+        hits = COUNT[outcome.hit]
+        self.counters.add_access("l1_hit_sectors", number[some], hits)
+        self.counters.add_series("l1_hits", when[some], hits)
+        left = sectors.copy()
+        left[some] &= ~outcome.hit
+        return left
+
+    def _to_l2(self, *columns: Array) -> None:
+        self.waiting.append(columns)
+        self.queued += len(columns[0])
+        self._drain(everything=False)
+
+    def _drain(self, everything: bool) -> None:
+        """Run whole epochs of what waits for L2, so that batches do not matter; or all of it."""
+        if not self.queued or (self.queued < EPOCH and not everything):
+            return
+        columns = [np.concatenate(parts) for parts in zip(*self.waiting, strict=True)]
+        end = self.queued if everything else self.queued // EPOCH * EPOCH
+        for first in range(0, end, EPOCH):
+            self._epoch(*(column[first : min(first + EPOCH, end)] for column in columns))
+        self.waiting = [tuple(column[end:] for column in columns)]
+        self.queued -= end
+
+    def _epoch(
+        self, line: Array, sectors: Array, words: Array, side: Array, number: Array, when: Array
+    ) -> None:
+        kinds = np.array([_KINDS[a.kind] for a in self.accesses], dtype=np.uint8)[number]
+        rank = ranks(self.owner.control, self.layout, line, self.owner.seed)
+        answers, written = self.owner.l2.epoch(Lookups(line, sectors, words, kinds, rank, side))
+        asked, missed = COUNT[sectors], COUNT[answers.missed]
+        fetched = COUNT[answers.fetched]
+        count = self.counters
+        count.add_access("l2_sectors", number, asked)
+        count.add_access("l2_near_sectors", number, COUNT[answers.near])
+        count.add_access("l2_missed_sectors", number, missed)
+        count.add_access("dram_read_sectors", number, fetched)
+        count.add_series("l2_sectors", when, asked)
+        count.add_series("l2_hits", when, asked - missed)
+        count.add_buffer("dram_read_sectors", self.layout.owner(line), fetched)
+        # What an earlier launch left dirty may belong to no buffer of this one.
+        owner = self.layout.owner(written.line)
+        partial = COUNT[written.partial]
+        own = owner >= 0
+        count.add_buffer("dram_write_sectors", owner[own], COUNT[written.sectors][own])
+        count.add_buffer("partial_sectors", owner[own], partial[own])
+        count.add_buffer("dram_read_sectors", owner[own], partial[own])
+
+    def _result(
+        self, parts: list[tuple[Array, ...]], todo: Plan, interrupted: bool, took: float
+    ) -> Simulation:
+        weights = todo.weights[: len(parts)]
+        access_sums, buffer_sums, series = (
+            estimate(np.stack([part[i] for part in parts]), weights) for i in range(3)
+        )
+        dram = np.array([part[1][:, :2].sum() for part in parts], dtype=float)
+        ratio = SECTOR / self.owner.control.compression
+        kernel = self.instance.kernel
+        return Simulation(
+            accesses=tuple(
+                AccessCount(
+                    a.name,
+                    a.buffer,
+                    a.kind,
+                    **dict(zip(ACCESS_FIELDS, map(float, sums), strict=True)),
+                )
+                for a, sums in zip(kernel.accesses, access_sums, strict=True)
+                if kernel.buffer(a.buffer).space == "global"
+            ),
+            buffers=tuple(
+                BufferCount(name, *(float(n) * ratio for n in sums))
+                for name, sums in zip(self.layout.names, buffer_sums, strict=True)
+            ),
+            dirty_left_bytes=dirty_sectors(self.owner.l2.state) * float(SECTOR),
+            series={
+                name: tuple(map(float, series[:, i])) for i, name in enumerate(SERIES_FIELDS)
+            },
+            sampled=todo.counted,
+            error=None if interrupted else relative_error(dram, weights),
+            interrupted=interrupted,
+            seconds=took,
+        )
+
+
+def _outer_trips(body: Body) -> int:
+    """Return the iterations of the outermost loop; 1 if there is none, or several."""
+    loops = [item for item in body.items if isinstance(item, Body)]
+    return loops[0].trips if len(loops) == 1 else 1
