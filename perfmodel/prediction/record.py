@@ -72,7 +72,10 @@ class RooflineResult:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The arrays and records behind a prediction, for explanations; not part of the JSON."""
+    """The arrays and records behind a prediction, for explanations; not part of the JSON.
+
+    `notes` are warnings about how the traffic was counted.
+    """
 
     instance: Instance
     device: Device
@@ -80,6 +83,7 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ access after the other, which numba compiles (``pip install 'perfmodel[fast]'``)
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -34,6 +36,9 @@ STREAMING, NORMAL, PERSISTING = 0, 1, 2
 
 CLASS_SHIFT: Final = 50
 """A line's rank for replacement is its property above this bit, and its age below."""
+
+_THREADS: Final = 2
+_WORTH_A_THREAD: Final = 4096
 
 COUNT: Final = np.array([bin(mask).count("1") for mask in range(16)], dtype=np.uint8)
 """Sectors of a mask of four."""
@@ -222,10 +227,23 @@ def access(
         *(np.zeros(n, np.uint8) for _ in range(2)),
     )
     if n:
+        rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
         run = compiled("perfmodel.trace.cache_loop", engine)
         if run is None:
-            from perfmodel.trace.cache_rounds import run
-        run(POLICIES.index(shape.policy), shape.fetch_sectors, *state, *touches, *outcome)
+            from perfmodel.trace.cache_rounds import run as run_rounds
+
+            run_rounds(*rules, *state, *touches, *outcome)
+        elif n < _WORTH_A_THREAD:
+            run(0, shape.sets, *rules, *state, *touches, *outcome)
+        else:
+            # Sets do not know of each other: each thread has its own, so the counts stay the same.
+            edges = [shape.sets * i // _THREADS for i in range(_THREADS + 1)]
+            jobs = [
+                _pool().submit(run, low, high, *rules, *state, *touches, *outcome)
+                for low, high in pairwise(edges)
+            ]
+            for job in jobs:
+                job.result()
     return outcome
 
 
@@ -234,6 +252,11 @@ def has_numba() -> bool:
     from importlib.util import find_spec
 
     return find_spec("numba") is not None
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS)
 
 
 @cache

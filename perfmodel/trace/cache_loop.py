@@ -18,6 +18,8 @@ AGE = (1 << SHIFT) - 1
 
 
 def run(
+    low: int,
+    high: int,
     policy: int,
     fetch: int,
     lines: Any,
@@ -45,10 +47,12 @@ def run(
     clean_written: Any,
     clean_partial: Any,
 ) -> None:
-    """Run accesses through the cache; see `perfmodel.trace.cache.access`."""
+    """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`."""
     ways = lines.shape[1]
     for i in range(len(line)):
         s = row[i]
+        if s < low or s >= high:
+            continue
         wanted = line[i]
         w = -1
         for k in range(ways):

@@ -3,7 +3,8 @@
 A read goes to the partition next to its SM. If the line's home is the other one, this partition
 keeps a copy of what it has to ask for there, in the same sets as its own lines. So data that SMs
 of both sides read is held twice; and a working set that every SM reads alone is held once in the
-long run, but each miss fills two lines. Writes and atomics go to the home.
+long run, but each miss fills two lines. Writes and atomics go to the home, and a line persists at
+its home only (assumed: on an H100 the set-aside is full when hitRatio x window reaches it).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from perfmodel.trace.cache import (
     COPY,
     COUNT,
+    NORMAL,
     READ,
     SECTOR,
     WRITE,
@@ -194,7 +196,9 @@ class L2:
         first = np.flatnonzero((reads | local) & kept)
         outcomes = []
 
-        def touch(some: Array, side: Array, sectors: Array, kinds: Array, time: Array) -> Outcome:
+        def touch(
+            some: Array, side: Array, sectors: Array, kinds: Array, ranks: Array, time: Array
+        ) -> Outcome:
             outcome = access(
                 shape.cache,
                 self.state,
@@ -204,7 +208,7 @@ class L2:
                     sectors=sectors,
                     words=asked.words[some],
                     kind=kinds,
-                    rank=asked.rank[some],
+                    rank=ranks,
                     stamp=time[some],
                 ),
                 self.engine,
@@ -212,8 +216,11 @@ class L2:
             outcomes.append(outcome)
             return outcome
 
-        found = touch(first, asked.side, asked.sectors[first], kind[first], stamp)
         copies = kind[first] == COPY
+        # A line persists at home: its copies would take room of the set-aside again.
+        rank = asked.rank[first]
+        rank = np.where(copies, np.minimum(rank, NORMAL), rank).astype(np.uint8)
+        found = touch(first, asked.side, asked.sectors[first], kind[first], rank, stamp)
         gone = asked.sectors[first] & ~found.hit
         near[first] = np.where(asked.kind[first] == WRITE, asked.sectors[first], found.hit)
         missed[first] = np.where(copies, 0, gone)
@@ -224,7 +231,7 @@ class L2:
             onward[~reads & ~local & kept] = asked.sectors[~reads & ~local & kept]
             far = np.flatnonzero(onward)
             late = stamp + n - np.where(reads, self._far_age, 0)
-            found = touch(far, home, onward[far], asked.kind[far], late)
+            found = touch(far, home, onward[far], asked.kind[far], asked.rank[far], late)
             missed[far] = onward[far] & ~found.hit
             fetched[far] = found.fetched
             near[far] = np.where(reads[far], near[far], 0)

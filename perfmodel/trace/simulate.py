@@ -52,7 +52,7 @@ from perfmodel.trace.sampling import Plan, estimate, plan, relative_error
 Array = npt.NDArray[Any]
 Progress = Callable[[float], None]
 
-BATCH: Final = 1 << 16
+BATCH: Final = 1 << 14
 """Warp requests worked on at a time; the counts do not depend on it."""
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""
@@ -222,7 +222,7 @@ class _Run:
         self.l1_shape = CacheShape(self.l1_sets * owner.device.sm_count, L1_WAYS)
         self.l1 = empty(self.l1_shape)
         self.l1_time = 1
-        self.steps = executions(self.program) * self.generator.total_blocks
+        self.steps = max(1, executions(self.program) * self.generator.total_blocks)
         self.done = 0
         self.waiting: list[tuple[Array, ...]] = []
         self.queued = 0
@@ -251,7 +251,7 @@ class _Run:
             self._drain(everything=True)
             change = [a - b for a, b in zip(self.counters.snapshot(), before, strict=True)]
             parts.append(tuple(change))
-            todo = Plan(todo.visits, (1.0,) * (len(parts) - 1), self.done / max(self.steps, 1))
+            todo = Plan(todo.visits, (1.0,) * (len(parts) - 1), self.done / self.steps)
         return self._result(parts[1:], todo, interrupted, time.perf_counter() - start)
 
     def _visit(
@@ -270,7 +270,7 @@ class _Run:
             for batch in batches(self.program, most, loops):
                 self._batch(wave, batch)
                 if progress:
-                    progress(self.done / max(self.steps, 1))
+                    progress(self.done / self.steps)
 
     def _batch(self, wave: Wave, batch: Batch) -> None:
         """Coalesce all accesses of a batch, put them in order, and run them through L1."""
@@ -292,19 +292,25 @@ class _Run:
             step = lines.request // per_step
             block = lines.request % per_step // self.generator.warps
             sm = wave.blocks[block] % self.owner.device.sm_count
-            found.append((step * len(leaves) + leaf, sm, *lines[1:], np.full(len(sm), position)))
-        columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-        if len(leaves) > 1 and batch.iterations > 1:
-            order = np.argsort(columns[0], kind="stable")
-            columns = [column[order] for column in columns]
-        step, sm, line, sectors, words, access_number = columns
-        at = self.done + step // len(leaves) * (len(batch.accesses) * len(wave.blocks))
-        when = np.minimum(at * SERIES // max(self.steps, 1), SERIES - 1)
-        self.done += batch.iterations * len(batch.accesses) * len(wave.blocks)
-        left = self._through_l1(sm, line, sectors, access_number, when)
+            columns = [sm, *lines[1:], np.full(len(sm), position)]
+            found.append((columns, np.searchsorted(step, np.arange(batch.iterations + 1))))
+        # Iteration by iteration, the accesses of each in their order.
+        pieces = [
+            ([column[ends[t] : ends[t + 1]] for column in columns], t)
+            for t in range(batch.iterations)
+            for columns, ends in found
+        ]
+        sm, line, sectors, words, number = (
+            np.concatenate(parts) for parts in zip(*(part for part, _ in pieces), strict=True)
+        )
+        per_step = len(batch.accesses) * len(wave.blocks)
+        at = [(self.done + t * per_step) * SERIES // self.steps for _, t in pieces]
+        when = np.repeat(np.minimum(at, SERIES - 1), [len(part[0]) for part, _ in pieces])
+        self.done += batch.iterations * per_step
+        left = self._through_l1(sm, line, sectors, number, when)
         some = np.flatnonzero(left)
         self._to_l2(
-            line[some], left[some], words[some], self.owner.sides[sm[some]], access_number[some], when[some]
+            line[some], left[some], words[some], self.owner.sides[sm[some]], number[some], when[some]
         )
 
     def _through_l1(self, sm: Array, line: Array, sectors: Array, number: Array, when: Array) -> Array:
