@@ -7,10 +7,10 @@ access after the other, which numba compiles (``pip install 'perfmodel[fast]'``)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
@@ -145,16 +145,16 @@ def empty(shape: CacheShape) -> CacheState:
         valid=np.zeros(full, dtype=np.uint8),
         dirty=np.zeros(full, dtype=np.uint8),
         words=np.zeros(full, dtype=np.uint32),
-        dirty_lines=np.zeros(shape.sets, dtype=np.int64),
+        dirty_lines=np.zeros(shape.sets, dtype=np.int16),
         dirty_most=_shared_out(shape, shape.dirty_ways),
-        persisting=np.zeros(shape.sets, dtype=np.int64),
+        persisting=np.zeros(shape.sets, dtype=np.int16),
         persisting_most=_shared_out(shape, shape.persisting_ways),
     )
 
 
-def with_persisting_ways(state: CacheState, shape: CacheShape) -> CacheState:
-    """Return the same contents under another set-aside; lines over it stay until replaced."""
-    return state._replace(persisting_most=_shared_out(shape, shape.persisting_ways))
+def set_persisting_ways(state: CacheState, shape: CacheShape) -> None:
+    """Change the set-aside; contents stay, and lines over it until they are replaced."""
+    state.persisting_most[:] = _shared_out(shape, shape.persisting_ways)
 
 
 def reset_persisting(state: CacheState) -> None:
@@ -204,6 +204,17 @@ def place(line: Array, sets: int, run: int) -> Array:
     return np.asarray(found - np.where(found >= sets, sets, 0))
 
 
+def no_outcome(n: int) -> Outcome:
+    """Return the outcome of `n` accesses that did nothing."""
+    return Outcome(
+        *(np.zeros(n, np.uint8) for _ in range(2)),
+        np.full(n, -1, np.int64),
+        *(np.zeros(n, np.uint8) for _ in range(2)),
+        np.full(n, -1, np.int64),
+        *(np.zeros(n, np.uint8) for _ in range(2)),
+    )
+
+
 def access(
     shape: CacheShape, state: CacheState, touches: Touches, engine: Engine = "auto"
 ) -> Outcome:
@@ -219,34 +230,29 @@ def access(
         Who counts; the counts are equal. "auto" is numba if it is installed.
     """
     n = len(touches.line)
-    outcome = Outcome(
-        *(np.zeros(n, np.uint8) for _ in range(2)),
-        np.full(n, -1, np.int64),
-        *(np.zeros(n, np.uint8) for _ in range(2)),
-        np.full(n, -1, np.int64),
-        *(np.zeros(n, np.uint8) for _ in range(2)),
-    )
+    outcome = no_outcome(n)
     if n:
         rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
-        run = compiled("perfmodel.trace.cache_loop", engine)
-        if run is None:
+        if not uses_numba(engine):
             from perfmodel.trace.cache_rounds import run as run_rounds
 
             run_rounds(*rules, *state, *touches, *outcome)
-        elif n < _WORTH_A_THREAD:
-            run(0, shape.sets, *rules, *state, *touches, *outcome)
         else:
+            from perfmodel.trace.cache_loop import run
+
             # Sets do not know of each other: each thread has its own, so the counts stay the same.
-            edges = [shape.sets * i // _THREADS for i in range(_THREADS + 1)]
-            jobs = [
-                _pool().submit(run, low, high, *rules, *state, *touches, *outcome)
-                for low, high in pairwise(edges)
-            ]
-            for job in jobs:
-                job.result()
+            parts = _THREADS if n >= _WORTH_A_THREAD else 1
+            edges = [shape.sets * i // parts for i in range(parts + 1)]
+            in_threads(
+                [
+                    partial(run, low, high, *rules, *state, *touches, *outcome)
+                    for low, high in pairwise(edges)
+                ]
+            )
     return outcome
 
 
+@cache
 def has_numba() -> bool:
     """Say whether numba is installed."""
     from importlib.util import find_spec
@@ -254,22 +260,23 @@ def has_numba() -> bool:
     return find_spec("numba") is not None
 
 
+def uses_numba(engine: Engine) -> bool:
+    """Say whether compiled loops do the work."""
+    return engine == "numba" or (engine == "auto" and has_numba())
+
+
+def in_threads(jobs: Sequence[Callable[[], object]]) -> None:
+    """Run jobs side by side; compiled loops do without the interpreter's lock."""
+    if len(jobs) == 1:
+        jobs[0]()
+        return
+    for running in [_pool().submit(job) for job in jobs]:
+        running.result()
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS)
-
-
-@cache
-def compiled(module: str, engine: Engine) -> Callable[..., Any] | None:
-    """Return the function ``run`` of a module, compiled; None where NumPy is to do the work."""
-    if engine == "numpy" or (engine == "auto" and not has_numba()):
-        return None
-    from importlib import import_module
-
-    import numba
-
-    function: Callable[..., Any] = numba.njit(nogil=True, cache=True)(import_module(module).run)
-    return function
 
 
 def _shared_out(shape: CacheShape, mean: float) -> Array:
@@ -280,4 +287,4 @@ def _shared_out(shape: CacheShape, mean: float) -> Array:
     extra = np.floor(np.arange(1, shape.sets + 1) * (mean - low)) - np.floor(
         np.arange(shape.sets) * (mean - low)
     )
-    return (low + extra).astype(np.int64)
+    return (low + extra).astype(np.int16)

@@ -1,6 +1,7 @@
 """One access after the other: the loop that numba compiles, in the plainest Python.
 
-The names are those of `CacheState`, `Touches` and `Outcome` in `perfmodel.trace.cache`.
+The names are those of `CacheState`, `Touches` and `Outcome` in `perfmodel.trace.cache`. Imported
+only where numba is installed.
 """
 
 from __future__ import annotations
@@ -8,15 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
-# Here as literals, for numba compiles them in; `perfmodel.trace.cache` says what they mean.
-LRU, RANDOM, NRU = 0, 2, 3
-READ, WRITE, ATOMIC, COPY = 0, 1, 2, 3
-NORMAL, PERSISTING = 1, 2
-SHIFT = 50
+from perfmodel.trace.cache import ATOMIC, CLASS_SHIFT, COPY, NORMAL, PERSISTING, POLICIES, WRITE
+
+LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
+SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 
 
+@njit(nogil=True, cache=True)
 def run(
     low: int,
     high: int,
@@ -55,10 +57,10 @@ def run(
             continue
         wanted = line[i]
         w = -1
+        # Without a break, so that it is done in vectors.
         for k in range(ways):
             if lines[s, k] == wanted:
                 w = k
-                break
         new = w < 0
         level = np.int64(rank[i])
         # Persisting lines keep to their ways: over them, one replaces another.
@@ -69,8 +71,16 @@ def run(
         if new:
             among = level == PERSISTING and full
             w = 0
-            least = -1
-            for k in range(ways):
+            least = ranks[s, 0]
+            plain = policy != RANDOM and not among
+            if plain:
+                for k in range(1, ways):
+                    if ranks[s, k] < least:
+                        least = ranks[s, k]
+                        w = k
+            else:
+                least = -1
+            for k in range(0 if plain else ways):
                 r = ranks[s, k]
                 if among and r >> SHIFT != PERSISTING:
                     continue

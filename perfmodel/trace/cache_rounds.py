@@ -11,10 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.trace.cache_loop import AGE, ATOMIC, COPY, LRU, NORMAL, NRU, PERSISTING, RANDOM
-from perfmodel.trace.cache_loop import SHIFT, WRITE
+from perfmodel.trace.cache import (
+    ATOMIC,
+    CLASS_SHIFT,
+    COPY,
+    NORMAL,
+    PERSISTING,
+    POLICIES,
+    WRITE,
+)
 
 Array = npt.NDArray[Any]
+
+LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
+SHIFT = CLASS_SHIFT
+AGE = (1 << SHIFT) - 1
 
 _MASK = 0x7FFFFFFFFFFF
 _WORDS_OF_SECTOR = [np.uint32(255 << 8 * k) for k in range(4)]
@@ -58,7 +69,7 @@ def _round(
         spills = (level == PERSISTING) & full & ~keeps & (~new | (persisting_most[row] == 0))
         level[spills] = NORMAL
         among = new & (level == PERSISTING) & full
-        persisting[row] += (level == PERSISTING).astype(np.int64) - keeps
+        persisting[row] += (level == PERSISTING).astype(np.int16) - keeps
     else:
         among = np.zeros(len(row), dtype=bool)
         level = np.minimum(level, NORMAL)

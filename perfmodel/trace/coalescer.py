@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.trace.cache import LINE, SECTOR, WORD, Engine, compiled
+from perfmodel.trace.cache import LINE, SECTOR, WORD, Engine, uses_numba
 
 Array = npt.NDArray[Any]
 
@@ -66,8 +66,9 @@ def coalesce(
     engine : {"auto", "numpy", "numba"}
         Who counts; the lines are the same. "auto" is numba if it is installed.
     """
-    loop = compiled("perfmodel.trace.coalescer_loop", engine)
-    if loop is not None:
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import run
+
         most = address.size
         lines = Lines(
             np.empty(most, np.int64),
@@ -76,7 +77,7 @@ def coalesce(
             np.empty(most, np.uint32),
         )
         lanes = np.empty((0, LANES), bool) if active is None else active
-        n = loop(np.ascontiguousarray(address), lanes, width, words, *lines)
+        n = run(np.ascontiguousarray(address), lanes, width, words, *lines)
         return Lines(*(part[:n] for part in lines))
     if active is not None:
         address = np.where(active, address, _UNUSED)

@@ -1,6 +1,6 @@
 """Coalescing one request after the other: the loop that numba compiles.
 
-Gives what `perfmodel.trace.coalescer` gives with NumPy.
+Gives what `perfmodel.trace.coalescer` gives with NumPy. Imported only where numba is installed.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 # 128 B lines, 32 B sectors, 4 B words.
 LINE_BITS, SECTOR_BITS, WORD_BITS = 7, 5, 2
 
 
+@njit(nogil=True, cache=True)
 def run(
     address: Any,
     active: Any,

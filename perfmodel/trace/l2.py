@@ -21,7 +21,6 @@ from perfmodel.trace.cache import (
     NORMAL,
     READ,
     SECTOR,
-    WRITE,
     CacheShape,
     CacheState,
     Engine,
@@ -31,6 +30,8 @@ from perfmodel.trace.cache import (
     access,
     empty,
     flush,
+    no_outcome,
+    uses_numba,
 )
 from perfmodel.trace.cache import place as set_of
 
@@ -180,62 +181,91 @@ class L2:
 
     def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
         """Run up to `EPOCH` accesses; those that go on to the far side come after all others."""
-        shape = self.shape
-        per_side = shape.cache.sets // shape.partitions
-        home, where = self.place(asked.line)
-        n = len(home)
-        kept = where % shape.kept == 0 if shape.kept > 1 else np.ones(n, dtype=bool)
-        local = home == asked.side
-        reads = asked.kind == READ
+        n = len(asked.line)
         stamp = self._time + np.arange(n)
         self._time += 2 * n
-        near = np.where(asked.kind == READ, 0, asked.sectors).astype(np.uint8)
-        missed = np.zeros(n, dtype=np.uint8)
-        fetched = np.zeros(n, dtype=np.uint8)
-        kind = np.where(reads & ~local, COPY, asked.kind).astype(np.uint8)
-        first = np.flatnonzero((reads | local) & kept)
-        outcomes = []
+        row, home_row, kind, rank = self._near_rows(asked)
+        # Sets before the first: accesses that go nowhere in this pass.
+        first = self._touch(row, asked, asked.sectors, kind, rank, stamp)
+        onward, far_row, answers = self._far_rows(row, home_row, kind, asked, first, stamp, n)
+        outcomes = [first]
+        if self.shape.partitions > 1:
+            second = self._touch(far_row, asked, onward, asked.kind, asked.rank, stamp)
+            outcomes.append(second)
+            answers.missed[:] |= onward & ~second.hit
+            answers.fetched[:] |= second.fetched
+        return answers, _written(outcomes)
 
-        def touch(
-            some: Array, side: Array, sectors: Array, kinds: Array, ranks: Array, time: Array
-        ) -> Outcome:
-            outcome = access(
-                shape.cache,
-                self.state,
-                Touches(
-                    row=side[some] * per_side + where[some],
-                    line=asked.line[some],
-                    sectors=sectors,
-                    words=asked.words[some],
-                    kind=kinds,
-                    rank=ranks,
-                    stamp=time[some],
-                ),
-                self.engine,
+    def _touch(
+        self, row: Array, asked: Lookups, sectors: Array, kind: Array, rank: Array, stamp: Array
+    ) -> Outcome:
+        touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
+        if uses_numba(self.engine):
+            return access(self.shape.cache, self.state, touches, self.engine)
+        some = np.flatnonzero(row >= 0)
+        found = access(
+            self.shape.cache, self.state, Touches(*(t[some] for t in touches)), self.engine
+        )
+        return scattered(found, some, len(row))
+
+    def _near_rows(self, asked: Lookups) -> tuple[Array, Array, Array, Array]:
+        """Return first sets (-1: none) and sets at home, and kinds and ranks at the first."""
+        shape, n = self.shape, len(asked.line)
+        sets, parts = shape.cache.sets, shape.partitions
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_loop import near_rows
+
+            out = np.empty((2, n), np.int64), np.empty((2, n), np.uint8)
+            near_rows(
+                *(sets, parts, shape.run, shape.kept, asked.line, asked.kind, asked.rank),
+                *(asked.side, *out[0], *out[1]),
             )
-            outcomes.append(outcome)
-            return outcome
-
-        copies = kind[first] == COPY
+            return out[0][0], out[0][1], out[1][0], out[1][1]
+        home, where = self.place(asked.line)
+        kept = where % shape.kept == 0
+        reads = asked.kind == READ
+        home_row = np.where(kept, home * (sets // parts) + where, -1)
+        row = np.where(kept, asked.side * (sets // parts) + where, -1)
+        copies = reads & (home != asked.side)
+        kind = np.where(copies, COPY, asked.kind).astype(np.uint8)
         # A line persists at home: its copies would take room of the set-aside again.
-        rank = asked.rank[first]
-        rank = np.where(copies, np.minimum(rank, NORMAL), rank).astype(np.uint8)
-        found = touch(first, asked.side, asked.sectors[first], kind[first], rank, stamp)
-        gone = asked.sectors[first] & ~found.hit
-        near[first] = np.where(asked.kind[first] == WRITE, asked.sectors[first], found.hit)
-        missed[first] = np.where(copies, 0, gone)
-        fetched[first] = np.where(copies, 0, found.fetched)
-        if shape.partitions > 1:
-            onward = np.zeros(n, dtype=np.uint8)
-            onward[first] = np.where(copies, gone, 0)
-            onward[~reads & ~local & kept] = asked.sectors[~reads & ~local & kept]
-            far = np.flatnonzero(onward)
-            late = stamp + n - np.where(reads, self._far_age, 0)
-            found = touch(far, home, onward[far], asked.kind[far], asked.rank[far], late)
-            missed[far] = onward[far] & ~found.hit
-            fetched[far] = found.fetched
-            near[far] = np.where(reads[far], near[far], 0)
-        return Answers(near, missed, fetched, kept), _written(outcomes)
+        rank = np.where(copies, np.minimum(asked.rank, NORMAL), asked.rank).astype(np.uint8)
+        return np.where(reads | (home == asked.side), row, -1), home_row, kind, rank
+
+    def _far_rows(
+        self,
+        row: Array,
+        home_row: Array,
+        kind: Array,
+        asked: Lookups,
+        first: Outcome,
+        stamp: Array,
+        late: int,
+    ) -> tuple[Array, Array, Answers]:
+        """Return what goes on and where to, and the near side's answers; stamps become later."""
+        n = len(row)
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_loop import far_rows
+
+            near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
+            far_row = np.empty(n, np.int64)
+            far_rows(
+                *(row, home_row, kind, asked.sectors, first.hit, first.fetched),
+                *(near, missed, fetched, onward, far_row, stamp, late, self._far_age),
+            )
+            return onward, far_row, Answers(near, missed, fetched, home_row >= 0)
+        here = row >= 0
+        copies = here & (kind == COPY)
+        left = asked.sectors & ~first.hit
+        onward = np.where(copies, left, np.where(here | (home_row < 0), 0, asked.sectors))
+        far_row = np.where(onward > 0, home_row, -1)
+        stamp += late - np.where(copies & (left > 0), self._far_age, 0)
+        served = here & ~copies
+        near = np.where(here, first.hit, 0).astype(np.uint8)
+        missed = np.where(served, left, 0).astype(np.uint8)
+        fetched = np.where(served, first.fetched, 0).astype(np.uint8)
+        answers = Answers(near, missed, fetched, home_row >= 0)
+        return onward.astype(np.uint8), far_row, answers
 
     def flush(self) -> Written:
         """Write back all dirty lines."""
@@ -247,9 +277,17 @@ def dirty_sectors(state: CacheState) -> int:
     return int(COUNT[state.dirty].sum())
 
 
+def scattered(found: Outcome, some: Array, size: int) -> Outcome:
+    """Return an outcome of some accesses as one of all `size`, in which the others did nothing."""
+    full = no_outcome(size)
+    for whole, part in zip(full, found, strict=True):
+        whole[some] = part
+    return full
+
+
 def _written(outcomes: list[Outcome]) -> Written:
     line = np.concatenate([part for o in outcomes for part in (o.victim, o.cleaned)])
     sectors = np.concatenate([part for o in outcomes for part in (o.written, o.clean_written)])
     partial = np.concatenate([part for o in outcomes for part in (o.partial, o.clean_partial)])
-    some = sectors > 0
+    some = np.flatnonzero(sectors)
     return Written(line[some], sectors[some], partial[some])

@@ -33,7 +33,7 @@ from perfmodel.trace.cache import (
     mix,
     place,
     reset_persisting,
-    with_persisting_ways,
+    set_persisting_ways,
 )
 from perfmodel.trace.counts import (
     ACCESS_FIELDS,
@@ -122,7 +122,7 @@ class Simulator:
         self.control = control
         shape = self._shape()
         self.l2.shape = shape
-        self.l2.state = with_persisting_ways(self.l2.state, shape.cache)
+        set_persisting_ways(self.l2.state, shape.cache)
 
     def reset_persisting(self) -> None:
         """Turn all persisting lines into normal ones (cudaCtxResetPersistingL2Cache)."""
