@@ -192,7 +192,7 @@ def sample_notes(found: Simulation) -> tuple[str, ...]:
     """Return what a prediction must say about its simulation: whether it is a sample."""
     if found.sampled >= 1:
         return ()
-    error = "" if found.error is None else f", DRAM bytes +/- {found.error:.1%}"
+    error = "" if found.error is None else f", its bytes +/- {found.error:.1%}"
     return (f"the simulator counted a sample of {found.sampled:.2%} of the launch{error}",)
 
 

@@ -98,7 +98,7 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         if rates:
             yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
     if found.sampled < 1 and not found.interrupted:
-        error = "" if found.error is None else f"; DRAM bytes +/- {units.percent(found.error)}"
+        error = "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
         yield "sample", f"{units.percent(found.sampled)} of the launch was counted{error}"
     if found.interrupted:
         yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import ATOMIC, CLASS_SHIFT, COPY, NORMAL, PERSISTING, POLICIES, WRITE
+from perfmodel.trace.cache import ATOMIC, CLASS_SHIFT, COPY, NORMAL, PERSISTING, POLICIES, STREAMING, WRITE
 
 LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
@@ -69,10 +69,15 @@ def run(
             if not new or persisting_most[s] == 0:
                 level = NORMAL
         if new:
-            among = level == PERSISTING and full
+            # A streaming line takes the place of another one, if there is one.
+            among = PERSISTING if level == PERSISTING and full else -1
+            if level == STREAMING:
+                for k in range(ways):
+                    if lines[s, k] >= 0 and ranks[s, k] >> SHIFT == STREAMING:
+                        among = STREAMING
             w = 0
             least = ranks[s, 0]
-            plain = policy != RANDOM and not among
+            plain = policy != RANDOM and among < 0
             if plain:
                 for k in range(1, ways):
                     if ranks[s, k] < least:
@@ -82,7 +87,7 @@ def run(
                 least = -1
             for k in range(0 if plain else ways):
                 r = ranks[s, k]
-                if among and r >> SHIFT != PERSISTING:
+                if among >= 0 and (lines[s, k] < 0 or r >> SHIFT != among):
                     continue
                 if policy == RANDOM and lines[s, k] >= 0:
                     # As perfmodel.trace.cache.mix, of line and time.

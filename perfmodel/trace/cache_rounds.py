@@ -18,6 +18,7 @@ from perfmodel.trace.cache import (
     NORMAL,
     PERSISTING,
     POLICIES,
+    STREAMING,
     WRITE,
 )
 
@@ -68,11 +69,17 @@ def _round(
         keeps = ~new & (old_rank >> SHIFT == PERSISTING)
         spills = (level == PERSISTING) & full & ~keeps & (~new | (persisting_most[row] == 0))
         level[spills] = NORMAL
-        among = new & (level == PERSISTING) & full
+        among = np.where(new & (level == PERSISTING) & full, PERSISTING, -1)
         persisting[row] += (level == PERSISTING).astype(np.int16) - keeps
     else:
-        among = np.zeros(len(row), dtype=bool)
+        among = np.full(len(row), -1)
         level = np.minimum(level, NORMAL)
+    streams = np.flatnonzero(new & (level == STREAMING))
+    if streams.size:
+        # A streaming line takes the place of another one, if there is one.
+        where = row[streams]
+        others = (lines[where] >= 0) & (ranks[where] >> SHIFT == STREAMING)
+        among[streams[others.any(axis=1)]] = STREAMING
     at = np.flatnonzero(new)
     if at.size:
         w[at] = _replace(policy, state, touches, outcome, some, at, among[at])
@@ -125,8 +132,9 @@ def _replace(
         x = (held * 2654435761 + stamp[:, None] * 40503) & _MASK
         x = ((x ^ x >> 17) * 1103515245) & _MASK
         key = np.where(held >= 0, (key >> SHIFT << SHIFT) | ((x ^ x >> 19) & AGE), key)
-    if among.any():
-        others = among[:, None] & (key >> SHIFT != PERSISTING)
+    if (among >= 0).any():
+        some_class = among[:, None]
+        others = (some_class >= 0) & ((lines[row] < 0) | (key >> SHIFT != some_class))
         key = np.where(others, np.iinfo(np.int64).max, key)
     w = key.argmin(axis=1)
     old = lines[row, w]

@@ -97,7 +97,8 @@ class Simulation:
     sampled : float
         Share of the launch that was counted; 1 is all of it.
     error : float or None
-        Of a sample: relative error of the DRAM bytes, two standard errors between its parts.
+        Of a sample: relative error of DRAM bytes and L2 sectors, whichever is larger: two standard
+        errors, from how its parts differ.
     interrupted : bool
         Whether it ended early: the counts are those until then.
     seconds : float

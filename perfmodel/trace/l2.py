@@ -18,9 +18,10 @@ import numpy.typing as npt
 from perfmodel.trace.cache import (
     COPY,
     COUNT,
-    NORMAL,
+    PERSISTING,
     READ,
     SECTOR,
+    STREAMING,
     CacheShape,
     CacheState,
     Engine,
@@ -229,7 +230,8 @@ class L2:
         copies = reads & (home != asked.side)
         kind = np.where(copies, COPY, asked.kind).astype(np.uint8)
         # A line persists at home: its copies would take room of the set-aside again.
-        rank = np.where(copies, np.minimum(asked.rank, NORMAL), asked.rank).astype(np.uint8)
+        spare = copies & (asked.rank == PERSISTING)
+        rank = np.where(spare, STREAMING, asked.rank).astype(np.uint8)
         return np.where(reads | (home == asked.side), row, -1), home_row, kind, rank
 
     def _far_rows(

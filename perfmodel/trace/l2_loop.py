@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import COPY, NORMAL, PERSISTING, READ
+from perfmodel.trace.cache import COPY, PERSISTING, READ, STREAMING
 
 
 @njit(nogil=True, cache=True)
@@ -66,7 +66,7 @@ def near_rows(
             row[i] = side[i] * per_side + where
             near_kind[i] = COPY
             if rank[i] == PERSISTING:
-                near_rank[i] = NORMAL
+                near_rank[i] = STREAMING
 
 
 @njit(nogil=True, cache=True)

@@ -1,7 +1,11 @@
-"""Which parts of a launch are run: all of it, or a start and windows spread over the rest."""
+"""Which parts of a launch are run: all of it, or a start and windows spread over the rest.
+
+The start lasts until L2 is in a steady state, and is counted as it is."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,86 +14,49 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-WINDOWS: Final = 8
-"""Parts of a sample: the start, and windows with the same distance from each other."""
-LEAST: Final = 2 * WINDOWS
+WINDOWS: Final = 7
+"""Windows with the same distance from each other, after the start."""
+LEAST: Final = 2 * WINDOWS + 2
 """Waves, or iterations, that a launch must have to be sampled."""
+FILLS: Final = 2.0
+"""Times that L2 is filled before the start is over: from then on it is in a steady state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """Waves, and iterations of the outermost loops, that are run one after the other.
+class Window:
+    """Waves or iterations from `first` to before `last`; uncounted ones warm the caches up."""
 
-    Attributes
-    ----------
-    waves : range
-    loops : slice or None
-        None is all iterations.
-    part : int or None
-        Part of the sample that counts it; None only warms the caches up.
-    """
-
-    waves: range
-    loops: slice | None
-    part: int | None
+    first: int
+    last: int
+    counted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Visits in order, and how much of the launch each part stands for.
+def windows(start: int, total: float, share: float) -> tuple[list[Window], tuple[float, ...]]:
+    """Return what to run after the start, and how much of the rest each counted window stands for.
 
-    Attributes
-    ----------
-    visits : tuple of Visit
-    weights : tuple of float
-        Of each part: waves or iterations that it stands for, over those that it counts.
-    counted : float
-        Share of the launch that is counted.
-    """
-
-    visits: tuple[Visit, ...]
-    weights: tuple[float, ...]
-    counted: float
-
-
-def plan(waves: int, trips: int, share: float) -> Plan:
-    """Return what to run.
-
-    The start is counted as it is, since caches fill there. Every other part stands for its stretch
-    of the launch: half of its window warms the caches up, the other half counts.
+    Each window stands for its stretch of the launch: half of it warms the caches up.
 
     Parameters
     ----------
-    waves : int
-        Rounds of blocks.
-    trips : int
-        Iterations of the outermost loop; they are sampled where waves are too few.
+    start : int
+        Waves, or iterations, that have been run and counted.
+    total : float
+        All of them; a part of a wave counts as that.
     share : float
-        Share of the launch to run; 1 is all of it.
+        Share of the launch to run, the start included.
     """
-    whole = Plan((Visit(range(waves), None, 0),), (1.0,), 1.0)
-    count = waves if waves >= LEAST else trips
-    if share >= 1 or count < LEAST:
-        return whole
-    length = max(2, round(share * count / WINDOWS))
-    if length * WINDOWS >= count:
-        return whole
-    starts = np.linspace(length, count - length, WINDOWS - 1).astype(int)
-    edges = np.r_[length, (starts[1:] + starts[:-1] + length) // 2, count]
+    count = int(total)
+    length = max(2, round((share * count - start) / WINDOWS))
+    if start + length * WINDOWS >= count:
+        return [Window(start, math.ceil(total), True)], (1.0,)
+    starts = np.linspace(start, count - length, WINDOWS).astype(int)
+    edges = np.r_[start, (starts[1:] + starts[:-1] + length) // 2, total]
     half = length // 2
-    windows = [(0, length, 0)]
-    weights = [1.0]
-    for part, start in enumerate(starts.tolist(), start=1):
-        windows += [(start, start + half, None), (start + half, start + length, part)]
-        weights.append(float(edges[part] - edges[part - 1]) / (length - half))
-    if waves >= LEAST:
-        visits = [Visit(range(a, b), None, part) for a, b, part in windows]
-    else:
-        visits = [
-            Visit(range(w, w + 1), slice(a, b), part) for w in range(waves) for a, b, part in windows
-        ]
-    counted = (length + (WINDOWS - 1) * (length - half)) / count
-    return Plan(tuple(visits), tuple(weights), counted)
+    made, weights = [], []
+    for first, low, high in zip(starts.tolist(), edges, edges[1:], strict=False):
+        made += [Window(first, first + half, False), Window(first + half, first + length, True)]
+        weights.append(float(high - low) / (length - half))
+    return made, tuple(weights)
 
 
 def estimate(parts: Array, weights: tuple[float, ...]) -> Array:
@@ -97,11 +64,22 @@ def estimate(parts: Array, weights: tuple[float, ...]) -> Array:
     return np.asarray(np.tensordot(np.asarray(weights), parts, axes=1))
 
 
-def relative_error(parts: Array, weights: tuple[float, ...]) -> float | None:
-    """Return two standard errors of the estimate over it; None if everything was run."""
-    if len(parts) < 3:
-        return None
-    stretches = np.asarray(weights)[1:] * parts[1:]
-    total = float(weights[0] * parts[0] + stretches.sum())
-    spread = float(np.std(stretches, ddof=1)) * np.sqrt(len(stretches))
-    return 2 * spread / total if total else 0.0
+def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
+    """Return two standard errors of the worst estimate, over it.
+
+    Parameters
+    ----------
+    sums : sequence of array
+        Quantities, by part.
+    weights : tuple of float
+        Of each part.
+    """
+    if len(weights) < 3:
+        return 0.0
+    worst = 0.0
+    for parts in sums:
+        stretches = np.asarray(weights)[1:] * parts[1:]
+        total = float(weights[0] * parts[0] + stretches.sum())
+        spread = float(np.std(stretches, ddof=1)) * np.sqrt(len(stretches))
+        worst = max(worst, 2 * spread / total if total else 0.0)
+    return worst

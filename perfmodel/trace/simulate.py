@@ -47,16 +47,20 @@ from perfmodel.trace.counts import (
 from perfmodel.trace.l2 import EPOCH, L2, Lookups, dirty_sectors, l2_shape
 from perfmodel.trace.layout import Layout, check_control, lay_out, ranks
 from perfmodel.trace.program import Batch, Body, batches, executions, program
-from perfmodel.trace.sampling import Plan, estimate, plan, relative_error
+from perfmodel.trace.sampling import FILLS, LEAST, WINDOWS, estimate, relative_error, windows
 
 Array = npt.NDArray[Any]
 Progress = Callable[[float], None]
+Sums = tuple[Array, Array, Array]
 
 BATCH: Final = 1 << 14
 """Warp requests worked on at a time; the counts do not depend on it."""
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""
 
+# What a batch of a small grid may hold: its iterations are put in order one by one.
+_MOST_ITERATIONS: Final = 1024
+_L2_SECTORS: Final = ACCESS_FIELDS.index("l2_sectors")
 _KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 # Warp requests a second on two cores (benchmarks/simulator.py), by engine; for estimates only.
 _RATES: Final = {True: 2.5e6, False: 0.6e6}
@@ -216,6 +220,7 @@ class _Run:
         self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
         kernel = instance.kernel
         self.accesses = kernel.accesses
+        self.stores = [i for i, a in enumerate(kernel.accesses) if a.kind != "load"]
         self.counters = Counters(len(kernel.accesses), len(layout.names))
         self.l1_lines = max(L1_WAYS, residency.l1_bytes // 128)
         self.l1_sets = self.l1_lines // L1_WAYS
@@ -228,37 +233,91 @@ class _Run:
         self.queued = 0
 
     def all(self, share: float, progress: Progress | None) -> Simulation:
-        """Run everything that the plan says, and add up."""
-        start = time.perf_counter()
-        waves = -(-self.generator.total_blocks // self.slots)
-        todo = plan(waves, _outer_trips(self.program), share)
-        parts = [self.counters.snapshot()]
-        interrupted = False
+        """Run the launch, or a sample of it, and add up."""
+        began = time.perf_counter()
+        parts: list[Sums] = []
+        weights: tuple[float, ...] = (1.0,)
+        error, counted, interrupted = None, 1.0, False
+        self.since = self.counters.snapshot()
         try:
-            for visit in todo.visits:
-                before = self.counters.snapshot()
-                self._visit(visit.waves, visit.loops, waves, progress)
-                self._drain(everything=True)
-                change = [a - b for a, b in zip(self.counters.snapshot(), before, strict=True)]
-                if visit.part is not None:
-                    while len(parts) <= visit.part + 1:
-                        parts.append(tuple(np.zeros_like(a) for a in parts[0]))
-                    parts[visit.part + 1] = tuple(
-                        a + b for a, b in zip(parts[visit.part + 1], change, strict=True)
-                    )
+            waves = self.generator.total_blocks / self.slots
+            trips = _outer_trips(self.program)
+            by_wave = waves >= LEAST
+            total = waves if by_wave else float(trips)
+            if share >= 1 or total < LEAST:
+                self._visit(None, None, progress)
+                parts.append(self._count())
+            else:
+                start, filled = self._start(by_wave, total, share, progress)
+                parts.append(self._count())
+                ran, counted = 0, start / total
+                rest, scale = windows(start, total, share)
+                weights += scale
+                for window in rest:
+                    self._window(by_wave, window.first, window.last, progress)
+                    change = self._count()
+                    ran += window.last - window.first
+                    if window.counted:
+                        parts.append(change)
+                        counted += (window.last - window.first) / total
+                counted = min(1.0, counted)
+                error = None if counted == 1 else self._error(parts, weights, filled)
         except KeyboardInterrupt:
             interrupted = True
+            parts.append(self._count())
+            weights += (1.0,) * (len(parts) - len(weights))
+            counted = self.done / self.steps
+        took = time.perf_counter() - began
+        sums = [estimate(np.stack(each), weights[: len(parts)]) for each in zip(*parts, strict=True)]
+        return self._result(sums, counted, error, interrupted, took)
+
+    def _count(self) -> Sums:
+        """Return what was counted since the last time."""
+        self._drain(everything=True)
+        now = self.counters.snapshot()
+        change = tuple(a - b for a, b in zip(now, self.since, strict=True))
+        self.since = now
+        return change[0], change[1], change[2]
+
+    def _start(
+        self, by_wave: bool, total: float, share: float, progress: Progress | None
+    ) -> tuple[int, bool]:
+        """Run until L2 is in a steady state; return how far that is, and whether it is."""
+        most = math.ceil(min(1.0, 4 * share) * total)
+        step = max(1, int(share * total / (2 * WINDOWS)))
+        enough = FILLS * self.owner.device.l2_size / SECTOR
+        end = 0
+        while end < most:
+            self._window(by_wave, end, min(end + step, most), progress)
+            end = min(end + step, most)
             self._drain(everything=True)
-            change = [a - b for a, b in zip(self.counters.snapshot(), before, strict=True)]
-            parts.append(tuple(change))
-            todo = Plan(todo.visits, (1.0,) * (len(parts) - 1), self.done / self.steps)
-        return self._result(parts[1:], todo, interrupted, time.perf_counter() - start)
+            stored = self.counters.access[self.stores, _L2_SECTORS].sum()
+            if int(stored + self.counters.buffer[:, 0].sum()) >= enough:
+                return end, True
+        return end, False
+
+    def _error(self, parts: list[Sums], weights: tuple[float, ...], filled: bool) -> float:
+        dram = np.array([part[1][:, :2].sum() for part in parts], dtype=float)
+        asked = np.array([part[0][:, _L2_SECTORS].sum() for part in parts], dtype=float)
+        error = relative_error((dram, asked), weights)
+        moved = float(np.dot(dram, weights))
+        # Before L2 is full it is not known how much of the stores is left in it at the end.
+        stored = np.array([part[0][self.stores, _L2_SECTORS].sum() for part in parts], dtype=float)
+        left = min(float(np.dot(stored, weights)), self.owner.device.l2_size / SECTOR)
+        return error if filled else error + left / max(moved, left, 1.0)
+
+    def _window(self, by_wave: bool, first: int, last: int, progress: Progress | None) -> None:
+        if by_wave:
+            self._visit(range(first, last), None, progress)
+        else:
+            self._visit(None, slice(first, last), progress)
 
     def _visit(
-        self, visited: range, loops: slice | None, waves: int, progress: Progress | None
+        self, visited: range | None, loops: slice | None, progress: Progress | None
     ) -> None:
+        """Run some waves of the nominal order, or all; and some of the outermost iterations."""
         blocks = self.generator.total_blocks
-        if len(visited) == waves:
+        if visited is None:
             groups = self.generator.waves(self.slots)
         else:
             groups = (
@@ -266,11 +325,12 @@ class _Run:
                 for w in visited
             )
         for wave in groups:
-            most = max(1, self.owner.batch // (len(wave.blocks) * self.generator.warps))
+            size = len(wave.blocks) * self.generator.warps
+            most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
             for batch in batches(self.program, most, loops):
                 self._batch(wave, batch)
                 if progress:
-                    progress(self.done / self.steps)
+                    progress(min(1.0, self.done / self.steps))
 
     def _batch(self, wave: Wave, batch: Batch) -> None:
         """Coalesce all accesses of a batch, put them in order, and run them through L1."""
@@ -388,13 +448,14 @@ class _Run:
         count.add_buffer("dram_read_sectors", owner[own], partial[own])
 
     def _result(
-        self, parts: list[tuple[Array, ...]], todo: Plan, interrupted: bool, took: float
+        self,
+        sums: list[Array],
+        counted: float,
+        error: float | None,
+        interrupted: bool,
+        took: float,
     ) -> Simulation:
-        weights = todo.weights[: len(parts)]
-        access_sums, buffer_sums, series = (
-            estimate(np.stack([part[i] for part in parts]), weights) for i in range(3)
-        )
-        dram = np.array([part[1][:, :2].sum() for part in parts], dtype=float)
+        access_sums, buffer_sums, series = sums
         ratio = SECTOR / self.owner.control.compression
         kernel = self.instance.kernel
         return Simulation(
@@ -416,8 +477,8 @@ class _Run:
             series={
                 name: tuple(map(float, series[:, i])) for i, name in enumerate(SERIES_FIELDS)
             },
-            sampled=todo.counted,
-            error=None if interrupted else relative_error(dram, weights),
+            sampled=counted,
+            error=error,
             interrupted=interrupted,
             seconds=took,
         )
