@@ -53,7 +53,8 @@ def predict(
 
     found, gpu = find_kernel(kernel, mapping), load_device(device)
     predictions = (
-        predict_one(found, device=gpu, timing=timing, cache=cache, traffic=traffic, **values) for values in chosen
+        predict_one(found, device=gpu, timing=timing, cache=cache, traffic=traffic, **values)
+        for values in chosen
     )
     if json:
         objects = [prediction.to_json() for prediction in predictions]

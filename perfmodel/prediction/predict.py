@@ -140,9 +140,7 @@ def predict(
             intensity=intensities(
                 flop,
                 moved["global_load_sectors"] + moved["global_store_sectors"],
-                moved["l2_read_sectors"]
-                + moved["l2_write_sectors"]
-                + moved["l2_atomic_sectors"],
+                moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
                 moved["dram_read_bytes"] + moved["dram_write_bytes"],
             ),
             ceilings=tuple(

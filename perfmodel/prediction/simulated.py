@@ -20,7 +20,8 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy, check_block, occupancy
 from perfmodel.trace.cache import Engine, Policy
 from perfmodel.trace.counts import Simulation
-from perfmodel.trace.simulate import Progress, Residency, Simulator, check_launch
+from perfmodel.trace.launch import Progress, Residency
+from perfmodel.trace.simulate import Simulator, check_launch
 from perfmodel.trace.simulate import seconds as estimated_seconds
 from perfmodel.traffic import Traffic
 
@@ -118,9 +119,7 @@ def simulate(
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
     occupied = _occupancy(instance, gpu)
-    found = _run(
-        instance, occupied, gpu, cache, control, seed, sample, policy, engine, progress
-    )
+    found = _run(instance, occupied, gpu, cache, control, seed, sample, policy, engine, progress)
     return SimulatedLaunch(
         kernel=chosen.name,
         mapping=chosen.mapping or None,

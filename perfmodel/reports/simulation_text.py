@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.tables import Align, labelled, plain, table
 from perfmodel.trace.cache import SECTOR
 from perfmodel.trace.counts import AccessCount
 
+_ALIGN: Final[tuple[Align, ...]] = ("left", *(("right",) * 7))
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -28,7 +29,7 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
         table(
             ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
             [_access(a) for a in found.accesses],
-            align=("left", *["right"] * 7),
+            align=_ALIGN,
         ),
         "",
         table(
@@ -98,7 +99,9 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         if rates:
             yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
     if found.sampled < 1 and not found.interrupted:
-        error = "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
+        error = (
+            "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
+        )
         yield "sample", f"{units.percent(found.sampled)} of the launch was counted{error}"
     if found.interrupted:
         yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"

@@ -97,7 +97,7 @@ class Generator:
         self.warps = -(-threads // LANES)
         flat = np.arange(self.warps * LANES).reshape(1, -1, LANES)
         self.inside = flat < threads
-        x, y, z = block
+        x, y, _ = block
         self.threads = {
             name: np.where(self.inside, part, 0)
             for name, part in zip(
@@ -158,15 +158,19 @@ class Generator:
         values = self._values(wave.blocks, loops, iterations)
         index, own_guard, split, moved, width = self._plans[position]
         base = self.layout.start(access.buffer) + piece * width
-        free = own_guard is None or self._holds(own_guard, int(wave.blocks[0]), int(wave.blocks[-1]) + 1)
+        free = own_guard is None or self._holds(
+            own_guard, int(wave.blocks[0]), int(wave.blocks[-1]) + 1
+        )
         if split and free and access.kind != "atomic":
             return self._by_pattern(position, piece, wave, values, iterations, base)
         shape = (iterations, len(wave.blocks), self.warps, LANES)
         everything = values | self.threads
         element = np.broadcast_to(np.asarray(evaluate(index, everything)), shape)
         address = (element * moved + base).reshape(-1, LANES)
-        active = None if wave.mask is None and self.inside.all() else np.broadcast_to(
-            self._full(wave.mask, len(wave.blocks)), shape
+        active = (
+            None
+            if wave.mask is None and self.inside.all()
+            else np.broadcast_to(self._full(wave.mask, len(wave.blocks)), shape)
         )
         if own_guard is not None and not free:
             holds = np.broadcast_to(np.asarray(evaluate(own_guard, everything), dtype=bool), shape)
@@ -204,11 +208,11 @@ class Generator:
         iterations: int,
         base: int,
     ) -> Requests:
-        """As `requests`, for separable indices: one address a warp, and patterns worked out once."""
+        """As `requests`, for separable indices: an address a warp, and patterns worked out once."""
         index, _, _, moved, width = self._plans[position]
         access = self.instance.kernel.accesses[position]
-        still = {name: 0 for name in self.moving}
-        zero = {name: 0 for name in THREAD}
+        still = dict.fromkeys(self.moving, 0)
+        zero = dict.fromkeys(THREAD, 0)
         known = self.instance.known
         origin = int(np.asarray(evaluate(index, {**known, **still, **zero})))
         lane = np.broadcast_to(
@@ -217,14 +221,14 @@ class Generator:
         steps = (lane - lane[:, :1]) * moved
         rest = np.asarray(evaluate(index, {**values, **zero}))
         shape = (iterations, len(wave.blocks), self.warps)
-        address = rest.reshape(rest.shape[:3] if rest.ndim == 4 else (1, 1, 1))
+        address: Array = rest.reshape(rest.shape[:3] if rest.ndim == 4 else (1, 1, 1))
         address = (address + (lane[:, 0] - origin)) * moved + base
         address = np.ascontiguousarray(np.broadcast_to(address, shape)).reshape(-1)
         _, kinds = np.unique(steps, axis=0, return_inverse=True)
         masks = self._mask_numbers(wave)
-        key = np.broadcast_to(
-            (masks * self.warps + kinds.reshape(-1))[None] << 7, shape
-        ).reshape(-1) | (address & 127)
+        key = np.broadcast_to((masks * self.warps + kinds.reshape(-1))[None] << 7, shape).reshape(
+            -1
+        ) | (address & 127)
         memory = self._patterns.setdefault((position, piece), _Patterns())
         rows, inverse = _small_unique(key)
         self._learn(memory, rows, steps, kinds.reshape(-1), width, access.kind != "load")
@@ -241,9 +245,7 @@ class Generator:
             memory.words[at],
         )
         lanes = np.array([_bits(m) for m in self._masks], dtype=np.int64)[masks]
-        return Requests(
-            lines, int((lanes > 0).sum()) * iterations, int(lanes.sum()) * iterations
-        )
+        return Requests(lines, int((lanes > 0).sum()) * iterations, int(lanes.sum()) * iterations)
 
     def _learn(
         self, memory: _Patterns, keys: Array, steps: Array, kinds: Array, width: int, words: bool
@@ -281,9 +283,7 @@ class Generator:
         numbers = [self._masks.setdefault(int(b), len(self._masks)) for b in distinct]
         return np.array(numbers, dtype=np.int64)[inverse.reshape(bits.shape)]
 
-    def _values(
-        self, blocks: Array, loops: Mapping[str, Array], iterations: int
-    ) -> dict[str, Any]:
+    def _values(self, blocks: Array, loops: Mapping[str, Array], iterations: int) -> dict[str, Any]:
         """Return parameters, and blocks and loops as arrays over (iteration, block, 1, 1)."""
         place = np.unravel_index(blocks, self.grid[::-1])[::-1]
         values: dict[str, Any] = dict(self.instance.known)

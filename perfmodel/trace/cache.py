@@ -206,12 +206,14 @@ def place(line: Array, sets: int, run: int) -> Array:
 
 def no_outcome(n: int) -> Outcome:
     """Return the outcome of `n` accesses that did nothing."""
+    names = Outcome._fields
     return Outcome(
-        *(np.zeros(n, np.uint8) for _ in range(2)),
-        np.full(n, -1, np.int64),
-        *(np.zeros(n, np.uint8) for _ in range(2)),
-        np.full(n, -1, np.int64),
-        *(np.zeros(n, np.uint8) for _ in range(2)),
+        **{
+            name: np.full(n, -1, np.int64)
+            if name in ("victim", "cleaned")
+            else np.zeros(n, np.uint8)
+            for name in names
+        }
     )
 
 
@@ -287,4 +289,4 @@ def _shared_out(shape: CacheShape, mean: float) -> Array:
     extra = np.floor(np.arange(1, shape.sets + 1) * (mean - low)) - np.floor(
         np.arange(shape.sets) * (mean - low)
     )
-    return (low + extra).astype(np.int16)
+    return np.asarray(low + extra, dtype=np.int16)

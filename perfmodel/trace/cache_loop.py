@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import ATOMIC, CLASS_SHIFT, COPY, NORMAL, PERSISTING, POLICIES, STREAMING, WRITE
+from perfmodel.trace.cache import (
+    ATOMIC,
+    CLASS_SHIFT,
+    COPY,
+    NORMAL,
+    PERSISTING,
+    POLICIES,
+    STREAMING,
+    WRITE,
+)
 
 LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
@@ -65,9 +74,9 @@ def run(
         level = np.int64(rank[i])
         # Persisting lines keep to their ways: over them, one replaces another.
         full = persisting[s] >= persisting_most[s]
-        if level == PERSISTING and full and (new or ranks[s, w] >> SHIFT != PERSISTING):
-            if not new or persisting_most[s] == 0:
-                level = NORMAL
+        fresh = level == PERSISTING and full and (new or ranks[s, w] >> SHIFT != PERSISTING)
+        if fresh and (not new or persisting_most[s] == 0):
+            level = np.int64(NORMAL)
         if new:
             # A streaming line takes the place of another one, if there is one.
             among = PERSISTING if level == PERSISTING and full else -1
@@ -142,7 +151,7 @@ def run(
                 if fetch == 2:
                     bring = bring | ((bring & 5) << 1) | ((bring & 10) >> 1)
                 elif fetch == 4 and bring:
-                    bring = 15
+                    bring = np.int64(15)
             bring &= ~here
             fetched[i] = bring
             here |= bring

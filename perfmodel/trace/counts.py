@@ -13,6 +13,9 @@ Array = npt.NDArray[Any]
 SERIES: Final = 64
 """Points of the hit rates over time."""
 
+ELSEWHERE: Final = "(elsewhere)"
+"""Buffer that stands for all that earlier launches left in L2 and that this one has none of."""
+
 ACCESS_FIELDS: Final = (
     "requests",
     "lanes",

@@ -216,12 +216,12 @@ class L2:
         if uses_numba(self.engine):
             from perfmodel.trace.l2_loop import near_rows
 
-            out = np.empty((2, n), np.int64), np.empty((2, n), np.uint8)
-            near_rows(
-                *(sets, parts, shape.run, shape.kept, asked.line, asked.kind, asked.rank),
-                *(asked.side, *out[0], *out[1]),
-            )
-            return out[0][0], out[0][1], out[1][0], out[1][1]
+            row, home_row = np.empty(n, np.int64), np.empty(n, np.int64)
+            kind, rank = np.empty(n, np.uint8), np.empty(n, np.uint8)
+            rules = (sets, parts, shape.run, shape.kept)
+            given = (asked.line, asked.kind, asked.rank, asked.side)
+            near_rows(*rules, *given, row, home_row, kind, rank)
+            return row, home_row, kind, rank
         home, where = self.place(asked.line)
         kept = where % shape.kept == 0
         reads = asked.kind == READ
@@ -251,10 +251,8 @@ class L2:
 
             near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
             far_row = np.empty(n, np.int64)
-            far_rows(
-                *(row, home_row, kind, asked.sectors, first.hit, first.fetched),
-                *(near, missed, fetched, onward, far_row, stamp, late, self._far_age),
-            )
+            given = (row, home_row, kind, asked.sectors, first.hit, first.fetched)
+            far_rows(*given, near, missed, fetched, onward, far_row, stamp, late, self._far_age)
             return onward, far_row, Answers(near, missed, fetched, home_row >= 0)
         here = row >= 0
         copies = here & (kind == COPY)

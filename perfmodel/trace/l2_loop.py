@@ -34,11 +34,11 @@ def near_rows(
     """
     per_side = sets // parts
     known = -1
-    start = 0
+    start = np.int64(0)
     for i in range(len(line)):
         where = line[i]
         if run:
-            stretch = where // run if where // run != known else known
+            stretch = where // run
             if stretch != known:
                 known = stretch
                 # As perfmodel.trace.cache.mix.

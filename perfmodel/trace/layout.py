@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -46,9 +47,11 @@ class Layout:
         return self.sizes[self.names.index(name)]
 
     def owner(self, line: Array) -> Array:
-        """Return the positions of the buffers that lines belong to; -1 before the first."""
+        """Return the positions of the buffers that lines belong to; one past the last for none."""
         first = np.array([start // LINE for start in self.starts])
-        return np.searchsorted(first, line, side="right") - 1
+        last = np.array([-(-(a + n) // LINE) for a, n in zip(self.starts, self.sizes, strict=True)])
+        found = np.searchsorted(first, line, side="right") - 1
+        return np.where((found >= 0) & (line < last[found]), found, len(self.names))
 
 
 def lay_out(instance: Instance, bases: Mapping[str, int] | None = None) -> Layout:
@@ -91,7 +94,7 @@ def lay_out(instance: Instance, bases: Mapping[str, int] | None = None) -> Layou
             given[name] = -(-free // ALIGNMENT) * ALIGNMENT
             free = given[name] + max(size, 1)
     order = sorted(sizes, key=lambda name: given[name])
-    for one, other in zip(order, order[1:], strict=False):
+    for one, other in pairwise(order):
         if given[one] + sizes[one] > given[other]:
             raise PerfmodelError(
                 f"buffers {one!r} and {other!r} overlap: {one!r} is {sizes[one]} bytes from "
@@ -113,7 +116,8 @@ def check_control(control: L2Control, layout: Layout, l2_size: int) -> None:
     """
     if not 0 <= control.set_aside <= l2_size:
         raise PerfmodelError(
-            f"set_aside must be 0 to {l2_size} bytes, the size of L2, not {shown(control.set_aside)}"
+            f"set_aside must be 0 to {l2_size} bytes, the size of L2, "
+            f"not {shown(control.set_aside)}"
         )
     if control.fetch_granularity not in (32, 64, 128):
         raise PerfmodelError(

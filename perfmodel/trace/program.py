@@ -81,9 +81,7 @@ def batches(body: Body, most: int, share: slice | None = None) -> Iterator[Batch
     yield from _walk(body, {}, most, share)
 
 
-def _walk(
-    body: Body, around: Mapping[str, int], most: int, share: slice | None
-) -> Iterator[Batch]:
+def _walk(body: Body, around: Mapping[str, int], most: int, share: slice | None) -> Iterator[Batch]:
     leaves: list[int] = []
     for item in [*body.items, None]:
         if isinstance(item, int):
@@ -96,9 +94,7 @@ def _walk(
             yield from _loop(item, around, most, share)
 
 
-def _loop(
-    body: Body, around: Mapping[str, int], most: int, share: slice | None
-) -> Iterator[Batch]:
+def _loop(body: Body, around: Mapping[str, int], most: int, share: slice | None) -> Iterator[Batch]:
     nest = [body]
     while len(nest[-1].items) == 1 and isinstance(nest[-1].items[0], Body):
         nest.append(nest[-1].items[0])
@@ -110,20 +106,17 @@ def _loop(
     names = [part.variable or "" for part in nest]
     if len(leaves) < len(nest[-1].items):
         for i in range(first, last):
-            values = dict(zip(names, map(int, np.unravel_index(i, extents)), strict=True))
+            place = (int(part) for part in np.unravel_index(i, extents))
+            values = dict(zip(names, place, strict=True))
             yield from _walk(nest[-1], {**around, **values}, most, None)
         return
     step = max(1, most // len(leaves))
     for start in range(first, last, step):
         flat = np.arange(start, min(start + step, last), dtype=np.int64)
-        values = dict(zip(names, np.unravel_index(flat, extents), strict=True))
-        yield Batch(
-            tuple(leaves),
-            {name: np.full(len(flat), v) for name, v in around.items()} | values,
-            len(flat),
-        )
+        loops: dict[str, Array] = {name: np.full(len(flat), v) for name, v in around.items()}
+        loops |= dict(zip(names, np.unravel_index(flat, extents), strict=True))
+        yield Batch(tuple(leaves), loops, len(flat))
 
 
 def _constants(around: Mapping[str, int]) -> dict[str, Array]:
     return {name: np.full(1, value, dtype=np.int64) for name, value in around.items()}
-

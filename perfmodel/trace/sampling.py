@@ -1,6 +1,7 @@
 """Which parts of a launch are run: all of it, or a start and windows spread over the rest.
 
-The start lasts until L2 is in a steady state, and is counted as it is."""
+The start lasts until L2 is in a steady state, and is counted as it is.
+"""
 
 from __future__ import annotations
 

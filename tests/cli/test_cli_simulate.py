@@ -87,7 +87,7 @@ def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
         if len(calls) > 20:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("perfmodel.trace.simulate._Run._to_l2", stop)
+    monkeypatch.setattr("perfmodel.trace.launch.Run._to_l2", stop)
     words = ["simulate", "gemm", "--mapping", "naive", "-D", "N=4096"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 130
@@ -119,7 +119,5 @@ def test_refusals(refused: Callable[..., str], words: list[str], says: str) -> N
 def test_a_kernel_without_addresses_is_refused(
     refused: Callable[..., str], kernel_file: Callable[..., str]
 ) -> None:
-    text = '\n'.join(
-        ['name = "none"', 'summary = "nothing"', "[launch]", "grid = 1", "block = 32"]
-    )
+    text = "\n".join(['name = "none"', 'summary = "nothing"', "[launch]", "grid = 1", "block = 32"])
     assert "no addresses" in refused("simulate", kernel_file(text=text))

@@ -8,7 +8,8 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import Instance, Kernel, bind, find_kernel, kernel_from_table
 from perfmodel.models.occupancy import occupancy
 from perfmodel.trace.counts import Simulation
-from perfmodel.trace.simulate import Residency, Simulator
+from perfmodel.trace.launch import Residency
+from perfmodel.trace.simulate import Simulator
 
 MIB = 2**20
 H200 = load_device("h200-sxm")
@@ -39,9 +40,7 @@ def working_set(access: str) -> Kernel:
 
 def residency(instance: Instance) -> Residency:
     """Return what an SM of an H200 holds."""
-    found = occupancy(
-        H200, instance.threads_per_block, instance.registers, instance.shared_bytes
-    )
+    found = occupancy(H200, instance.threads_per_block, instance.registers, instance.shared_bytes)
     return Residency(int(found.blocks_per_sm), int(found.l1_size))
 
 

@@ -196,8 +196,8 @@ def test_equals_pycachesim(engine: Any, policy: str, sets: int, ways: int) -> No
     # independent: pycachesim, the same random reads and writes, its counts after each of them
     random = np.random.default_rng(sets * ways)
     line = random.integers(0, sets * ways * 2, 3000)
-    # Under LRU its stores do not renew a line, and its dirty marks stay where the line was: with two
-    # ways read A, read B, store A, read C drops A, and counts B as written back. So only reads there.
+    # Under LRU its stores do not renew a line, and its dirty marks stay where the line was: with
+    # two ways, read A, read B, store A, read C drops A, and writes B back. So only reads there.
     writes = random.random(len(line)) < (0.3 if policy == "fifo" else 0)
     memory = MainMemory()
     peer = Cache("L2", sets, ways, 128, policy.upper(), write_back=True, write_allocate=True)

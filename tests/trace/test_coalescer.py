@@ -59,7 +59,9 @@ requests = st.tuples(
     st.sampled_from([1, 2, 4, 8, 16]),
     st.lists(
         st.lists(
-            st.one_of(st.none(), st.integers(0, 40), st.integers(0, 2**40)), min_size=32, max_size=32
+            st.one_of(st.none(), st.integers(0, 40), st.integers(0, 2**40)),
+            min_size=32,
+            max_size=32,
         ),
         min_size=1,
         max_size=6,

@@ -11,9 +11,8 @@ from launches import H200, MIB, bound, counts, launched, residency, working_set
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.trace import simulate as simulate_module
 from perfmodel.trace.sampling import LEAST, windows
-from perfmodel.trace.simulate import Simulator, seconds, warp_requests
+from perfmodel.trace.simulate import Simulator, check_launch, seconds, warp_requests
 
 
 def table(**changes: Any) -> Kernel:
@@ -296,7 +295,7 @@ def test_arrays_and_shares_are_refused() -> None:
         Simulator(H200).launch(instance, residency(instance), share=0.0)
     many = bound(table(), n=np.array([1, 2]))  # type: ignore[arg-type]
     with pytest.raises(PerfmodelError, match="one configuration at a time"):
-        simulate_module.check_launch(many)
+        check_launch(many)
 
 
 def test_memory_stays_under_a_gibibyte() -> None:
@@ -306,5 +305,3 @@ def test_memory_stays_under_a_gibibyte() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     launched(bound("gemm", "naive", M=1024, N=1024, K=24))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**20  # KiB
-
-
