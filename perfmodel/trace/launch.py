@@ -173,7 +173,7 @@ class Run:
         # Before L2 is full it is not known how much of the stores is left in it at the end.
         stored = np.array([part[0][self.stores, _L2_SECTORS].sum() for part in parts], dtype=float)
         left = min(float(np.dot(stored, weights)), self.owner.device.l2_size / SECTOR)
-        return error if filled else error + left / max(moved, left, 1.0)
+        return float(error if filled else error + left / max(moved, left, 1.0))
 
     def _window(self, by_wave: bool, first: int, last: int, progress: Progress | None) -> None:
         if by_wave:

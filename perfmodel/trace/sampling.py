@@ -82,5 +82,5 @@ def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
         stretches = np.asarray(weights)[1:] * parts[1:]
         total = float(weights[0] * parts[0] + stretches.sum())
         spread = float(np.std(stretches, ddof=1)) * np.sqrt(len(stretches))
-        worst = max(worst, 2 * spread / total if total else 0.0)
+        worst = max(worst, float(2 * spread / total) if total else 0.0)
     return worst

@@ -184,9 +184,10 @@ def test_samples_come_near_whole_runs(
     # property: the error that is stated covers what is missed
     instance = bound(name, mapping, **params)
     whole, part = launched(instance), launched(instance, share=share)
-    assert part.sampled < 1.5 * share or name == "gemm"
-    assert part.sampled < 0.6
+    assert part.sampled < (0.7 if name == "gemm" else 1.5 * share)
     assert part.error is not None
+    # the product stores too little to fill L2: how much stays there is not known, and it says so
+    assert (part.error > 0.3) == (name == "gemm")
     for field in ("requests", "sectors"):
         assert part.total(field) == pytest.approx(whole.total(field), rel=0.005)
     stated = max(part.error, 0.01)
