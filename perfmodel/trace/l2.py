@@ -38,9 +38,11 @@ from perfmodel.trace.cache import place as set_of
 
 Array = npt.NDArray[Any]
 
-EPOCH: Final = 1 << 15
+UNDER_WAY: Final = 256
+"""Line accesses of an SM that are under way at a time, 64 warps of 4 lines each (assumed)."""
+EPOCH: Final = 132 * UNDER_WAY
 """Line accesses under way at a time: forwarded ones reach their home after all of these have
-reached the near side. 132 SMs with 64 warps of 4 lines each are as many (assumed)."""
+reached the near side. As many as the SMs of an H100 have."""
 
 WAYS: Final = 16
 DIRTY_SHARE: Final = 0.469
@@ -69,12 +71,15 @@ class L2Shape:
         no hashing: line modulo sets.
     kept : int
         Simulate only one set in `kept`.
+    epoch : int
+        Accesses under way at a time.
     """
 
     cache: CacheShape
     partitions: int = 1
     run: int = 0
     kept: int = 1
+    epoch: int = EPOCH
 
 
 def l2_shape(
@@ -86,6 +91,7 @@ def l2_shape(
     policy: Policy = "lru",
     ways: int = WAYS,
     kept: int = 1,
+    epoch: int = EPOCH,
 ) -> L2Shape:
     """Return the L2 of a device.
 
@@ -102,6 +108,8 @@ def l2_shape(
     ways : int
     kept : int
         Simulate only one set in `kept`.
+    epoch : int
+        Accesses under way at a time.
     """
     sets = max(1, size // (128 * ways * partitions)) * partitions
     cache = CacheShape(
@@ -112,7 +120,7 @@ def l2_shape(
         dirty_ways=DIRTY_SHARE * ways,
         persisting_ways=ways * set_aside / size,
     )
-    return L2Shape(cache, partitions, max(1, int(sets * RUN_SHARE)), kept)
+    return L2Shape(cache, partitions, max(1, int(sets * RUN_SHARE)), kept, epoch)
 
 
 class Lookups(NamedTuple):
@@ -181,7 +189,7 @@ class L2:
         return (place % parts, place // parts) if parts > 1 else (place * 0, place)
 
     def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
-        """Run up to `EPOCH` accesses; those that go on to the far side come after all others."""
+        """Run the accesses that are under way together; those that go on to the far side come after all others."""
         n = len(asked.line)
         stamp = self._time + np.arange(n)
         self._time += 2 * n

@@ -36,7 +36,7 @@ from perfmodel.trace.counts import (
     Counters,
     Simulation,
 )
-from perfmodel.trace.l2 import EPOCH, Lookups, dirty_sectors
+from perfmodel.trace.l2 import Lookups, dirty_sectors
 from perfmodel.trace.layout import Layout, ranks
 from perfmodel.trace.program import Batch, Body, batches, executions, program
 from perfmodel.trace.sampling import FILLS, LEAST, WINDOWS, estimate, relative_error, windows
@@ -286,12 +286,13 @@ class Run:
 
     def _drain(self, everything: bool) -> None:
         """Run whole epochs of what waits for L2, so that batches do not matter; or all of it."""
-        if not self.queued or (self.queued < EPOCH and not everything):
+        size = self.owner.l2.shape.epoch
+        if not self.queued or (self.queued < size and not everything):
             return
         columns = [np.concatenate(parts) for parts in zip(*self.waiting, strict=True)]
-        end = self.queued if everything else self.queued // EPOCH * EPOCH
-        for first in range(0, end, EPOCH):
-            self._epoch(*(column[first : min(first + EPOCH, end)] for column in columns))
+        end = self.queued if everything else self.queued // size * size
+        for first in range(0, end, size):
+            self._epoch(*(column[first : min(first + size, end)] for column in columns))
         self.waiting = [tuple(column[end:] for column in columns)]
         self.queued -= end
 

@@ -21,7 +21,7 @@ from perfmodel.trace.cache import (
     set_persisting_ways,
 )
 from perfmodel.trace.counts import Simulation
-from perfmodel.trace.l2 import L2, L2Shape, l2_shape
+from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
 from perfmodel.trace.layout import check_control, lay_out
 from perfmodel.trace.program import executions, program
@@ -125,6 +125,7 @@ class Simulator:
             set_aside=self.control.set_aside,
             fetch_granularity=self.control.fetch_granularity,
             policy=self.policy,
+            epoch=UNDER_WAY * self.device.sm_count,
         )
 
 
