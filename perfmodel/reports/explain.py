@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, LOAD_OVERLAP, OVERLAP
+from perfmodel.models.time import (
+    BURST_WAIT,
+    DISPATCH_TIME,
+    FRONT_OVERLAP,
+    OVERLAP,
+    QUEUE_TIME,
+)
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
@@ -32,11 +38,20 @@ SM_CLOCKS: Final = "clocks of an SM"
 """Start of the title of the step that gives them."""
 _ARITHMETIC: Final = frozenset({"issue", *PIPES})
 _INVISIBLE: Final = 1e-12
-_SLOWER: Final = definition(
-    "memory",
+_BANDWIDTH: Final = definition(
+    "bandwidth",
     "s",
-    "max(loads, l2)",
-    {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+    "max(dram, l2)",
+    {"dram": "time of dram alone [s]", "l2": "time of l2 alone [s]"},
+)
+_TOGETHER: Final = definition(
+    "all of them, together",
+    "s",
+    "max(waiting, resources)",
+    {
+        "waiting": "time of an SM with its waits for loads [s]",
+        "resources": "time of all resources [s]",
+    },
 )
 
 
@@ -131,18 +146,25 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     if arithmetic:
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
-    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
-    front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
-    yield front
-    waits = {"dram": terms["dram"], "latency": terms["latency"]}
-    loads = _power_mean("DRAM and latency, together", waits, LOAD_OVERLAP)
-    yield loads
-    memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
-    yield memory
-    parts = {"sm": front.result, "memory": memory.result}
+    memory = prediction.details.time.inputs["memory"]
+    busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
+    yield busy
+    yield step(TIME, _BANDWIDTH, {"dram": terms["dram"], "l2": terms["l2"]})
+    names = ("latency", "burst", "share", "bandwidth", "held")
+    yield step(TIME, BURST_WAIT, {name: memory[name] for name in names})
+    names = ("wait", "bandwidth", "queue")
+    queued = step(TIME, QUEUE_TIME, {name: memory[name] for name in names})
+    yield queued
+    parts = {"sm": busy.result, "memory": queued.result}
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]
-    together = _power_mean("all of them, together", parts, OVERLAP)
+    resources = _power_mean("all resources", parts, OVERLAP)
+    yield resources
+    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
+    waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
+    yield waiting
+    values = {"waiting": waiting.result, "resources": resources.result}
+    together = step(TIME, _TOGETHER, values)
     yield together
     device = prediction.details.device
     yield step(
@@ -177,7 +199,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
             "launch + ramp + together",
             {
                 "launch": "an empty kernel [s]",
-                "ramp": "a block's start, its first loads and the drain of its stores [s]",
+                "ramp": "a block's start and its first loads [s]",
                 "together": "time of all resources together [s]",
             },
         ),
