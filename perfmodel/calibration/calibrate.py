@@ -250,9 +250,11 @@ def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], dev
         found = np.empty(len(cases))
         for (_, timing, cache), members in groups.items():
             kernel, first, _, _ = cases[members[0]]
-            columns = {name: np.array([cases[i][1][name] for i in members]) for name in first}
-            protocol: dict[str, Any] = {"timing": timing, "cache": cache}
-            many = predict_many(kernel, device=changed, **protocol, **columns)
+            columns: dict[str, Any] = {
+                name: np.array([cases[i][1][name] for i in members]) for name in first
+            }
+            columns |= {"timing": timing, "cache": cache}
+            many = predict_many(kernel, device=changed, **columns)
             found[members] = many.time_s
         return found
 

@@ -18,8 +18,10 @@ from typer.core import TyperGroup
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
-    *("predict", "explain", "roofline", "devices", "kernels"),
+COMMANDS: Final = (
+    *("predict", "explain", "roofline", "simulate", "devices", "kernels"),
     *("validate", "measure", "calibrate"),
+)
 )
 """Commands in the order of the help."""
 

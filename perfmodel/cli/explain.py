@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,7 +43,7 @@ def explain(
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
-    values = parse_defines(define or ())
+    values: dict[str, Any] = parse_defines(define or ())
     from perfmodel import predict
 
     prediction = predict(

@@ -17,7 +17,6 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,8 +46,6 @@ def predict(
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
-    if traffic == "simulated":
-        raise PerfmodelError("--traffic simulated is not available yet: use --traffic closed-form")
     chosen: list[dict[str, Any]] = [*combinations(parse_value_lists(define or ()))]
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
@@ -56,7 +53,8 @@ def predict(
 
     found, gpu = find_kernel(kernel, mapping), load_device(device)
     predictions = (
-        predict_one(found, device=gpu, timing=timing, cache=cache, **values) for values in chosen
+        predict_one(found, device=gpu, timing=timing, cache=cache, traffic=traffic, **values)
+        for values in chosen
     )
     if json:
         objects = [prediction.to_json() for prediction in predictions]

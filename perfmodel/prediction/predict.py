@@ -23,6 +23,7 @@ from perfmodel.prediction.interval import bottleneck, interval, spread
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
+    Method,
     OccupancyResult,
     Prediction,
     RooflineResult,
@@ -59,6 +60,7 @@ def predict(
     device: str | Path | Device = "h100-sxm",
     timing: Timing = "profiler",
     cache: CacheState = "cold",
+    traffic: Method = "closed-form",
     **params: int,
 ) -> Prediction:
     """Predict one launch.
@@ -75,6 +77,8 @@ def predict(
         Whether the kernel alone is timed, or what two events around it see.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
+    traffic : {"closed-form", "simulated"}
+        Who counts requests, sectors and bytes; the simulator takes seconds.
     **params : int
         The kernel's parameters.
 
@@ -94,15 +98,15 @@ def predict(
     """
     chosen = _kernel(kernel, mapping)
     gpu = _device(device)
-    _check_protocol(timing, cache)
+    _check_protocol(timing, cache, traffic)
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
-    details = _evaluate(instance, gpu, timing, cache)
+    details = _evaluate(instance, gpu, timing, cache, traffic)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
     total = float(time.time_s[0])
-    traffic = details.traffic.numbers()
+    moved = details.traffic.numbers()
     largest = str(bottleneck(terms))
     occupied = details.occupied
     blocks = float(np.max(np.asarray(instance.blocks)))
@@ -115,14 +119,14 @@ def predict(
         grid=_triple(instance.grid),
         block=_triple(instance.block),
         device=gpu.name,
-        method="closed-form",
+        method=traffic,
         timing=timing,
         cache=cache,
         time_s=total,
         interval_s=interval(details, largest, details.figure_spread, total),
         bottleneck=largest,
         terms_s=terms,
-        traffic=traffic,
+        traffic=moved,
         occupancy=OccupancyResult(
             blocks_per_sm=blocks_per_sm,
             warps_per_sm=int(occupied.warps_per_sm),
@@ -135,11 +139,9 @@ def predict(
             flop_per_s=flop / total,
             intensity=intensities(
                 flop,
-                traffic["global_load_sectors"] + traffic["global_store_sectors"],
-                traffic["l2_read_sectors"]
-                + traffic["l2_write_sectors"]
-                + traffic["l2_atomic_sectors"],
-                traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
+                moved["global_load_sectors"] + moved["global_store_sectors"],
+                moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
+                moved["dram_read_bytes"] + moved["dram_write_bytes"],
             ),
             ceilings=tuple(
                 Ceiling(name, kind, value)  # type: ignore[arg-type]
@@ -206,15 +208,27 @@ def predict_many(
     )
 
 
-def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState) -> Details:
+def _evaluate(
+    instance: Instance,
+    gpu: Device,
+    timing: Timing,
+    cache: CacheState,
+    method: Method = "closed-form",
+) -> Details:
     shape = block_shape(_triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
     traffic, requests = closed_form_traffic(instance, shape, gpu, occupied, cache)
+    notes: tuple[str, ...] = ()
+    if method == "simulated":
+        from perfmodel.prediction.simulated import sample_notes, simulated_traffic
+
+        traffic, simulation = simulated_traffic(traffic, instance, occupied, gpu, cache)
+        notes = sample_notes(simulation)
     time = time_model(instance, requests, traffic, occupied, gpu, timing)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time)
+    return Details(instance, gpu, occupied, tuple(requests), traffic, time, notes)
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -254,10 +268,11 @@ def _device(device: str | Path | Device) -> Device:
     return device if isinstance(device, Device) else load_device(device)
 
 
-def _check_protocol(timing: str, cache: str) -> None:
+def _check_protocol(timing: str, cache: str, traffic: str = "closed-form") -> None:
     for name, value, allowed in (
         ("timing", timing, ("profiler", "events")),
         ("cache", cache, ("cold", "warm")),
+        ("traffic", traffic, ("closed-form", "simulated")),
     ):
         if value not in allowed:
             raise PerfmodelError(f"{name} {value!r} is unknown; choose {' or '.join(allowed)}")
@@ -271,6 +286,7 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _warnings(details: Details) -> Iterator[str]:
+    yield from details.notes
     for access in details.traffic.accesses:
         if access.sampled is not None:
             share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"

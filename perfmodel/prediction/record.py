@@ -74,6 +74,7 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
+    `notes` are warnings about how the traffic was counted.
     ``figure_spread`` is the standard deviation of the time from the device's figures, as a share.
     """
 
@@ -83,6 +84,7 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
+    notes: tuple[str, ...] = ()
     figure_spread: float = 0.0
 
 
