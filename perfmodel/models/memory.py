@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
@@ -27,7 +28,13 @@ _ZERO: Final = np.zeros(1)
 
 
 def closed_form_traffic(
-    instance: Instance, shape: BlockShape, device: Device, occupied: Occupancy, cache: CacheState
+    instance: Instance,
+    shape: BlockShape,
+    device: Device,
+    occupied: Occupancy,
+    cache: CacheState,
+    control: L2Control = L2Control(),  # noqa: B008 - frozen
+    claimed: float = 0.0,
 ) -> tuple[Traffic, list[Requests]]:
     """Return the traffic of all configurations of an instance, and its global requests.
 
@@ -41,6 +48,10 @@ def closed_form_traffic(
         Of the same configurations.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
+    control : L2Control
+        Set-aside, window, fetch granularity and compression in effect.
+    claimed : float
+        Bytes that concurrent kernels keep in the set-aside.
     """
     kernel = instance.kernel
     known: ActivityCache = {}

@@ -142,7 +142,7 @@ def access_requests(
                 shares=activity.shares,
                 **found._asdict(),
             )
-    cycle = _modulo(index)
+    cycle = _modulo(index, values)
     if activity is not None and cycle is not None:
         flat = plane(cycle[0], values, variables)
         period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
@@ -177,13 +177,12 @@ def access_requests(
     )
 
 
-def _modulo(index: Node) -> tuple[Node, Node] | None:
+def _modulo(index: Node, shared: Mapping[str, Any]) -> tuple[Node, Node] | None:
     """Return a and m of an index ``a % m`` whose m is the same for all threads, else None."""
     if not isinstance(index, Operation) or index.operator != "%":
         return None
     whole, modulus = index.operands
-    own = any("." in name and not name.startswith(("blockDim", "gridDim")) for name in names(modulus))
-    return None if own else (whole, modulus)
+    return (whole, modulus) if names(modulus) <= shared.keys() else None
 
 
 def _uses_random(node: Node) -> bool:

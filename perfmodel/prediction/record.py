@@ -12,6 +12,7 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.time import TimeModel, Timing
+from perfmodel.prediction.l2_rules import L2Setting
 from perfmodel.traffic import Traffic
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -80,6 +81,7 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
+    setting: L2Setting = L2Setting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ class Prediction:
             "device": self.device,
             "method": self.method,
             "protocol": {"timing": self.timing, "cache": self.cache},
+            "l2_control": self.details.setting.to_json(),
             "time_s": self.time_s,
             "interval_s": list(self.interval_s),
             "bottleneck": self.bottleneck,

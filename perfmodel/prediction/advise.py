@@ -1,0 +1,203 @@
+"""Advice: which changes to a launch are predicted to pay, ranked, or that none is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device
+from perfmodel.kernels import Kernel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.memory import CacheState
+from perfmodel.models.time import Timing
+from perfmodel.prediction.changes import Change, changes, reused_buffers
+from perfmodel.prediction.interval import half_width, regime
+from perfmodel.prediction.predict import predict
+from perfmodel.prediction.record import Prediction
+
+SCHEMA: Final = "perfmodel.advice/1"
+
+SHARED_ERROR: Final = 0.7
+"""Share of a prediction's error that the same launch, changed a little, has too: assumed."""
+WORTH: Final = 1.02
+"""Least gain that is called one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A change and what it is predicted to gain.
+
+    Attributes
+    ----------
+    kind, what : str
+    cuda : tuple of str
+        Lines to write; empty where the kernel itself has to change.
+    gain : float
+        Time as it is over time with the change.
+    gain_interval : tuple of two float
+        90% interval.
+    prediction : Prediction
+        The launch with the change.
+    """
+
+    kind: str
+    what: str
+    cuda: tuple[str, ...]
+    gain: float
+    gain_interval: tuple[float, float]
+    prediction: Prediction
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the option as plain data; its prediction without terms and roofline."""
+        found = self.prediction.to_json()
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "cuda": list(self.cuda),
+            "gain": self.gain,
+            "gain_interval": list(self.gain_interval),
+            "time_s": self.prediction.time_s,
+            "bottleneck": self.prediction.bottleneck,
+            "dram_bytes": dram_bytes(self.prediction),
+            "kernel": found["kernel"],
+            "l2_control": found["l2_control"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to change about a launch.
+
+    Attributes
+    ----------
+    base : Prediction
+        The launch as it is.
+    options : tuple of Option
+        Changes that pay, the best of each kind, largest gain first; empty: leave it alone.
+    rejected : tuple of Option
+        The best of each other kind: tried, and not worth it.
+    reason : str
+        Why there is nothing to do, or what the first option changes.
+    """
+
+    base: Prediction
+    options: tuple[Option, ...]
+    rejected: tuple[Option, ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice as the JSON object ``perfmodel.advice/1``."""
+        return {
+            "schema": SCHEMA,
+            "prediction": self.base.to_json(),
+            "leave_it_alone": not self.options,
+            "reason": self.reason,
+            "options": [option.to_json() for option in self.options],
+            "rejected": [option.to_json() for option in self.rejected],
+        }
+
+
+def advise(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    timing: Timing = "profiler",
+    cache: CacheState = "cold",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
+    **params: int,
+) -> Advice:
+    """Try the changes that could concern a launch, and rank what they gain.
+
+    Arguments are those of `predict`. A set-aside given in `l2` is kept, and only the window is
+    chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
+    is.
+
+    Raises
+    ------
+    PerfmodelError
+        As `predict`.
+    """
+    common: dict[str, Any] = {
+        "device": device,
+        "timing": timing,
+        "cache": cache,
+        "mig": mig,
+        "mps": mps,
+        "concurrent": concurrent,
+    }
+    base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
+    fixed = l2.set_aside if l2 is not None and l2.set_aside else None
+    options = []
+    for change in changes(base, fixed_set_aside=fixed):
+        if mig and change.kind == "residency":
+            continue
+        try:
+            found = predict(change.kernel, l2=change.control, **common, **change.params)
+        except PerfmodelError:
+            continue  # such as a block that does not fit
+        options.append(_option(change, base, found))
+    best: dict[str, Option] = {}
+    for option in options:
+        if option.kind not in best or _rank(option) > _rank(best[option.kind]):
+            best[option.kind] = option
+    ranked = sorted(best.values(), key=_rank, reverse=True)
+    good = tuple(o for o in ranked if o.gain >= WORTH and o.gain_interval[0] > 1)
+    rejected = tuple(o for o in ranked if o not in good)
+    return Advice(base, good, rejected, _reason(base, good, rejected))
+
+
+def dram_bytes(prediction: Prediction) -> float:
+    """Return the bytes that a launch moves between L2 and DRAM."""
+    return prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
+
+
+def _rank(option: Option) -> tuple[float, float]:
+    # Of equal gains, the one that takes least L2 from everyone else.
+    return (round(option.gain, 3), -float(option.prediction.details.setting.control.set_aside))
+
+
+def _option(change: Change, base: Prediction, found: Prediction) -> Option:
+    gain = base.time_s / found.time_s
+    device = base.details.device
+    widths = (half_width(regime(p.bottleneck), device) for p in (base, found))
+    own = (1 - SHARED_ERROR) * max(widths)
+    # Where the change alters little, it can err by little.
+    width = own * min(1.0, abs(gain - 1) + 0.25 * abs(dram_bytes(found) / dram_bytes(base) - 1))
+    return Option(
+        kind=change.kind,
+        what=change.what,
+        cuda=change.cuda,
+        gain=gain,
+        gain_interval=(gain / (1 + width), gain * (1 + width)),
+        prediction=found,
+    )
+
+
+def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]) -> str:
+    if good:
+        return f"the {good[0].kind} change is predicted to gain most: {good[0].gain:.2f} times"
+    share = base.terms_s[base.bottleneck] / base.time_s
+    tried = ", ".join(f"{o.kind} {o.gain:.3f}" for o in rejected) or "nothing applies"
+    parts = [
+        f"leave it alone: {base.bottleneck} takes {share:.0%} of the time, and nothing tried gains "
+        f"{WORTH - 1:.0%} ({tried})"
+    ]
+    if not reused_buffers(base):
+        parts.append("no buffer is read from L2 twice, so there is nothing to keep there")
+    elif base.traffic["dram_read_bytes"] < 1.2 * _distinct(base):
+        parts.append("L2 already keeps what is read again")
+    return "; ".join(parts)
+
+
+def _distinct(base: Prediction) -> float:
+    """Return the bytes of all buffers that are read."""
+    instance = base.details.instance
+    read = {a.buffer for a in base.details.traffic.accesses if a.kind == "load"}
+    return float(sum(int(instance.lengths[b] * instance.element_bytes[b]) for b in read))
