@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -132,8 +132,10 @@ def advise(
         "mps": mps,
         "concurrent": concurrent,
     }
-    base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     fixed = l2.set_aside if l2 is not None and l2.set_aside else None
+    if l2 is not None and l2.window is None:
+        l2 = replace(l2, set_aside=0)  # a set-aside that nobody uses is not the launch as it is
+    base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options = []
     for change in changes(base, fixed_set_aside=fixed):
         if mig and change.kind == "residency":

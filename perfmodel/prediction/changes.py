@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
-from perfmodel.kernels import Access, Kernel, builtin_names, find_kernel, mappings
+from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.residency import best_hit_ratio, granted
@@ -168,7 +168,7 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
             continue
         if sectors * SECTOR <= _WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
             continue
-        dense = replace(access, index=_neighbours(access))
+        dense = replace(access, index=_neighbours(access, kernel))
         accesses = tuple(dense if a is access else a for a in kernel.accesses)
         share = sectors * SECTOR / wanted
         yield _with(
@@ -180,11 +180,11 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
         )
 
 
-def _neighbours(access: Access) -> Node:
+def _neighbours(access: Access, kernel: Kernel) -> Node:
     """Return an index whose lanes are neighbours, and whose warps start where they did."""
     lane = Operation("%", (Name("threadIdx.x"), Number(32)))
     start = substitute(
-        access.index,
+        expanded(kernel, access.index),
         {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
     )
     return Operation("+", (start, Operation("*", (lane, access.vector))))
