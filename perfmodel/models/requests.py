@@ -147,10 +147,14 @@ def access_requests(
         flat = plane(cycle[0], values, variables)
         period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
         if flat.affine:
-            # Where whole lines make up the period, no request notices that it starts again.
+            # Where the period is whole lines, and more than a request spans, none notices it.
+            reach = sum(
+                (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in variables if v.in_lane),
+                np.ones(1),
+            )
             found = (
                 _closed_form(activity.classes, flat, variables, element, width, pieces)
-                if not np.any(period % LINE) and not np.any((flat.offset * element) % LINE)
+                if not np.any(period % LINE) and np.all(reach * element <= period)
                 else None
             )
             requests = (

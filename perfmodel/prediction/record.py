@@ -146,7 +146,6 @@ class Prediction:
             "device": self.device,
             "method": self.method,
             "protocol": {"timing": self.timing, "cache": self.cache},
-            "l2_control": self.details.setting.to_json(),
             "time_s": self.time_s,
             "interval_s": list(self.interval_s),
             "bottleneck": self.bottleneck,
@@ -169,4 +168,5 @@ class Prediction:
                 ],
             },
             "warnings": list(self.warnings),
+            "l2_control": self.details.setting.to_json(),
         }
