@@ -63,7 +63,7 @@ def closed_form_traffic(
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     sector_misses, dram_reads, touched = _l2_misses(
-        instance, requests, groups, device, resident, blocks, fills
+        instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
     if cache == "warm":
@@ -190,6 +190,7 @@ def _l2_misses(
     resident: Array,
     blocks: Array,
     fills: Sequence[Array],
+    control: L2Control,
 ) -> tuple[list[Array], list[Array], list[tuple[Array, Array]]]:
     """Return missing sectors, DRAM read bytes, and (bytes touched, copies), by access."""
     wave = np.minimum(blocks, device.sm_count * resident)
@@ -210,7 +211,8 @@ def _l2_misses(
     windows = [*_loop_windows(instance), *growth]
     weights = [_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
-    atom = device.dram_access_size
+    asked_granularity = control.fetch_granularity
+    atom = device.dram_access_size if asked_granularity == DEFAULT_FETCH else asked_granularity
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
     everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]

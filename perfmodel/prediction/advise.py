@@ -133,9 +133,11 @@ def advise(
         "concurrent": concurrent,
     }
     fixed = l2.set_aside if l2 is not None and l2.set_aside else None
-    if l2 is not None and l2.window is None:
-        l2 = replace(l2, set_aside=0)  # a set-aside that nobody uses is not the launch as it is
     base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
+    if l2 is not None and l2.set_aside and l2.window is None:
+        # A set-aside that nobody uses yet is not the launch as it is.
+        l2 = replace(l2, set_aside=0)
+        base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options = []
     for change in changes(base, fixed_set_aside=fixed):
         if mig and change.kind == "residency":
