@@ -17,11 +17,7 @@ from typer.core import TyperGroup
 
 from perfmodel.errors import PerfmodelError, nearest
 
-<<<<<<< HEAD
-COMMANDS: Final = ("predict", "explain", "roofline", "sweep", "advise", "devices", "kernels")
-=======
-COMMANDS: Final = ("predict", "explain", "roofline", "devices", "kernels", "measure")
->>>>>>> main
+COMMANDS: Final = ("predict", "explain", "roofline", "sweep", "advise", "devices", "kernels", "measure")
 """Commands in the order of the help."""
 
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
