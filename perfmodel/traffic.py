@@ -6,7 +6,7 @@ model and the two can be compared. Every number is an array over configurations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,11 @@ class Traffic:
     l2_write_cost : array
         Mean cost of a written L2 sector, relative to a sector of a full line (1 or more).
     accesses : tuple of AccessTraffic
+    l2_repeated_sectors : array
+        L2 sectors read of tables, buffers that are read again and again.
+    writeback_bytes : array
+        Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
+        without one.
     """
 
     global_load_requests: Array
@@ -93,6 +98,8 @@ class Traffic:
     dram_read_cost: Array
     l2_write_cost: Array
     accesses: tuple[AccessTraffic, ...]
+    l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""
