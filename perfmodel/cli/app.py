@@ -17,7 +17,10 @@ from typer.core import TyperGroup
 
 from perfmodel.errors import PerfmodelError, nearest
 
-COMMANDS: Final = ("predict", "explain", "roofline", "sweep", "advise", "devices", "kernels", "measure")
+COMMANDS: Final = (
+    *("predict", "explain", "roofline", "sweep", "advise", "devices", "kernels"),
+    *("validate", "measure"),
+)
 """Commands in the order of the help."""
 
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
