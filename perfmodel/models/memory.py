@@ -12,12 +12,14 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left, read_cost
+from perfmodel.models.dram import dirty_left, random_cost, read_cost, writeback_bytes
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
+from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
+from perfmodel.models.tables import Table, find_tables, persisting_reads, scattered_cost
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -66,6 +68,19 @@ def closed_form_traffic(
         instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
+    granule = _granule(device, control)
+    tables = find_tables(
+        instance,
+        requests,
+        fills,
+        [t for t, _ in touched],
+        dram_reads,
+        device,
+        control,
+        claimed,
+        np.minimum(1.0, device.sm_count * resident / blocks),
+        granule,
+    )
     if cache == "warm":
         kept = held(sum((t * w for t, w in touched), _ZERO), l2_size)
         for i, r in enumerate(requests):
@@ -75,6 +90,9 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
+    rewritten = _ZERO
+    for table in tables:
+        rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
     stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
     atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
@@ -88,11 +106,19 @@ def closed_form_traffic(
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     written = total([t for t, _ in touched], [*stores, *atomics])
-    left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size)
-    dram_written = np.maximum(written - left, 0.0)
+    ways = granted_ways(control.set_aside, l2_size)
+    left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size, ways)
+    dram_written = np.maximum(written + rewritten - left, 0.0)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
-    cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *atomics]), _ZERO)
+    cost = sum(
+        (dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *atomics]),
+        _ZERO,
+    )
+    cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
+    if control.compression > 1:
+        reads, dram_written = reads / control.compression, dram_written / control.compression
+        cost = cost / control.compression
     write_cost = sum(
         (
             requests[i].sectors
@@ -137,8 +163,42 @@ def closed_form_traffic(
             )
             for i, r in enumerate(requests)
         ),
+        l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
+        writeback_bytes=writeback_bytes(
+            dram_written, reads, persisting_reads(tables, cache == "warm"), ways
+        ),
     )
     return traffic, requests
+
+
+def _granule(device: Device, control: L2Control) -> int:
+    """Return the least that an L2 miss fetches [B]."""
+    asked = control.fetch_granularity
+    return device.dram_access_size if asked == DEFAULT_FETCH else asked
+
+
+def _put_in(
+    table: Table,
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    sector_misses: list[Array],
+    dram_reads: list[Array],
+    cache: CacheState,
+) -> Array:
+    """Set what a table's loads miss, by their shares; return what its stores write again [B]."""
+    loads = [i for i in table.members if requests[i].access.kind == "load"]
+    asked = sum((fills[i] for i in loads), _ZERO)
+    fetched = table.read(cache == "warm")
+    rewritten = _ZERO
+    for i in table.members:
+        if i in loads:
+            part = fills[i] / np.maximum(asked, 1e-9)
+            dram_reads[i] = fetched * part
+            sector_misses[i] = np.minimum(fetched / SECTOR * part, fills[i])
+        else:
+            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
+            rewritten = rewritten + again * table.misses
+    return rewritten
 
 
 def _l1_fills(
@@ -211,8 +271,7 @@ def _l2_misses(
     windows = [*_loop_windows(instance), *growth]
     weights = [_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
-    asked_granularity = control.fetch_granularity
-    atom = device.dram_access_size if asked_granularity == DEFAULT_FETCH else asked_granularity
+    atom = _granule(device, control)
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
     everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
@@ -275,8 +334,16 @@ def _copies(
     return np.where(shared, float(device.l2_partitions), 1.0)
 
 
-def _pitch(r: Requests) -> Array:
-    """Return the distance of isolated DRAM atoms that an access reads [B]; 64 where it is dense."""
+def _read_cost(r: Requests, granule: int) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+    if r.random:
+        wide = np.ceil(r.sectors * SECTOR / np.maximum(r.lines, 1) / granule) * granule
+        return random_cost(wide)
+    return read_cost(_pitch(r, granule), granule)
+
+
+def _pitch(r: Requests, granule: int) -> Array:
+    """Return the distance of isolated DRAM atoms that an access reads [B]; 0 where it is dense."""
     strides = r.strides
     if strides is None:
         return np.full(1, 2048.0)
@@ -285,10 +352,11 @@ def _pitch(r: Requests) -> Array:
     for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
         stride = np.abs(strides[v.name])
         moves = (v.extent > 1) & (stride > 0)
-        dense = stride < run + 64
+        dense = stride < run + granule
         run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
         pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
-    return np.where((run <= 64) & (pitch > 0), np.maximum(pitch, 64.0), 64.0)
+    isolated = (run <= granule) & (pitch > granule)
+    return np.where(isolated, pitch, 0.0)
 
 
 def _buffer_bytes(instance: Instance, r: Requests) -> Array:

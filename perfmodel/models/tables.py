@@ -18,10 +18,19 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
 
 Array = npt.NDArray[Any]
 
+SCATTERED_COST = Formula(
+    name="cost of a scattered miss beyond a dense one",
+    unit="1",
+    text="0.6 + 0.8*alone",
+    symbols={"alone": "share of the writes that no steady read goes with [1]"},
+    holds="misses of tables that mostly stay",
+    source="fitted: data-reset, stream-persistent and read-persistent on an H200",
+)
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -85,7 +94,7 @@ def find_tables(
     device: Device,
     control: L2Control,
     claimed: float,
-    wave_bytes: Array,
+    running: Array,
     granule: float,
 ) -> list[Table]:
     """Return the tables of a launch and what they miss.
@@ -105,8 +114,8 @@ def find_tables(
     control : L2Control
     claimed : float
         Bytes that concurrent kernels keep in the set-aside.
-    wave_bytes : array
-        Bytes of one access that blocks which run together move.
+    running : array
+        Share of the blocks that run together.
     granule : float
         Bytes that a miss fetches.
     """
@@ -140,7 +149,7 @@ def find_tables(
     return [
         _table(
             buffer, chosen, members, uses, instance, requests, misses, device, control, claimed,
-            wave_bytes, granule,
+            running, granule,
         )
         for buffer in chosen
     ]
@@ -157,7 +166,7 @@ def _table(
     device: Device,
     control: L2Control,
     claimed: float,
-    wave_bytes: Array,
+    running: Array,
     granule: float,
 ) -> Table:
     own = uses[buffer]
@@ -174,7 +183,7 @@ def _table(
         ways - claimed / way,
     )
     normal = 1 - persisting - streaming
-    read = written = passing = np.zeros(1)
+    read = written = fleeting_read = fleeting_written = np.zeros(1)
     kept = np.asarray(size * (1 - streaming))
     for other, use in uses.items():
         if other == buffer:
@@ -186,11 +195,12 @@ def _table(
         _, fleeting = _marked(control, instance, other, use.touched)
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
-        read, written = read + loads * (1 - fleeting), written + stores * (1 - fleeting)
-        passing = passing + (loads + stores) * fleeting
-    beside = read + written + passing
-    passing = passing + size * streaming
-    distance = {"kept": kept, "read": read, "written": written, "passing": passing}
+        read, written = read + loads, written + stores
+        fleeting_read = fleeting_read + loads * fleeting
+        fleeting_written = fleeting_written + stores * fleeting
+    beside = read + written
+    read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
+    distance = {"kept": kept, "read": read, "written": written}
     first = np.minimum(size, own.loads)
     again = own.loads - first
     if random:
@@ -199,15 +209,17 @@ def _table(
         )
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
-        lost = residency.normal_misses(kept, read, written, passing, capacity)
-        leaked = residency.leak(read + written, capacity)
-        scattered = np.where(lost > 0, np.minimum(1.0, leaked / np.maximum(lost, 1e-9)), 0.0)
+        leaked = residency.leak(read - fleeting_read, written - fleeting_written, capacity)
+        crowded = residency.knee(kept, read, written, capacity)
+        lost = 1 - (1 - leaked) * (1 - crowded)
+        scattered = leaked * (1 - crowded) / np.maximum(lost, 1e-9)
     else:
         dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
         lost = np.clip((dram - size) / np.maximum(own.loads - size, 1.0), 0.0, 1.0)
         scattered = np.zeros(1)
     alone = np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0)
-    in_wave = np.minimum(1.0, (residency.REUSE_IN_WAVE * wave_bytes / np.maximum(size, 1.0)) ** 2)
+    together = residency.REUSE_IN_WAVE * running * own.loads
+    in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
     fleeting_lost = np.where(beside > 0, 1 - in_wave, alone)
     inputs = {
         "persisting": np.atleast_1d(persisting),
@@ -264,6 +276,39 @@ def random_draws(
     draws = np.maximum(sum((r.lines for r in chosen), np.zeros(1)), 1.0)
     asked = sum((r.sectors * SECTOR for r in chosen), np.zeros(1))
     return draws, np.clip(np.ceil(asked / draws / granule) * granule, granule, LINE)
+
+
+def scattered_cost(
+    tables: Sequence[Table], reads: Array, written: Array, warm: bool
+) -> Array:
+    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    reads, written : array
+        DRAM bytes of the launch.
+    warm : bool
+        Whether L2 starts as the same launch left it.
+    """
+    extra = np.zeros(1)
+    for table in tables:
+        if table.random:
+            continue  # costs as its own places do
+        lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
+        steady = np.maximum(reads - lost, 0.0)
+        alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
+        extra = extra + lost * SCATTERED_COST(alone=alone)
+    return np.asarray(extra)
+
+
+def persisting_reads(tables: Sequence[Table], warm: bool) -> Array:
+    """Return the DRAM bytes that fetch persisting lines: they do not crowd dirty ones [B]."""
+    found = np.zeros(1)
+    for table in tables:
+        part = table.inputs["persisting"] * table.inputs["overflow"] * table.inputs["normal_miss"]
+        found = found + table.read(warm) * part / np.maximum(table.misses, 1e-9)
+    return np.asarray(found)
 
 
 def _marked(

@@ -14,7 +14,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.changes import Change, changes, reused_buffers
-from perfmodel.prediction.interval import half_width, regime
+from perfmodel.prediction.interval import origin, residual_class, residuals
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 
@@ -169,9 +169,7 @@ def _rank(option: Option) -> tuple[float, float]:
 
 def _option(change: Change, base: Prediction, found: Prediction) -> Option:
     gain = base.time_s / found.time_s
-    device = base.details.device
-    widths = (half_width(regime(p.bottleneck), device) for p in (base, found))
-    own = (1 - SHARED_ERROR) * max(widths)
+    own = (1 - SHARED_ERROR) * max(_width(p) for p in (base, found))
     # Where the change alters little, it can err by little.
     width = own * min(1.0, abs(gain - 1) + 0.25 * abs(dram_bytes(found) / dram_bytes(base) - 1))
     return Option(
@@ -182,6 +180,13 @@ def _option(change: Change, base: Prediction, found: Prediction) -> Option:
         gain_interval=(gain / (1 + width), gain * (1 + width)),
         prediction=found,
     )
+
+
+def _width(prediction: Prediction) -> float:
+    """Return the 90% half width of a prediction's own error, as a share."""
+    details = prediction.details
+    found = residuals(origin(details.device), residual_class(details, prediction.bottleneck))
+    return max(1 / found.low, found.high) - 1
 
 
 def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]) -> str:
