@@ -39,6 +39,39 @@ MIXED_EFFICIENCY = Formula(
     source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r)",
 )
 
+CROWDING = Formula(
+    name="reads that crowd dirty lines, a byte written",
+    unit="1",
+    text="0.25*1.5**(w - 5)*(n + 0.35*p) + max(1, 0.25*1.5**(w - 5))*s",
+    symbols={
+        "w": "ways set aside, of 16 [1]",
+        "n": "DRAM bytes read of normal lines, a byte written [1]",
+        "p": "the same of persisting lines, which have ways of their own [1]",
+        "s": "the same of lines marked streaming [1]",
+    },
+    holds="set-asides of 4 to 10 ways",
+    source="fitted together with the write-backs",
+)
+WRITE_BACK = Formula(
+    name="write-backs beside a set-aside, as bytes at DRAM's peak",
+    unit="B",
+    text="writes*(alone + 2.12*sqrt(x) + 0.19*x)",
+    symbols={
+        "writes": "DRAM bytes written [B]",
+        "alone": "cost of a byte where nothing is read: 1.14 with 4 ways set aside, 1.57 with 5 to "
+        "8, 3.05 with 9, 3.29 with 10 [1]",
+        "x": "reads that crowd dirty lines, a byte written [1]",
+    },
+    holds="H200, within 10% for most mixtures; that it scales with DRAM's peak elsewhere is assumed",
+    source="fitted: copies, writes, data-reset and stream-persistent with set-asides of 4 to 37 MiB. "
+    "Dirty lines may not use the ways set aside, even idle ones: L2 can hold back fewer of them, and "
+    "DRAM gets its writes in shorter runs; reads alone lose nothing "
+    "(measurements/h200-sxm-suite/set-aside-streams.csv)",
+)
+
+_WRITES_ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
+"""Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
+
 # Cost of reading one isolated 64 B atom every 64*2**i bytes, relative to dense reads; fitted to
 # strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an
 # open DRAM row are used; that this is the mechanism is not established.
@@ -82,16 +115,27 @@ def random_cost(wide: Any) -> Array:
     return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), costs))
 
 
-def writeback_bytes(written: Any, reads: Any, persisting: Any, ways: Any) -> Array:
+def writeback_bytes(
+    written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any
+) -> Array:
     """Return the bytes that DRAM could move while a set-aside holds write-backs up; 0 without.
 
     Parameters
     ----------
-    written, reads : array
-        DRAM bytes of the launch.
-    persisting : array
-        Of the reads, those that fetch persisting lines.
+    written : array
+        DRAM bytes written.
+    normal, streaming, persisting : array
+        DRAM bytes read of lines with each property.
     ways : array
         Ways set aside.
     """
-    return np.zeros(1)
+    w = np.asarray(ways, dtype=float)
+    alone = np.interp(w, np.arange(len(_WRITES_ALONE)), _WRITES_ALONE)
+    crowd = CROWDING(
+        n=np.asarray(normal, dtype=float) / np.maximum(written, 1.0),
+        s=np.asarray(streaming, dtype=float) / np.maximum(written, 1.0),
+        p=np.asarray(persisting, dtype=float) / np.maximum(written, 1.0),
+        w=w,
+    )
+    found = WRITE_BACK(writes=np.asarray(written, dtype=float), alone=alone, x=crowd)
+    return np.asarray(np.where(alone > 0, found, 0.0))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
+from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="max(reads/read, fetched/dram) + writes*cost/write",
+    text="max((reads - table)/read + table/again, fetched/dram) + writes*cost/write",
     symbols={
         "reads": "bytes that the SMs read from L2 [B]",
+        "table": "of them, bytes of buffers that are read again and again [B]",
+        "again": "rate at which such reads slip in beside writes, infinite without any [B/s]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
@@ -26,7 +29,8 @@ L2_TIME = Formula(
     },
     holds="copies of 8 to 48 MiB, whatever L2 held before, within 15%",
     source="fitted form: a copy takes as long as its reads and its writes one after the other, "
-    "with the data in L2 or not (measurements/h200-sxm/l2-states.csv)",
+    "with the data in L2 or not (measurements/h200-sxm/l2-states.csv); tables of 1 to 4 MiB beside "
+    "writes add 20 to 25 us a GiB (measurements/h200-sxm-suite/data-reset.csv)",
 )
 STORE_COST = Formula(
     name="cost of a stored sector",
@@ -39,6 +43,25 @@ STORE_COST = Formula(
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
     source="fitted: stores of runs on an H200 (measurements/h200-sxm/stores.csv)",
 )
+
+
+BESIDE_WRITES: Final = 10.0
+"""How much faster than reads alone those of a small table are beside writes: they use banks that
+writes leave idle. Fitted: data-reset of 1 to 4 MiB on an H200 (data-reset.csv)."""
+
+
+def table_rate(traffic: Traffic, read: float) -> Array:
+    """Return the rate of reads of tables [B/s]: that of all reads, or more beside as many writes.
+
+    Parameters
+    ----------
+    traffic : Traffic
+    read : float
+        L2 bandwidth of reads alone [B/s].
+    """
+    table = np.maximum(traffic.l2_repeated_sectors, 1e-9)
+    beside = np.minimum(1.0, traffic.l2_write_sectors / table)
+    return np.atleast_1d(read * (1 + (BESIDE_WRITES - 1) * beside))
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:

@@ -19,7 +19,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
-from perfmodel.models.tables import Table, find_tables, persisting_reads, scattered_cost
+from perfmodel.models.tables import Table, find_tables, marked_reads, scattered_cost
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -116,6 +116,7 @@ def closed_form_traffic(
         _ZERO,
     )
     cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
+    persisting, fleeting = marked_reads(tables, cache == "warm")
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
@@ -165,7 +166,7 @@ def closed_form_traffic(
         ),
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(
-            dram_written, reads, persisting_reads(tables, cache == "warm"), ways
+            dram_written, np.maximum(reads - fleeting - persisting, 0.0), fleeting, persisting, ways
         ),
     )
     return traffic, requests

@@ -229,6 +229,8 @@ def _table(
         "streaming": np.atleast_1d(streaming),
         "streaming_miss": np.atleast_1d(fleeting_lost),
     }
+    misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
+    competing = (inputs["persisting"] * spilled + inputs["normal"]) * inputs["normal_miss"]
     return Table(
         buffer=buffer,
         members=tuple(members[buffer]),
@@ -238,8 +240,8 @@ def _table(
         again=np.atleast_1d(again),
         inputs=inputs,
         distance=distance,
-        misses=np.asarray(residency.TABLE_MISSES(**inputs)),
-        scattered=np.atleast_1d(scattered),
+        misses=misses_of_all,
+        scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
     )
 
 
@@ -302,13 +304,16 @@ def scattered_cost(
     return np.asarray(extra)
 
 
-def persisting_reads(tables: Sequence[Table], warm: bool) -> Array:
-    """Return the DRAM bytes that fetch persisting lines: they do not crowd dirty ones [B]."""
-    found = np.zeros(1)
+def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
+    """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
+    persisting = streaming = np.zeros(1)
     for table in tables:
-        part = table.inputs["persisting"] * table.inputs["overflow"] * table.inputs["normal_miss"]
-        found = found + table.read(warm) * part / np.maximum(table.misses, 1e-9)
-    return np.asarray(found)
+        given = table.inputs
+        read = table.read(warm) / np.maximum(table.misses, 1e-9)
+        lost = given["persisting"] * given["overflow"] * given["normal_miss"]
+        persisting = persisting + read * lost
+        streaming = streaming + read * given["streaming"] * given["streaming_miss"]
+    return np.asarray(persisting), np.asarray(streaming)
 
 
 def _marked(

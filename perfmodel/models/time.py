@@ -21,7 +21,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles, warp_instructions
-from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.l2 import L2_TIME, table_rate
 from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, Chain, block_chain
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
@@ -162,6 +162,8 @@ def time_model(
 
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
+        "table": np.atleast_1d(traffic.l2_repeated_sectors * SECTOR),
+        "again": table_rate(traffic, device.l2_read_bandwidth),
         "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
@@ -170,6 +172,11 @@ def time_model(
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
+    inputs["writeback"] = {
+        "bytes": np.atleast_1d(traffic.writeback_bytes),
+        "bandwidth": device.dram_bandwidth,
+    }
+    terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -221,7 +228,7 @@ def combine(terms: Mapping[str, Array]) -> Array:
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
     # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
-    memory = np.maximum(loads, terms["l2"])
+    memory = np.maximum(np.maximum(loads, terms["l2"]), terms["writeback"])
     parts = [front, memory]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
