@@ -28,15 +28,18 @@ DIRTY_LEFT = Formula(
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
-    text="read*r + write*(1 - r) - 4*((read + write)/2 - copy)*r*(1 - r)",
+    text="read*r + write*(1 - r) - 4*((read + write)/2 - copy)*r*(1 - r) - skew*(1 - 2*r)*r*(1 - r)",
     symbols={
         "r": "share of reads in the DRAM bytes [1]",
         "read": "efficiency of reads alone [1]",
         "write": "efficiency of writes alone [1]",
         "copy": "efficiency of equal reads and writes [1]",
+        "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
     holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
-    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r)",
+    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r); the skew "
+    "fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
+    "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
 )
 
 CROWDING = Formula(
@@ -71,6 +74,9 @@ WRITE_BACK = Formula(
 
 _WRITES_ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
 """Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
+
+SKEW: Final = 0.2
+"""See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
 
 # Cost of reading one isolated 64 B atom every 64*2**i bytes, relative to dense reads; fitted to
 # strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import MIXED_EFFICIENCY
+from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles, warp_instructions
 from perfmodel.models.l2 import L2_TIME, table_rate
@@ -183,6 +183,7 @@ def time_model(
         "read": device.dram_read_efficiency,
         "write": device.dram_write_efficiency,
         "copy": device.dram_copy_efficiency,
+        "skew": SKEW,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
     effective = traffic.dram_read_bytes * traffic.dram_read_cost + traffic.dram_write_bytes
@@ -213,20 +214,37 @@ def time_model(
     floor = device.launch_floor if timing == "profiler" else device.event_floor
     inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
-    time = floor + terms["ramp"] + combine(terms)
+    found_in_l2 = _tables_found(traffic)
+    inputs["overlap"] = {"loads": LOAD_OVERLAP + (OVERLAP - LOAD_OVERLAP) * found_in_l2}
+    time = floor + terms["ramp"] + combine(terms, inputs["overlap"]["loads"])
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain)
 
 
-def combine(terms: Mapping[str, Array]) -> Array:
-    """Combine the terms of all resources into one time, launch and ramp apart [s]."""
+def _tables_found(traffic: Traffic) -> Array:
+    """Return the share of the L2 reads that find a table there: they wait in no queue of DRAM."""
+    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
+    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
+    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
+
+
+def combine(terms: Mapping[str, Array], load_overlap: Any = LOAD_OVERLAP) -> Array:
+    """Combine the terms of all resources into one time, launch and ramp apart [s].
+
+    Parameters
+    ----------
+    terms : mapping of str to array
+        Seconds of each resource alone.
+    load_overlap : float or array
+        Exponent between DRAM's bandwidth and latency.
+    """
     arithmetic = [
         terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
     ]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
+    loads = power_mean((terms["dram"], terms["latency"]), load_overlap)
     # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
     memory = np.maximum(np.maximum(loads, terms["l2"]), terms["writeback"])
     parts = [front, memory]
@@ -235,7 +253,7 @@ def combine(terms: Mapping[str, Array]) -> Array:
     return np.asarray(power_mean(parts, OVERLAP))
 
 
-def power_mean(parts: Any, exponent: float) -> Array:
+def power_mean(parts: Any, exponent: Any) -> Array:
     """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
     stacked = np.stack(np.broadcast_arrays(*parts))
     largest = np.max(stacked, axis=0)
