@@ -40,6 +40,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     guard = "i % 2 == 0"
     cache = "l1"                          # loads only: "l2" is past L1
     # returns = true                      # atomics only
+    # needs = "rows"                      # an earlier load whose value makes the index
     name = "x"
 
     [[accesses]]

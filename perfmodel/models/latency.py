@@ -124,6 +124,8 @@ class Batch:
         Lines of one batch that a warp had not met before.
     inputs : mapping
         What `BATCH_LATENCY` takes.
+    depth : int
+        Batches of the same iteration that it has to wait for: those that bring its indices.
     """
 
     loop: str | None
@@ -131,6 +133,7 @@ class Batch:
     filled: Array
     fresh: Array
     inputs: Mapping[str, Any]
+    depth: int = 0
 
     @property
     def latency(self) -> Array:
@@ -219,7 +222,12 @@ def block_chain(
         "out": np.minimum(traffic.dram_write_bytes / np.maximum(written, 1), 1.0),
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
-    found = (_batch(instance, requests, traffic, device, missing, loop) for loop in loops)
+    depths = _depths(requests)
+    found = (
+        _batch(instance, requests, traffic, device, missing, loop, depth, depths)
+        for loop in loops
+        for depth in range(1 + max(depths, default=0))
+    )
     return Chain(
         overhead=overhead,
         instructions=np.asarray(instructions_per_warp),
@@ -236,13 +244,19 @@ def _batch(
     device: Device,
     missing: Array,
     loop: str | None,
+    depth: int,
+    depths: Sequence[int],
 ) -> Batch | None:
-    """Return the batches of loads of one loop (None: outside all), or None if it has no loads."""
-    members = [
+    """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
+
+    None if there are no such loads.
+    """
+    every = [
         i
         for i, r in enumerate(requests)
         if r.access.loop == loop and (r.access.kind == "load" or r.access.returns)
     ]
+    members = [i for i in every if depths[i] == depth]
     if not members:
         return None
     nest = instance.kernel.loop_nest(loop)
@@ -250,7 +264,7 @@ def _batch(
     for around in nest:
         times = times * np.asarray(instance.trips[around.variable], dtype=float)
     in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
-    unroll = np.maximum(np.asarray(in_flight) / len(members), 1.0) if nest else np.ones(1)
+    unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
     unroll = np.minimum(unroll, np.maximum(times, 1.0))
     count = np.ceil(times / unroll)
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -266,7 +280,15 @@ def _batch(
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
-    return Batch(loop, count, filled, fresh, inputs)
+    return Batch(loop, count, filled, fresh, inputs, depth)
+
+
+def _depths(requests: Sequence[Requests]) -> list[int]:
+    """Return how many loads, one after the other, each access has to wait for."""
+    found: dict[str, int] = {}
+    for r in requests:
+        found[r.access.name] = found[r.access.needs] + 1 if r.access.needs in found else 0
+    return list(found.values())
 
 
 def _asked(traffic: Traffic) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, LOAD_OVERLAP, OVERLAP
+from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
@@ -24,7 +24,7 @@ from perfmodel.reports.explain_sm import (
     l1_steps,
     launch_steps,
 )
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
 TIME: Final = "Time"
@@ -134,8 +134,9 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
     front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
     yield front
+    overlap = scalar(prediction.details.time.inputs["overlap"]["loads"])
     waits = {"dram": terms["dram"], "latency": terms["latency"]}
-    loads = _power_mean("DRAM and latency, together", waits, LOAD_OVERLAP)
+    loads = _power_mean("DRAM and latency, together", waits, overlap)
     yield loads
     memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
     yield memory
