@@ -19,7 +19,14 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
-from perfmodel.models.tables import Table, find_tables, marked_reads, scattered_cost
+from perfmodel.models.tables import (
+    Table,
+    crowding_lines,
+    fetched_by,
+    find_tables,
+    marked_reads,
+    scattered_cost,
+)
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -107,7 +114,8 @@ def closed_form_traffic(
     reads = total(dram_reads, [*loads, *atomics])
     written = total([t for t, _ in touched], [*stores, *atomics])
     ways = granted_ways(control.set_aside, l2_size)
-    left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size, ways)
+    crowding = reads + crowding_lines(tables, requests, granule, cache == "warm")
+    left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
     dram_written = np.maximum(written + rewritten - left, 0.0)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
@@ -338,8 +346,7 @@ def _copies(
 def _read_cost(r: Requests, granule: int) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads."""
     if r.random:
-        wide = np.ceil(r.sectors * SECTOR / np.maximum(r.lines, 1) / granule) * granule
-        return random_cost(wide)
+        return random_cost(fetched_by(r, granule))
     return read_cost(_pitch(r, granule), granule)
 
 

@@ -277,8 +277,29 @@ def random_draws(
     """Return how many lines random accesses draw, and the bytes that a miss brings of each."""
     chosen = [requests[i] for i in members if requests[i].random]
     draws = np.maximum(sum((r.lines for r in chosen), np.zeros(1)), 1.0)
-    asked = sum((r.sectors * SECTOR for r in chosen), np.zeros(1))
-    return draws, np.clip(np.ceil(asked / draws / granule) * granule, granule, LINE)
+    wide = sum((fetched_by(r, granule) * r.lines for r in chosen), np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    parts = request.sectors if granule <= SECTOR or request.pairs is None else request.pairs
+    return np.asarray(parts * max(granule, SECTOR) / np.maximum(request.lines, 1.0))
+
+
+def crowding_lines(
+    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+) -> Array:
+    """Return the L2 that misses at random places take beyond what they fetch: whole lines [B]."""
+    extra = np.zeros(1)
+    for table in tables:
+        if table.random:
+            _, wide = random_draws(requests, table.members, granule)
+            fetched = table.read(warm)
+            extra = extra + fetched * (1.5 * LINE / wide - 1)
+    return np.asarray(extra)
 
 
 def scattered_cost(
