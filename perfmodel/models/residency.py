@@ -87,6 +87,18 @@ KNEE = Formula(
     source="fitted: data-reset, stream-persistent and read-persistent and their knees on an H200, "
     "the rows marked fit; DRAM bytes within 0.8% rms there, 1.5% on the others",
 )
+PRIVATE_KNEE = Formula(
+    name="re-reads of private parts lost for lack of room",
+    unit="1",
+    text="min(1, max(0, (d/c - 0.65)/0.33)**2)",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="working sets of 1 to 256 MiB on an H200, cold, each SM its own part; such data is held "
+    "once",
+    source="fitted: measurements/h200-sxm-suite/working-set-read.csv, shift 0",
+)
 TABLE_MISSES = Formula(
     name="share of the re-reads that miss",
     unit="1",
@@ -271,6 +283,27 @@ def knee(kept: Any, read: Any, written: Any, capacity: float) -> Array:
         sw=np.asarray(written, dtype=float),
     )
     return np.asarray(KNEE(d=d, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH))
+
+
+def private_misses(kept: Any, read: Any, written: Any, capacity: float) -> Array:
+    """Return the share of re-reads that miss where each SM reads its own part again and again.
+
+    Parameters
+    ----------
+    kept, read, written : array
+        As for `knee`.
+    capacity : float
+        L2 [B].
+    """
+    d = DISTANCE(
+        table=1.0,
+        read=READ_WEIGHT,
+        written=WRITE_WEIGHT,
+        kept=np.asarray(kept, dtype=float),
+        sr=np.asarray(read, dtype=float),
+        sw=np.asarray(written, dtype=float),
+    )
+    return np.asarray(PRIVATE_KNEE(d=d, c=capacity))
 
 
 def random_line_hits(table: Any, stream: Any, draws: Any, capacity: float, line: float) -> Array:

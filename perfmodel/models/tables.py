@@ -32,6 +32,9 @@ SCATTERED_COST = Formula(
     source="fitted: data-reset and stream-persistent on an H200, where 0.4 + 1.0*alone is as good "
     "(1.5% rms against 1.8%); between them the published H100 table decided",
 )
+_INTRUDING: Final = 0.3
+"""Share of the lines marked streaming that take room from the others where nothing else passes;
+fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -140,10 +143,9 @@ def find_tables(
             and requests[i].access.kind == "load"
             for i in positions
         )
-        looped = (
-            window is not None
-            and window.buffer == buffer
-            and bool(np.any(uses[buffer].loads > _AGAIN * uses[buffer].touched))
+        looped = bool(np.any(uses[buffer].loads > _AGAIN * uses[buffer].touched)) and (
+            (window is not None and window.buffer == buffer)
+            or any(_private(instance, requests[i]) for i in positions)
         )
         if repeats or looped:
             chosen.append(buffer)
@@ -214,6 +216,10 @@ def _table(
         crowded = residency.knee(kept, read, written, capacity)
         lost = 1 - (1 - leaked) * (1 - crowded)
         scattered = leaked * (1 - crowded) / np.maximum(lost, 1e-9)
+    elif all(_private(instance, requests[i]) for i in members[buffer]):
+        own_kept = kept + _INTRUDING * size * streaming
+        lost = residency.private_misses(own_kept, read - size * streaming, written, capacity)
+        scattered = np.zeros(1)
     else:
         dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
         lost = np.clip((dram - size) / np.maximum(own.loads - size, 1.0), 0.0, 1.0)
@@ -244,6 +250,21 @@ def _table(
         misses=misses_of_all,
         scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
     )
+
+
+def _private(instance: Instance, request: Requests) -> bool:
+    """Return whether an outer loop reads the same again, each block its own part."""
+    nest = instance.kernel.loop_nest(request.access.loop)
+    if not nest or request.strides is None or request.access.kind != "load":
+        return False
+    if np.any(request.strides[nest[0].variable] != 0):
+        return False
+    moves = (
+        (request.strides[v.name] != 0) | (v.extent <= 1)
+        for v in request.variables
+        if v.is_block
+    )
+    return all(bool(np.all(m)) for m in moves)
 
 
 def _random_reads(
