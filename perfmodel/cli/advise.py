@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.l2_options import (
     CompressionOption,
@@ -65,7 +67,7 @@ def advise(
     persisting lines back: a window of hitProp normal, cudaCtxResetPersistingL2Cache(), and time,
     which nobody can rely on.
     """
-    values = parse_defines(define or ())
+    values: dict[str, Any] = {**parse_defines(define or ())}
     from perfmodel.kernels import find_kernel
     from perfmodel.prediction.advise import advise as advise_on
 

@@ -28,7 +28,7 @@ DIRTY_LEFT = Formula(
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
-    text="read*r + write*(1 - r) - 4*((read + write)/2 - copy)*r*(1 - r) - skew*(1 - 2*r)*r*(1 - r)",
+    text="read*r + write*(1 - r) - (4*((read + write)/2 - copy) + skew*(1 - 2*r))*r*(1 - r)",
     symbols={
         "r": "share of reads in the DRAM bytes [1]",
         "read": "efficiency of reads alone [1]",
@@ -37,43 +37,10 @@ MIXED_EFFICIENCY = Formula(
         "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
     holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
-    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r); the skew "
-    "fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
+    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r); the "
+    "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
     "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
 )
-
-CROWDING = Formula(
-    name="reads that crowd dirty lines, a byte written",
-    unit="1",
-    text="0.25*1.5**(w - 5)*(n + 0.35*p) + max(1, 0.25*1.5**(w - 5))*s",
-    symbols={
-        "w": "ways set aside, of 16 [1]",
-        "n": "DRAM bytes read of normal lines, a byte written [1]",
-        "p": "the same of persisting lines, which have ways of their own [1]",
-        "s": "the same of lines marked streaming [1]",
-    },
-    holds="set-asides of 4 to 10 ways",
-    source="fitted together with the write-backs",
-)
-WRITE_BACK = Formula(
-    name="write-backs beside a set-aside, as bytes at DRAM's peak",
-    unit="B",
-    text="writes*(alone + 2.12*sqrt(x) + 0.19*x)",
-    symbols={
-        "writes": "DRAM bytes written [B]",
-        "alone": "cost of a byte where nothing is read: 1.14 with 4 ways set aside, 1.57 with 5 to "
-        "8, 3.05 with 9, 3.29 with 10 [1]",
-        "x": "reads that crowd dirty lines, a byte written [1]",
-    },
-    holds="H200, within 10% for most mixtures; that it scales with DRAM's peak elsewhere is assumed",
-    source="fitted: copies, writes, data-reset and stream-persistent with set-asides of 4 to 37 MiB. "
-    "Dirty lines may not use the ways set aside, even idle ones: L2 can hold back fewer of them, and "
-    "DRAM gets its writes in shorter runs; reads alone lose nothing "
-    "(measurements/h200-sxm-suite/set-aside-streams.csv)",
-)
-
-_WRITES_ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
-"""Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
 
 SKEW: Final = 0.2
 """See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
@@ -82,15 +49,16 @@ SKEW: Final = 0.2
 # strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an
 # open DRAM row are used; that this is the mechanism is not established.
 _ATOM_COST: Final = (1.0, 1.15, 1.39, 1.48, 1.59, 1.62)
-# By fetch granularity [B]. 32 B: 1.07, 1.94 and 2.6 at 64, 128 and 256 B, then twice the cost of 64 B;
-# 128 B at 128 and 256 B as dense (measurements/h200-sxm-suite/strided-granularity.csv).
+# By fetch granularity [B]. 32 B: 1.07, 1.94 and 2.6 at 64, 128 and 256 B, then twice the cost of
+# 64 B; 128 B at 128 and 256 B as dense (measurements/h200-sxm-suite/strided-granularity.csv).
 _ATOM_COSTS: Final = {
     32: (1.07, 1.94, 2.6, 2.9, 3.1, 3.2),
     64: _ATOM_COST,
     128: (1.0, 1.0, 1.0, 1.03, 1.06, 1.1),
 }
 _RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
-"""At random places, by granularity: 16 Mi floats of 2 GiB (measurements/h200-sxm-suite/gather.csv)."""
+"""At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
+(measurements/h200-sxm-suite/gather.csv)."""
 
 
 def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
@@ -119,29 +87,3 @@ def random_cost(wide: Any) -> Array:
     """Return the cost of DRAM bytes at random places, `wide` bytes at each, relative to dense."""
     sizes, costs = zip(*_RANDOM_COST.items(), strict=True)
     return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), costs))
-
-
-def writeback_bytes(
-    written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any
-) -> Array:
-    """Return the bytes that DRAM could move while a set-aside holds write-backs up; 0 without.
-
-    Parameters
-    ----------
-    written : array
-        DRAM bytes written.
-    normal, streaming, persisting : array
-        DRAM bytes read of lines with each property.
-    ways : array
-        Ways set aside.
-    """
-    w = np.asarray(ways, dtype=float)
-    alone = np.interp(w, np.arange(len(_WRITES_ALONE)), _WRITES_ALONE)
-    crowd = CROWDING(
-        n=np.asarray(normal, dtype=float) / np.maximum(written, 1.0),
-        s=np.asarray(streaming, dtype=float) / np.maximum(written, 1.0),
-        p=np.asarray(persisting, dtype=float) / np.maximum(written, 1.0),
-        w=w,
-    )
-    found = WRITE_BACK(writes=np.asarray(written, dtype=float), alone=alone, x=crowd)
-    return np.asarray(np.where(alone > 0, found, 0.0))

@@ -274,14 +274,16 @@ def _batch(
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     missing = _own_missing(traffic, members, missing)
-    inputs = {
+    inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency,
         "dram": device.dram_latency,
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
-    if loop is None and any(requests[i].access.name == r.access.needs for r in requests for i in members):
+    if loop is None and any(
+        requests[i].access.name == r.access.needs for r in requests for i in members
+    ):
         # Indices are read once, in order: warps that share a line all wait while it is under way.
         fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
@@ -297,7 +299,7 @@ def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Ar
     every = sum((a.dram_bytes for a in loads), np.zeros(1))
     all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
     relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
-    return np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0)
+    return np.asarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))
 
 
 def _depths(requests: Sequence[Requests]) -> list[int]:

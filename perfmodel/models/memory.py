@@ -10,23 +10,18 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left, random_cost, read_cost, writeback_bytes
+from perfmodel.models.dram import dirty_left, random_cost, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
-from perfmodel.models.tables import (
-    Table,
-    crowding_lines,
-    fetched_by,
-    find_tables,
-    marked_reads,
-    scattered_cost,
-)
+from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
+from perfmodel.models.tables import Table, fetched_by, find_tables
+from perfmodel.models.writeback import writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -42,7 +37,7 @@ def closed_form_traffic(
     device: Device,
     occupied: Occupancy,
     cache: CacheState,
-    control: L2Control = L2Control(),  # noqa: B008 - frozen
+    control: L2Control = DRIVERS_L2,
     claimed: float = 0.0,
 ) -> tuple[Traffic, list[Requests]]:
     """Return the traffic of all configurations of an instance, and its global requests.

@@ -18,20 +18,10 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
 
 Array = npt.NDArray[Any]
 
-SCATTERED_COST = Formula(
-    name="cost of a scattered miss beyond a dense one",
-    unit="1",
-    text="0.4 + 0.95*alone",
-    symbols={"alone": "share of the writes that no steady read goes with [1]"},
-    holds="misses of tables that mostly stay",
-    source="fitted: data-reset and stream-persistent on an H200, where 0.4 + 1.0*alone is as good "
-    "(1.5% rms against 1.8%); between them the published H100 table decided",
-)
 _INTRUDING: Final = 0.3
 """Share of the lines marked streaming that take room from the others where nothing else passes;
 fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
@@ -82,7 +72,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """What a launch asks of one buffer: bytes asked of L2 by loads and stores, and bytes touched."""
+    """What a launch asks of one buffer: bytes that loads and stores ask of L2, bytes touched."""
 
     loads: Array
     stores: Array
@@ -151,8 +141,18 @@ def find_tables(
             chosen.append(buffer)
     return [
         _table(
-            buffer, chosen, members, uses, instance, requests, misses, device, control, claimed,
-            running, granule,
+            buffer,
+            chosen,
+            members,
+            uses,
+            instance,
+            requests,
+            misses,
+            device,
+            control,
+            claimed,
+            running,
+            granule,
         )
         for buffer in chosen
     ]
@@ -260,9 +260,7 @@ def _private(instance: Instance, request: Requests) -> bool:
     if np.any(request.strides[nest[0].variable] != 0):
         return False
     moves = (
-        (request.strides[v.name] != 0) | (v.extent <= 1)
-        for v in request.variables
-        if v.is_block
+        (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
     )
     return all(bool(np.all(m)) for m in moves)
 
@@ -308,55 +306,6 @@ def fetched_by(request: Requests, granule: float) -> Array:
         return np.full(1, float(LINE))
     parts = request.sectors if granule <= SECTOR or request.pairs is None else request.pairs
     return np.asarray(parts * max(granule, SECTOR) / np.maximum(request.lines, 1.0))
-
-
-def crowding_lines(
-    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
-) -> Array:
-    """Return the L2 that misses at random places take beyond what they fetch: whole lines [B]."""
-    extra = np.zeros(1)
-    for table in tables:
-        if table.random:
-            _, wide = random_draws(requests, table.members, granule)
-            fetched = table.read(warm)
-            extra = extra + fetched * (1.5 * LINE / wide - 1)
-    return np.asarray(extra)
-
-
-def scattered_cost(
-    tables: Sequence[Table], reads: Array, written: Array, warm: bool
-) -> Array:
-    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, written : array
-        DRAM bytes of the launch.
-    warm : bool
-        Whether L2 starts as the same launch left it.
-    """
-    extra = np.zeros(1)
-    for table in tables:
-        if table.random:
-            continue  # costs as its own places do
-        lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
-        steady = np.maximum(reads - lost, 0.0)
-        alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
-        extra = extra + lost * SCATTERED_COST(alone=alone)
-    return np.asarray(extra)
-
-
-def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
-    """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
-    persisting = streaming = np.zeros(1)
-    for table in tables:
-        given = table.inputs
-        read = table.read(warm) / np.maximum(table.misses, 1e-9)
-        lost = given["persisting"] * given["overflow"] * given["normal_miss"]
-        persisting = persisting + read * lost
-        streaming = streaming + read * given["streaming"] * given["streaming_miss"]
-    return np.asarray(persisting), np.asarray(streaming)
 
 
 def _marked(

@@ -111,7 +111,7 @@ def advise(
     mig: bool = False,
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
-    **params: int,
+    **params: Any,
 ) -> Advice:
     """Try the changes that could concern a launch, and rank what they gain.
 
@@ -143,7 +143,8 @@ def advise(
         if mig and change.kind == "residency":
             continue
         try:
-            found = predict(change.kernel, l2=change.control, **common, **change.params)
+            sizes: dict[str, Any] = change.params
+            found = predict(change.kernel, l2=change.control, **common, **sizes)
         except PerfmodelError:
             continue  # such as a block that does not fit
         options.append(_option(change, base, found))

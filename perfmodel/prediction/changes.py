@@ -17,7 +17,12 @@ from perfmodel.prediction.cuda_lines import fetch_lines, residency_lines
 from perfmodel.prediction.record import Prediction
 
 Kind = Literal[
-    "residency", "fetch granularity", "coalescing", "vector width", "block size", "mapping",
+    "residency",
+    "fetch granularity",
+    "coalescing",
+    "vector width",
+    "block size",
+    "mapping",
     "privatisation",
 ]
 
@@ -88,7 +93,9 @@ def reused_buffers(base: Prediction) -> dict[str, float]:
     found: dict[str, float] = {}
     instance = base.details.instance
     for access in base.details.traffic.accesses:
-        size = float(np.max(instance.lengths[access.buffer] * instance.element_bytes[access.buffer]))
+        size = float(
+            np.max(instance.lengths[access.buffer] * instance.element_bytes[access.buffer])
+        )
         asked = float(np.max(access.l1_fill_sectors)) * SECTOR
         if access.kind == "load" and size > 0 and asked > 1.5 * size:
             found[access.buffer] = max(found.get(access.buffer, 0.0), asked / size)
@@ -199,7 +206,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
                     base,
                     "vector width",
                     f"move {vector} bytes a thread instead of {base.params['vector']}",
-                    params=base.params | {"vector": vector},
+                    params=dict(base.params) | {"vector": vector},
                 )
     if "block" in known:
         for block in _BLOCKS:
@@ -208,7 +215,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
                     base,
                     "block size",
                     f"use blocks of {block} threads instead of {base.params['block']}",
-                    params=base.params | {"block": block},
+                    params=dict(base.params) | {"block": block},
                 )
 
 

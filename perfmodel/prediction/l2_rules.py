@@ -12,7 +12,7 @@ from typing import Any, Final, get_args
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
-from perfmodel.kernels.l2_control import AccessPolicyWindow, AccessProperty, L2Control
+from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
 
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
@@ -36,13 +36,17 @@ class L2Setting:
         What was asked for and has no effect, or another one.
     """
 
-    control: L2Control = L2Control()
+    control: L2Control = DRIVERS_L2
     claimed: float = 0.0
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``l2_control`` of a prediction."""
         return {**asdict(self.control), "claimed": self.claimed}
+
+
+AS_THE_DRIVER: Final = L2Setting()
+"""No L2 control at all."""
 
 
 def l2_setting(
@@ -88,8 +92,10 @@ def l2_setting(
         )
         control = replace(control, set_aside=0)
     if mig:
-        warnings.append("a MIG instance has a part of the SMs, of L2 and of DRAM: describe it in "
-                        "a device file, for here the whole GPU is predicted")
+        warnings.append(
+            "a MIG instance has a part of the SMs, of L2 and of DRAM: describe it in "
+            "a device file, for here the whole GPU is predicted"
+        )
     if mps and control.set_aside:
         share = 100 * control.set_aside / (device.l2_persisting_max or device.l2_size)
         warnings.append(

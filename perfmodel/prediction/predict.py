@@ -111,9 +111,7 @@ def predict(
     _check_protocol(timing, cache)
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
-    setting = l2_setting(
-        l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
-    )
+    setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
     details = _evaluate(instance, gpu, timing, cache, setting)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time

@@ -12,7 +12,7 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.time import TimeModel, Timing
-from perfmodel.prediction.l2_rules import L2Setting
+from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
 from perfmodel.traffic import Traffic
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -84,7 +84,7 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
-    setting: L2Setting = L2Setting()
+    setting: L2Setting = AS_THE_DRIVER
     figure_spread: float = 0.0
 
 

@@ -97,7 +97,8 @@ def sweep(
     """
     if not 1 <= len(values) <= MOST_VALUES:
         raise PerfmodelError(f"a sweep takes 1 to {MOST_VALUES} values, not {len(values)}")
-    start, given = control or L2Control(), dict(params or {})
+    start = control or L2Control()
+    given: dict[str, Any] = dict(params or {})
     parameters = [p.name for p in kernel.parameters]
     if name not in KNOBS and name not in parameters:
         known = [*KNOBS, *parameters]
@@ -108,5 +109,5 @@ def sweep(
         if name in KNOBS:
             found.append(predict(kernel, l2=KNOBS[name](start, value), **common, **given))
         else:
-            found.append(predict(kernel, l2=start, **common, **(given | {name: int(value)})))
+            found.append(predict(kernel, l2=start, **common, **given | {name: int(value)}))
     return Sweep(name, tuple(values), tuple(found))

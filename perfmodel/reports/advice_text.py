@@ -37,7 +37,9 @@ def advice_report(advice: Advice) -> RenderableType:
         ]
         parts.append(plain("Tried, and not worth it (the best of each kind):"))
         parts.append(
-            table(["kind", "gain", "time", "change"], rows, align=["left", "right", "right", "left"])
+            table(
+                ["kind", "gain", "time", "change"], rows, align=["left", "right", "right", "left"]
+            )
         )
     parts += [plain(f"warning  {warning}") for warning in base.warnings]
     return Group(*parts)

@@ -1,0 +1,72 @@
+"""Write-backs beside a set-aside: why the same bytes take longer.
+
+Dirty lines may not use the ways set aside, not even idle ones. L2 can then hold back fewer of them,
+and DRAM gets its writes in shorter runs between reads: the same copy takes 1.6 times as long with 8
+of 16 ways set aside on an H200, and 3 times with 10. Reads alone lose nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+CROWDING = Formula(
+    name="reads that crowd dirty lines, a byte written",
+    unit="1",
+    text="0.25*1.5**(w - 5)*(n + 0.35*p) + max(1, 0.25*1.5**(w - 5))*s",
+    symbols={
+        "w": "ways set aside, of 16 [1]",
+        "n": "DRAM bytes read of normal lines, a byte written [1]",
+        "p": "the same of persisting lines, which have ways of their own [1]",
+        "s": "the same of lines marked streaming [1]",
+    },
+    holds="set-asides of 4 to 10 ways",
+    source="fitted together with the write-backs",
+)
+WRITE_BACK = Formula(
+    name="write-backs beside a set-aside, as bytes at DRAM's peak",
+    unit="B",
+    text="writes*(alone + 2.12*sqrt(x) + 0.19*x)",
+    symbols={
+        "writes": "DRAM bytes written [B]",
+        "alone": "cost of a byte where nothing is read: 1.14 with 4 ways set aside, 1.57 with 5 to "
+        "8, 3.05 with 9, 3.29 with 10, 0 with fewer [1]",
+        "x": "reads that crowd dirty lines, a byte written [1]",
+    },
+    holds="H200, most mixtures within 10%; that it scales with DRAM's peak elsewhere is assumed",
+    source="fitted by hand: copies, writes, data-reset and stream-persistent with set-asides of 4 "
+    "to 37 MiB (measurements/h200-sxm-suite, set-aside-streams.csv and others)",
+)
+
+_ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
+"""Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
+
+
+def writeback_bytes(written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any) -> Array:
+    """Return the bytes that DRAM could move while a set-aside holds write-backs up; 0 without.
+
+    Parameters
+    ----------
+    written : array
+        DRAM bytes written.
+    normal, streaming, persisting : array
+        DRAM bytes read of lines with each property.
+    ways : array
+        Ways set aside.
+    """
+    w = np.asarray(ways, dtype=float)
+    alone = np.interp(w, np.arange(len(_ALONE)), _ALONE)
+    crowd = CROWDING(
+        n=np.asarray(normal, dtype=float) / np.maximum(written, 1.0),
+        s=np.asarray(streaming, dtype=float) / np.maximum(written, 1.0),
+        p=np.asarray(persisting, dtype=float) / np.maximum(written, 1.0),
+        w=w,
+    )
+    found = WRITE_BACK(writes=np.asarray(written, dtype=float), alone=alone, x=crowd)
+    return np.asarray(np.where(alone > 0, found, 0.0))
