@@ -77,6 +77,8 @@ class Traffic:
     writeback_bytes : array
         Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
         without one.
+    tables : tuple
+        Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
 
     global_load_requests: Array
@@ -100,11 +102,12 @@ class Traffic:
     accesses: tuple[AccessTraffic, ...]
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    tables: tuple[Any, ...] = ()
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""
         return {
             f.name: float(np.atleast_1d(getattr(self, f.name))[position])
             for f in fields(self)
-            if f.name != "accesses"
+            if f.name not in ("accesses", "tables")
         }

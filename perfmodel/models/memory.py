@@ -123,6 +123,7 @@ def closed_form_traffic(
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
+        persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
             requests[i].sectors
@@ -167,6 +168,7 @@ def closed_form_traffic(
             )
             for i, r in enumerate(requests)
         ),
+        tables=tuple(tables),
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(
             dram_written, np.maximum(reads - fleeting - persisting, 0.0), fleeting, persisting, ways

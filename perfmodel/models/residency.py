@@ -7,6 +7,7 @@ lines use what persisting lines leave of them, dirty lines may not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
+Workings = tuple[tuple[Formula, Mapping[str, Any]], ...]
+"""Formulas in order, each with what it takes."""
 
 WAYS: Final = 16
 """Ways of L2.
@@ -86,6 +89,17 @@ KNEE = Formula(
     holds="tables read in order by SMs of both sides",
     source="fitted: data-reset, stream-persistent and read-persistent and their knees on an H200, "
     "the rows marked fit; DRAM bytes within 0.8% rms there, 1.5% on the others",
+)
+NORMAL_MISSES = Formula(
+    name="re-reads of normal lines that miss",
+    unit="1",
+    text="1 - (1 - leak)*(1 - knee)",
+    symbols={
+        "leak": "share lost though there is room [1]",
+        "knee": "share lost for lack of room [1]",
+    },
+    holds="tables read in order beside streams",
+    source="taken as independent",
 )
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
@@ -239,71 +253,63 @@ def _at_least(trials: Array, chance: Array, least: Array) -> Array:
     return np.where(chance >= 1, (trials >= least) * 1.0, np.clip(found, 0.0, 1.0))
 
 
-def leak(read: Any, written: Any, capacity: float) -> Array:
-    """Return the share of re-reads lost although there is room.
-
-    Parameters
-    ----------
-    read, written : array
-        Bytes of normal streams in one pass over the table.
-    capacity : float
-        L2 [B].
-    """
-    return np.asarray(
-        LEAK(
-            high=LEAK_HIGH,
-            slope=LEAK_SLOPE,
-            start=LEAK_START,
-            write=LEAK_WRITES,
-            sr=np.asarray(read, dtype=float),
-            sw=np.asarray(written, dtype=float),
-            c=capacity,
-        )
-    )
-
-
-def knee(kept: Any, read: Any, written: Any, capacity: float) -> Array:
-    """Return the share of a table's re-reads that miss for lack of room.
+def normal_misses(
+    kept: Any, read: Any, written: Any, harmless: tuple[Any, Any], capacity: float
+) -> Workings:
+    """Work out the share of a table's re-reads that miss as normal lines beside streams.
 
     Parameters
     ----------
     kept : array
         Bytes of all tables that are to stay.
     read, written : array
-        Bytes of streams in one pass over the table, those marked streaming as well.
+        Bytes of streams in one pass over the table.
+    harmless : pair of array
+        Of these, what is marked streaming: it takes room, but does no other harm.
     capacity : float
         L2 [B].
+
+    Returns
+    -------
+    tuple of (Formula, mapping)
+        Each formula and what it takes; the last gives the share.
     """
-    d = DISTANCE(
-        table=TABLE_WEIGHT,
-        read=READ_WEIGHT,
-        written=WRITE_WEIGHT,
-        kept=np.asarray(kept, dtype=float),
-        sr=np.asarray(read, dtype=float),
-        sw=np.asarray(written, dtype=float),
-    )
-    return np.asarray(KNEE(d=d, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH))
+    lost = {
+        "high": LEAK_HIGH,
+        "slope": LEAK_SLOPE,
+        "start": LEAK_START,
+        "write": LEAK_WRITES,
+        "sr": np.asarray(read - harmless[0], dtype=float),
+        "sw": np.asarray(written - harmless[1], dtype=float),
+        "c": capacity,
+    }
+    used = _distance(TABLE_WEIGHT, kept, read, written)
+    crowded = {"d": DISTANCE(**used), "c": capacity, "middle": KNEE_MIDDLE, "width": KNEE_WIDTH}
+    both = {"leak": LEAK(**lost), "knee": KNEE(**crowded)}
+    return ((LEAK, lost), (DISTANCE, used), (KNEE, crowded), (NORMAL_MISSES, both))
 
 
-def private_misses(kept: Any, read: Any, written: Any, capacity: float) -> Array:
-    """Return the share of re-reads that miss where each SM reads its own part again and again.
+def private_misses(kept: Any, read: Any, written: Any, capacity: float) -> Workings:
+    """Work out the same where each SM reads its own part again and again.
 
     Parameters
     ----------
-    kept, read, written : array
-        As for `knee`.
-    capacity : float
-        L2 [B].
+    kept, read, written, capacity
+        As for `normal_misses`.
     """
-    d = DISTANCE(
-        table=1.0,
-        read=READ_WEIGHT,
-        written=WRITE_WEIGHT,
-        kept=np.asarray(kept, dtype=float),
-        sr=np.asarray(read, dtype=float),
-        sw=np.asarray(written, dtype=float),
-    )
-    return np.asarray(PRIVATE_KNEE(d=d, c=capacity))
+    used = _distance(1.0, kept, read, written)
+    return ((DISTANCE, used), (PRIVATE_KNEE, {"d": DISTANCE(**used), "c": capacity}))
+
+
+def _distance(table: float, kept: Any, read: Any, written: Any) -> dict[str, Any]:
+    return {
+        "table": table,
+        "read": READ_WEIGHT,
+        "written": WRITE_WEIGHT,
+        "kept": np.asarray(kept, dtype=float),
+        "sr": np.asarray(read, dtype=float),
+        "sw": np.asarray(written, dtype=float),
+    }
 
 
 def random_line_hits(table: Any, stream: Any, draws: Any, capacity: float, line: float) -> Array:

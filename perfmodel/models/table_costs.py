@@ -1,4 +1,4 @@
-"""What misses of tables cost beyond their bytes: scattered reads, whole lines, crowded write-backs."""
+"""What misses of tables cost beyond their bytes: scattered reads, whole lines, write-backs."""
 
 from __future__ import annotations
 

@@ -51,6 +51,8 @@ class Table:
         Share of the re-reads that miss.
     scattered : array
         Share of the misses at places that no neighbour misses at.
+    workings : tuple of (Formula, mapping)
+        How the misses of its normal lines were worked out.
     """
 
     buffer: str
@@ -63,6 +65,7 @@ class Table:
     distance: Mapping[str, Array]
     misses: Array
     scattered: Array
+    workings: residency.Workings = ()
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -206,19 +209,22 @@ def _table(
     distance = {"kept": kept, "read": read, "written": written}
     first = np.minimum(size, own.loads)
     again = own.loads - first
+    workings: residency.Workings = ()
     if random:
         first, again, lost = _random_reads(
             size, distance, passes, capacity, requests, members[buffer], granule
         )
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
-        leaked = residency.leak(read - fleeting_read, written - fleeting_written, capacity)
-        crowded = residency.knee(kept, read, written, capacity)
-        lost = 1 - (1 - leaked) * (1 - crowded)
-        scattered = leaked * (1 - crowded) / np.maximum(lost, 1e-9)
+        harmless = (fleeting_read, fleeting_written)
+        workings = residency.normal_misses(kept, read, written, harmless, capacity)
+        both = workings[-1][1]
+        lost = np.asarray(residency.NORMAL_MISSES(**both))
+        scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
         own_kept = kept + _INTRUDING * size * streaming
-        lost = residency.private_misses(own_kept, read - size * streaming, written, capacity)
+        workings = residency.private_misses(own_kept, read - size * streaming, written, capacity)
+        lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
         scattered = np.zeros(1)
     else:
         dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
@@ -248,6 +254,7 @@ def _table(
         inputs=inputs,
         distance=distance,
         misses=misses_of_all,
+        workings=workings,
         scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
     )
 

@@ -92,7 +92,8 @@ class TimeModel:
     time_s : array
     terms_s : mapping of str to array
         Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch".
+        "dram", "latency", "dispatch",
+        and "writeback" beside a set-aside.
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
     chain : Chain
@@ -172,11 +173,12 @@ def time_model(
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
-    inputs["writeback"] = {
-        "bytes": np.atleast_1d(traffic.writeback_bytes),
-        "bandwidth": device.dram_bandwidth,
-    }
-    terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
+    if np.any(traffic.writeback_bytes > 0):
+        inputs["writeback"] = {
+            "bytes": np.atleast_1d(traffic.writeback_bytes),
+            "bandwidth": device.dram_bandwidth,
+        }
+        terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -246,7 +248,7 @@ def combine(terms: Mapping[str, Array], load_overlap: Any = LOAD_OVERLAP) -> Arr
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     loads = power_mean((terms["dram"], terms["latency"]), load_overlap)
     # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
-    memory = np.maximum(np.maximum(loads, terms["l2"]), terms["writeback"])
+    memory = np.maximum(np.maximum(loads, terms["l2"]), terms.get("writeback", 0.0))
     parts = [front, memory]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])

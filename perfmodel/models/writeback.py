@@ -48,8 +48,10 @@ _ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
 """Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
 
 
-def writeback_bytes(written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any) -> Array:
-    """Return the bytes that DRAM could move while a set-aside holds write-backs up; 0 without.
+def writebacks(
+    written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any
+) -> tuple[tuple[Formula, dict[str, Any]], ...]:
+    """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
 
     Parameters
     ----------
@@ -59,14 +61,25 @@ def writeback_bytes(written: Any, normal: Any, streaming: Any, persisting: Any, 
         DRAM bytes read of lines with each property.
     ways : array
         Ways set aside.
+
+    Returns
+    -------
+    tuple of (Formula, mapping)
+        Each formula and what it takes; the last gives the bytes, which count from 4 ways on.
     """
     w = np.asarray(ways, dtype=float)
+    share = np.maximum(np.asarray(written, dtype=float), 1.0)
+    crowding = {"n": normal / share, "s": streaming / share, "p": persisting / share, "w": w}
     alone = np.interp(w, np.arange(len(_ALONE)), _ALONE)
-    crowd = CROWDING(
-        n=np.asarray(normal, dtype=float) / np.maximum(written, 1.0),
-        s=np.asarray(streaming, dtype=float) / np.maximum(written, 1.0),
-        p=np.asarray(persisting, dtype=float) / np.maximum(written, 1.0),
-        w=w,
-    )
-    found = WRITE_BACK(writes=np.asarray(written, dtype=float), alone=alone, x=crowd)
-    return np.asarray(np.where(alone > 0, found, 0.0))
+    given = {
+        "writes": np.asarray(written, dtype=float),
+        "alone": alone,
+        "x": CROWDING(**crowding),
+    }
+    return ((CROWDING, crowding), (WRITE_BACK, given))
+
+
+def writeback_bytes(written: Any, normal: Any, streaming: Any, persisting: Any, ways: Any) -> Array:
+    """Return these bytes; 0 where too little is set aside to matter. Arguments as `writebacks`."""
+    (_, (_, given)) = writebacks(written, normal, streaming, persisting, ways)
+    return np.asarray(np.where(given["alone"] > 0, WRITE_BACK(**given), 0.0))

@@ -12,7 +12,7 @@ from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.residency import best_hit_ratio, granted
+from perfmodel.models.residency import WAYS, best_hit_ratio, granted
 from perfmodel.prediction.cuda_lines import fetch_lines, residency_lines
 from perfmodel.prediction.record import Prediction
 
@@ -26,8 +26,6 @@ Kind = Literal[
     "privatisation",
 ]
 
-_SHARES: Final = 10
-"""Set-asides tried: this many steps up to the largest."""
 _WASTE: Final = 1.3
 """Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
 _BLOCKS: Final = (64, 128, 256, 512, 1024)
@@ -109,7 +107,8 @@ def _residency(base: Prediction, fixed: int | None) -> Iterator[Change]:
     most = device.l2_persisting_max
     if capability < (8, 0) or not most:
         return
-    steps = [most * i // _SHARES for i in range(1, _SHARES + 1)] if fixed is None else [fixed]
+    way = device.l2_size // WAYS
+    steps = [*range(way, most + 1, way)] if fixed is None else [fixed]
     for buffer, times in reused_buffers(base).items():
         size = int(np.max(instance.lengths[buffer] * instance.element_bytes[buffer]))
         length = min(size, device.l2_window_max or size)

@@ -17,6 +17,7 @@ from perfmodel.reports import units
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
 from perfmodel.reports.explain_memory import dram_steps, l2_steps
 from perfmodel.reports.explain_requests import access_shares, all_request_steps
+from perfmodel.reports.explain_residency import residency_steps, writeback_steps
 from perfmodel.reports.explain_sm import (
     Unit,
     arithmetic_steps,
@@ -37,6 +38,16 @@ _SLOWER: Final = definition(
     "s",
     "max(loads, l2)",
     {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+)
+_SLOWEST: Final = definition(
+    "memory",
+    "s",
+    "max(loads, l2, writeback)",
+    {
+        "loads": "time of DRAM and latency together [s]",
+        "l2": "time of l2 alone [s]",
+        "writeback": "time of write-backs beside the set-aside [s]",
+    },
 )
 
 
@@ -107,8 +118,11 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
         yield from arithmetic_steps(details, pipe, unit)
     if "l2" not in small:
         yield from l2_steps(details)
+    yield from residency_steps(prediction)
     if "dram" not in small:
         yield from dram_steps(details, shares)
+    if "writeback" in terms and "writeback" not in small:
+        yield from writeback_steps(prediction)
     waits = not {"latency", "stalls"} <= small.keys()
     if waits:
         yield from latency_steps(details)
@@ -138,7 +152,10 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     waits = {"dram": terms["dram"], "latency": terms["latency"]}
     loads = _power_mean("DRAM and latency, together", waits, overlap)
     yield loads
-    memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
+    slower = {"loads": loads.result, "l2": terms["l2"]}
+    if "writeback" in terms:
+        slower["writeback"] = terms["writeback"]
+    memory = step(TIME, _SLOWEST if "writeback" in terms else _SLOWER, slower)
     yield memory
     parts = {"sm": front.result, "memory": memory.result}
     if "dispatch" in terms:
