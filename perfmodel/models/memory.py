@@ -21,7 +21,7 @@ from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
 from perfmodel.models.tables import Table, fetched_by, find_tables
-from perfmodel.models.writeback import writeback_bytes
+from perfmodel.models.writeback import crowds_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -171,7 +171,11 @@ def closed_form_traffic(
         tables=tuple(tables),
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(
-            dram_written, np.maximum(reads - fleeting - persisting, 0.0), fleeting, persisting, ways
+            dram_written,
+            np.maximum(reads - fleeting - persisting, 0.0),
+            fleeting,
+            persisting,
+            ways if crowds_writes(device) else ways * 0,
         ),
     )
     return traffic, requests

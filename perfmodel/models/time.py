@@ -217,7 +217,8 @@ def time_model(
     inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     found_in_l2 = _tables_found(traffic)
-    inputs["overlap"] = {"loads": LOAD_OVERLAP + (OVERLAP - LOAD_OVERLAP) * found_in_l2}
+    between = LOAD_OVERLAP + (OVERLAP - LOAD_OVERLAP) * found_in_l2
+    inputs["overlap"] = {"loads": np.round(between, 2)}
     time = floor + terms["ramp"] + combine(terms, inputs["overlap"]["loads"])
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain)
