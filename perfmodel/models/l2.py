@@ -15,23 +15,34 @@ Array = npt.NDArray[Any]
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="max((reads - table)/read + table/again, fetched/dram) + writes*cost/write",
+    text="max(reads/read, fetched/dram) + writes*cost/write"
+    " - beside*min(max(0, reads - fetched)/read, writes*cost/write)",
     symbols={
         "reads": "bytes that the SMs read from L2 [B]",
-        "table": "of them, bytes of buffers that are read again and again [B]",
-        "again": "rate at which such reads slip in beside writes, infinite without any [B/s]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
+        "beside": "share of reads that hit, or of writes if shorter, that runs beside the other [1]",
     },
-    holds="copies of 8 to 48 MiB, whatever L2 held before, within 15%",
-    source="fitted form: a copy takes as long as its reads and its writes one after the other, "
-    "with the data in L2 or not (measurements/h200-sxm/l2-states.csv); tables of 1 to 4 MiB beside "
-    "writes add 20 to 25 us a GiB (measurements/h200-sxm-suite/data-reset.csv)",
+    holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
+    source="fitted form: a copy takes nearly as long as its reads and its writes one after the "
+    "other (measurements/h200-sxm/l2-states.csv)",
 )
+READS_BESIDE: Final = 0.45
+"""Share of L2's reads, where they hit, that run beside its writes.
+
+Fitted: between warm copies of 10 and 16.8 MB the slope is 0.283 us/MB, where reads and writes one
+after the other give 0.339 (measurements/h200-sxm-suite/streams.csv).
+"""
+TABLES_BESIDE: Final = 0.9
+"""The same for reads of tables, buffers that are read again and again.
+
+Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
+(measurements/h200-sxm-suite/data-reset.csv).
+"""
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -45,23 +56,11 @@ STORE_COST = Formula(
 )
 
 
-BESIDE_WRITES: Final = 10.0
-"""How much faster than reads alone those of a small table are beside writes: they use banks that
-writes leave idle. Fitted: data-reset of 1 to 4 MiB on an H200 (data-reset.csv)."""
-
-
-def table_rate(traffic: Traffic, read: float) -> Array:
-    """Return the rate of reads of tables [B/s]: that of all reads, or more beside as many writes.
-
-    Parameters
-    ----------
-    traffic : Traffic
-    read : float
-        L2 bandwidth of reads alone [B/s].
-    """
-    table = np.maximum(traffic.l2_repeated_sectors, 1e-9)
-    beside = np.minimum(1.0, traffic.l2_write_sectors / table)
-    return np.atleast_1d(read * (1 + (BESIDE_WRITES - 1) * beside))
+def reads_beside(traffic: Traffic) -> Array:
+    """Return the share of L2's reads, where they hit, that run beside its writes."""
+    tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    share = np.minimum(tables, 1.0)
+    return np.atleast_1d(READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * share)
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:

@@ -27,6 +27,7 @@ from perfmodel.traffic import AccessTraffic, Traffic
 Array = npt.NDArray[Any]
 CacheState = Literal["cold", "warm"]
 
+_LINE: Final = 128
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -84,7 +85,9 @@ def closed_form_traffic(
         granule,
     )
     if cache == "warm":
-        kept = held(sum((t * w for t, w in touched), _ZERO), l2_size)
+        # A line has one tag, however few of its sectors are there.
+        lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
+        kept = held(sum(lines, _ZERO), l2_size)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
@@ -354,8 +357,8 @@ def _read_cost(r: Requests, granule: int) -> Array:
 def _pitch(r: Requests, granule: int) -> Array:
     """Return the distance of isolated DRAM atoms that an access reads [B]; 0 where it is dense."""
     strides = r.strides
-    if strides is None:
-        return np.full(1, 2048.0)
+    if strides is None:  # whole lines are dense enough, single sectors lie anywhere
+        return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
     for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
@@ -366,6 +369,12 @@ def _pitch(r: Requests, granule: int) -> Array:
         pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
     isolated = (run <= granule) & (pitch > granule)
     return np.where(isolated, pitch, 0.0)
+
+
+def _line_bytes(r: Requests, touched: Array) -> Array:
+    """Return the bytes of the L2 lines that hold what an access touches."""
+    filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, _LINE / SECTOR)
+    return np.asarray(touched * (_LINE / SECTOR) / filled)
 
 
 def _buffer_bytes(instance: Instance, r: Requests) -> Array:

@@ -1,9 +1,9 @@
 """Time: one term for each resource, and how the terms combine.
 
-Each term is the time that one resource would need alone. They combine by power means, which are a
-maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
-less so between DRAM's bandwidth and its latency, and nearly a maximum between all else. The launch
-and the start-up of the first block come on top.
+Each term is the time that one resource would need alone. Bandwidth and latency make a closed queue:
+warps wait for loads, and loads for one another (`QUEUE_TIME`). The rest combines by power means,
+which are a maximum where one dominates and more where several are near: soft between issue and L1
+of an SM, nearly a maximum between all else. The launch and the start-up come on top.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import pipe_cycles, warp_instructions
-from perfmodel.models.l2 import L2_TIME, table_rate
-from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, Chain, block_chain
+from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.l2 import L2_TIME, reads_beside
+from perfmodel.models.latency import (
+    BLOCK_START,
+    CODE_FETCH,
+    FIRST_TOUCH,
+    LATENCY_TIME,
+    RAMP_TIME,
+    Chain,
+    block_chain,
+)
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.wavefronts import L1_CYCLES
@@ -36,9 +44,22 @@ FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
-LOAD_OVERLAP: Final = 4.0
-"""Exponent between DRAM's bandwidth and latency: queues lengthen the latency before the bandwidth
-is used up; fitted to measurements/h200-sxm/in-flight.csv and streams.csv."""
+LOOP_QUEUE: Final = 80.0
+BLOCK_QUEUE: Final = 0.03
+"""Delay of a batch of loads at half load of DRAM or L2, nine times as long at 90%: in a loop, in
+clocks; outside, as a share of the transfer of the block's data.
+
+Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
+clocks at 52%, 80% and 93% load) and blocks of one load a thread (block-lifetimes.csv: 0.07 to 0.08
+in runs of 69 MB; next to nothing in streams of 256 MiB and more).
+"""
+BURST: Final = 0.7
+"""Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
+all of it at once, and waits for the last of it.
+
+Fitted: blocks of 128 to 1024 threads, one to eight an SM, that read or copy 4 or 16 B a thread live
+by 0.6 to 1.1 times the transfer of their data longer (block-lifetimes.csv).
+"""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 
@@ -65,13 +86,41 @@ SM_TIME = Formula(
 STALL_TIME = Formula(
     name="time that warps wait for loads",
     unit="s",
-    text="loads*rounds",
+    text="max(0, loads*rounds - first)",
     symbols={
         "loads": "latency of the batches of loads of one block [s]",
+        "first": "the first of them, counted in the start-up [s]",
         "rounds": "rounds of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",
+)
+QUEUE_TIME = Formula(
+    name="time of memory",
+    unit="s",
+    text="(wait + bandwidth + sqrt((wait - bandwidth)**2 + 4*queue*bandwidth))/2",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "queue": "delay of all batches in a row at half load [s]",
+    },
+    holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
+    source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
+    "the delay of a queue at one server, solved for the round",
+)
+BURST_WAIT = Formula(
+    name="latency with bursts",
+    unit="s",
+    text="latency + burst*share*bandwidth/held",
+    symbols={
+        "latency": "latency of the blocks, one after the other [s]",
+        "burst": "part of a block's transfer that it waits for [1]",
+        "share": "share of the data that loads outside loops bring [1]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "held": "blocks that share an SM [1]",
+    },
+    holds="blocks that ask for their data at once",
+    source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
 )
 DISPATCH_TIME = Formula(
     name="time to start all blocks",
@@ -163,8 +212,6 @@ def time_model(
 
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
-        "table": np.atleast_1d(traffic.l2_repeated_sectors * SECTOR),
-        "again": table_rate(traffic, device.l2_read_bandwidth),
         "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
@@ -172,6 +219,7 @@ def time_model(
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
+    inputs["l2"]["beside"] = reads_beside(traffic)
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
     if np.any(traffic.writeback_bytes > 0):
         inputs["writeback"] = {
@@ -195,17 +243,23 @@ def time_model(
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = sum(instructions.values(), np.zeros(1)) / warps
-    chain = block_chain(instance, requests, traffic, device, per_warp)
+    looped = looped_instructions(instance, requests) / warps
+    chain = block_chain(instance, requests, traffic, device, per_warp, looped)
     inputs["ramp"] = {
+        "fetch": CODE_FETCH if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        "touch": np.where(traffic.dram_read_bytes > 0, FIRST_TOUCH, 0.0),
+        # A warm launch has next to no reads from DRAM, or none to wait for.
+        "touch": np.where(
+            traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors, FIRST_TOUCH, 0.0
+        ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
     inputs["latency"] = {
         "chain": np.atleast_1d(chain.total),
-        "ramp": inputs["ramp"]["block"],
+        # The floor is an empty kernel, which has the start of a block in it.
+        "ramp": inputs["ramp"]["block"] + BLOCK_START / device.sm_clock,
         "rounds": np.atleast_1d(ROUNDS(**inputs["rounds"])),
     }
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
@@ -214,49 +268,72 @@ def time_model(
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
     floor = device.launch_floor if timing == "profiler" else device.event_floor
-    inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
+    inputs["stalls"] = {
+        "loads": np.atleast_1d(chain.loads),
+        "first": np.atleast_1d(chain.slowest),
+        "rounds": inputs["latency"]["rounds"],
+    }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
-    found_in_l2 = _tables_found(traffic)
-    between = LOAD_OVERLAP + (OVERLAP - LOAD_OVERLAP) * found_in_l2
-    inputs["overlap"] = {"loads": np.round(between, 2)}
-    time = floor + terms["ramp"] + combine(terms, inputs["overlap"]["loads"])
+    inputs["memory"] = _memory_inputs(instance, traffic, chain, terms, inputs, device)
+    time = floor + terms["ramp"] + combine(terms, inputs["memory"])
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain)
 
 
-def _tables_found(traffic: Traffic) -> Array:
-    """Return the share of the L2 reads that find a table there: they wait in no queue of DRAM."""
-    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
-    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
-    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
+def _memory_inputs(
+    instance: Instance,
+    traffic: Traffic,
+    chain: Chain,
+    terms: Mapping[str, Array],
+    inputs: Mapping[str, Mapping[str, Any]],
+    device: Device,
+) -> dict[str, Any]:
+    """Return what `BURST_WAIT` and `QUEUE_TIME` take."""
+    filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
+    at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
+    share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
+    bandwidth = np.maximum(terms["dram"], terms["l2"])
+    bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
+    blocks = np.asarray(instance.blocks, dtype=float)
+    rounds = inputs["latency"]["rounds"]
+    burst = {
+        "latency": terms["latency"],
+        "burst": BURST,
+        "share": share,
+        "bandwidth": bandwidth,
+        "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
+    }
+    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits * rounds
+    queue = looped + share * BLOCK_QUEUE * bandwidth / burst["held"]
+    return burst | {"wait": np.atleast_1d(BURST_WAIT(**burst)), "queue": np.atleast_1d(queue)}
 
 
-def combine(terms: Mapping[str, Array], load_overlap: Any = LOAD_OVERLAP) -> Array:
+def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
 
     Parameters
     ----------
     terms : mapping of str to array
-        Seconds of each resource alone.
-    load_overlap : float or array
-        Exponent between DRAM's bandwidth and latency.
+        Seconds of each resource.
+    memory : mapping
+        What `QUEUE_TIME` takes.
     """
     arithmetic = [
         terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
     ]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
-    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    loads = power_mean((terms["dram"], terms["latency"]), load_overlap)
-    # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
-    memory = np.maximum(np.maximum(loads, terms["l2"]), terms.get("writeback", 0.0))
-    parts = [front, memory]
+    queue = np.asarray(QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")}))
+    busy = power_mean((issue, terms["l1"]), FRONT_OVERLAP)
+    parts = [busy, queue]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
-    return np.asarray(power_mean(parts, OVERLAP))
+    # The waits for loads stand in the queue too: they count once.
+    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))
 
 
-def power_mean(parts: Any, exponent: Any) -> Array:
+def power_mean(parts: Any, exponent: float) -> Array:
     """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
     stacked = np.stack(np.broadcast_arrays(*parts))
     largest = np.max(stacked, axis=0)

@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
+from perfmodel.models.time import (
+    BURST_WAIT,
+    DISPATCH_TIME,
+    FRONT_OVERLAP,
+    OVERLAP,
+    QUEUE_TIME,
+)
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
@@ -25,7 +31,7 @@ from perfmodel.reports.explain_sm import (
     l1_steps,
     launch_steps,
 )
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
 TIME: Final = "Time"
@@ -33,20 +39,29 @@ SM_CLOCKS: Final = "clocks of an SM"
 """Start of the title of the step that gives them."""
 _ARITHMETIC: Final = frozenset({"issue", *PIPES})
 _INVISIBLE: Final = 1e-12
-_SLOWER: Final = definition(
-    "memory",
+_BANDWIDTH: Final = definition(
+    "bandwidth",
     "s",
-    "max(loads, l2)",
-    {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+    "max(dram, l2)",
+    {"dram": "time of dram alone [s]", "l2": "time of l2 alone [s]"},
 )
-_SLOWEST: Final = definition(
-    "memory",
+_BANDWIDTH_ASIDE: Final = definition(
+    "bandwidth",
     "s",
-    "max(loads, l2, writeback)",
+    "max(dram, l2, writeback)",
     {
-        "loads": "time of DRAM and latency together [s]",
+        "dram": "time of dram alone [s]",
         "l2": "time of l2 alone [s]",
         "writeback": "time of write-backs beside the set-aside [s]",
+    },
+)
+_TOGETHER: Final = definition(
+    "all of them, together",
+    "s",
+    "max(waiting, resources)",
+    {
+        "waiting": "time of an SM with its waits for loads [s]",
+        "resources": "time of all resources [s]",
     },
 )
 
@@ -145,22 +160,25 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     if arithmetic:
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
-    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
-    front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
-    yield front
-    overlap = scalar(prediction.details.time.inputs["overlap"]["loads"])
-    waits = {"dram": terms["dram"], "latency": terms["latency"]}
-    loads = _power_mean("DRAM and latency, together", waits, overlap)
-    yield loads
-    slower = {"loads": loads.result, "l2": terms["l2"]}
-    if "writeback" in terms:
-        slower["writeback"] = terms["writeback"]
-    memory = step(TIME, _SLOWEST if "writeback" in terms else _SLOWER, slower)
-    yield memory
-    parts = {"sm": front.result, "memory": memory.result}
+    memory = prediction.details.time.inputs["memory"]
+    busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
+    yield busy
+    yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
+    names = ("latency", "burst", "share", "bandwidth", "held")
+    yield step(TIME, BURST_WAIT, {name: memory[name] for name in names})
+    names = ("wait", "bandwidth", "queue")
+    queued = step(TIME, QUEUE_TIME, {name: memory[name] for name in names})
+    yield queued
+    parts = {"sm": busy.result, "memory": queued.result}
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]
-    together = _power_mean("all of them, together", parts, OVERLAP)
+    resources = _power_mean("all resources", parts, OVERLAP)
+    yield resources
+    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
+    waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
+    yield waiting
+    values = {"waiting": waiting.result, "resources": resources.result}
+    together = step(TIME, _TOGETHER, values)
     yield together
     device = prediction.details.device
     yield step(
@@ -195,7 +213,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
             "launch + ramp + together",
             {
                 "launch": "an empty kernel [s]",
-                "ramp": "a block's start, its first loads and the drain of its stores [s]",
+                "ramp": "a block's start and its first loads [s]",
                 "together": "time of all resources together [s]",
             },
         ),
