@@ -161,14 +161,15 @@ HIT_RATIO = Formula(
 )
 
 # Fitted together on the rows marked fit of data-reset, stream-persistent, read-persistent and their
-# -knee files (measurements/h200-sxm-suite), with standard errors; see DISTANCE, KNEE and LEAK.
+# -knee files (measurements/h200-sxm-suite), then rounded within their standard errors, which follow;
+# see DISTANCE, KNEE and LEAK.
 TABLE_WEIGHT: Final = 1.5  # derived
 READ_WEIGHT: Final = 1.65  # 0.10
 WRITE_WEIGHT: Final = 2.00  # 0.12
 KNEE_MIDDLE: Final = 1.113  # 0.036
 KNEE_WIDTH: Final = 0.0613  # 0.0036
-LEAK_SLOPE: Final = 0.576  # 0.054
-LEAK_START: Final = 0.096  # 0.008
+LEAK_SLOPE: Final = 0.52  # 0.05
+LEAK_START: Final = 0.08  # 0.01
 LEAK_HIGH: Final = 0.214  # 0.022
 LEAK_WRITES: Final = 1.75  # 0.11
 REUSE_IN_WAVE: Final = 0.45

@@ -115,7 +115,7 @@ BURST_WAIT = Formula(
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring [1]",
+        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
         "held": "blocks that share an SM [1]",
     },
@@ -292,6 +292,9 @@ def _memory_inputs(
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
     at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
+    # Loads that find tables in L2 stand in no queue of DRAM.
+    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits
+    share = share * (1 - _tables_found(traffic))
     bandwidth = np.maximum(terms["dram"], terms["l2"])
     bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -303,9 +306,15 @@ def _memory_inputs(
         "bandwidth": bandwidth,
         "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
     }
-    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits * rounds
-    queue = looped + share * BLOCK_QUEUE * bandwidth / burst["held"]
+    queue = looped * rounds + share * BLOCK_QUEUE * bandwidth / burst["held"]
     return burst | {"wait": np.atleast_1d(BURST_WAIT(**burst)), "queue": np.atleast_1d(queue)}
+
+
+def _tables_found(traffic: Traffic) -> Array:
+    """Return the share of the L2 reads that find a table there."""
+    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
+    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
+    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
 
 
 def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
