@@ -63,9 +63,19 @@ def advise(
 
     Tries residency windows (set-aside and hitRatio), fetch granularity, other mappings, coalescing,
     vector width, block size and privatised atomics. "Leave it alone" is an answer too. With
-    --set-aside that much is taken as given, and only the window is chosen. The three ways to give
-    persisting lines back: a window of hitProp normal, cudaCtxResetPersistingL2Cache(), and time,
-    which nobody can rely on.
+    --set-aside that much is taken as given, and only the window is chosen.
+
+    L2 residency control needs compute capability 8.0, and the runtime API of CUDA 11.0 or
+    cuda::annotated_ptr of libcu++ (CUDA 11.5). cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize)
+    sets L2 aside, at most cudaDeviceProp::persistingL2CacheMaxSize; cudaGetDeviceProperties also
+    tells l2CacheSize and accessPolicyMaxWindowSize. A window (base_ptr, num_bytes, hitRatio,
+    hitProp, missProp) is an attribute of a stream (cudaStreamAttributeAccessPolicyWindow) or of a
+    graph's kernel node (cudaKernelNodeAttributeAccessPolicyWindow); num_bytes = 0 closes it. MIG
+    switches the set-aside off; under MPS only the server's environment sets it
+    (CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT). Concurrent kernels share one
+    set-aside: their windows add up. Persisting lines stay after use until a window of
+    cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
+    too, after a time that nobody knows, so do not count on it.
     """
     values: dict[str, Any] = {**parse_defines(define or ())}
     from perfmodel.kernels import find_kernel

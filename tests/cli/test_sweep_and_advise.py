@@ -82,6 +82,23 @@ def test_advice_is_ranked_and_says_what_to_write(run: Run) -> None:
     assert "coalesc" not in run(*words) or "neighbouring elements" in run(*words)
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("8.0", "11.0", "annotated_ptr", "11.5", "cudaLimitPersistingL2CacheSize"),
+        *("persistingL2CacheMaxSize", "l2CacheSize", "accessPolicyMaxWindowSize", "MIG", "MPS"),
+        *("base_ptr", "num_bytes", "hitRatio", "hitProp", "missProp", "num_bytes = 0"),
+        *("cudaStreamAttributeAccessPolicyWindow", "cudaKernelNodeAttributeAccessPolicyWindow"),
+        *("cudaAccessPropertyNormal", "cudaCtxResetPersistingL2Cache", "add up"),
+        "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT",
+    ],
+)
+def test_help_answers_what_notes_ask(word: str, run: Run) -> None:
+    # the rows of the exam table of notes on L2 cache control
+    text = " ".join(run("advise", "--help", columns=200).split())
+    assert word in text
+
+
 def test_leave_it_alone_is_an_answer(run: Run) -> None:
     found = json.loads(run("advise", "copy", "--json"))
     assert found["leave_it_alone"]
