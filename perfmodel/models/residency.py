@@ -161,8 +161,8 @@ HIT_RATIO = Formula(
 )
 
 # Fitted together on the rows marked fit of data-reset, stream-persistent, read-persistent and their
-# -knee files (measurements/h200-sxm-suite), then rounded within their standard errors, which follow;
-# see DISTANCE, KNEE and LEAK.
+# -knee files (measurements/h200-sxm-suite), then rounded within their standard errors, which
+# follow; see DISTANCE, KNEE and LEAK. Where the H200 left a choice, a published H100 table took it.
 TABLE_WEIGHT: Final = 1.5  # derived
 READ_WEIGHT: Final = 1.65  # 0.10
 WRITE_WEIGHT: Final = 2.00  # 0.12

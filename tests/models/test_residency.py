@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -176,5 +177,5 @@ def test_reads_alone_lose_nothing_to_a_set_aside() -> None:
     # property: more ways and more reads cost more
     costs = [float(writeback_bytes(1e9, 1e9, 0.0, 0.0, float(w))) for w in range(11)]
     assert costs[:4] == [0, 0, 0, 0]
-    assert all(b >= a for a, b in zip(costs[4:], costs[5:], strict=False))
+    assert all(b >= a for a, b in pairwise(costs[4:]))
     assert writeback_bytes(1e9, 2e9, 0.0, 0.0, 8.0) > writeback_bytes(1e9, 1e9, 0.0, 0.0, 8.0)
