@@ -62,7 +62,7 @@ def simulate(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
+    fetch_granularity: FetchGranularityOption = "64",
     seed: Annotated[
         int,
         typer.Option("--seed", help="Decides what hashes decide; equal seeds give equal counts."),
@@ -87,9 +87,6 @@ def simulate(
     Addresses go through models of the coalescer, each SM's L1, both L2 partitions and DRAM. It
     takes seconds where `predict` takes milliseconds, and covers what closed forms do not.
     """
-    control = l2_control(
-        set_aside, window, window_buffer, hit_ratio, hit_prop, miss_prop, fetch_granularity
-    )
     if not 0 <= seed < 2**16:
         raise PerfmodelError(f"--seed must be 0 to 65535, not {seed}")
     if not 0 < sample <= 1:
@@ -103,6 +100,16 @@ def simulate(
     from perfmodel.prediction.simulated import simulate as run
 
     chosen, gpu, instance = prepare(kernel, mapping, device, values)
+    control = l2_control(
+        chosen,
+        set_aside=set_aside,
+        window=window,
+        window_buffer=window_buffer,
+        hit_ratio=hit_ratio,
+        hit_prop=hit_prop,
+        miss_prop=miss_prop,
+        fetch_granularity=fetch_granularity,
+    )
     _warn_if_long(instance, sample, 2 if cache == "warm" else 1)
     with _bar() as progress:
         found = run(

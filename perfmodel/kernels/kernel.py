@@ -149,6 +149,8 @@ class Access:
         Whether an atomic gives the old value back.
     name : str
         How reports call it.
+    needs : str
+        Name of a load whose value the index is made from, or empty: this access waits for it.
     """
 
     buffer: str
@@ -160,6 +162,7 @@ class Access:
     cache: CacheLevel = "l1"
     returns: bool = False
     name: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

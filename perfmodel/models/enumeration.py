@@ -37,6 +37,8 @@ class Counts:
         Lanes that took part, summed over requests.
     sampled : float
         Share of the block executions that was counted; 1 is exact.
+    pairs : float
+        Distinct 64 B halves of lines, summed over requests.
     """
 
     requests: float
@@ -46,6 +48,7 @@ class Counts:
     tag_wavefronts: float
     active_lanes: float
     sampled: float
+    pairs: float
 
 
 def count(
@@ -81,7 +84,7 @@ def count(
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
     if executions == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0)
     most = max(1, MAX_LANES // (shape.warps * WARP_SIZE))
     if executions <= most:
         flat = np.arange(executions)
@@ -108,13 +111,14 @@ def count(
     takes_part = active.any(axis=-1)
     scale = executions / samples
 
-    totals = dict.fromkeys(("sectors", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
+    totals = dict.fromkeys(("sectors", "pairs", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
     for piece in range(pieces):
         moved = address + piece * width
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
         for name, found in (
             ("sectors", _distinct(moved // SECTOR, active)),
+            ("pairs", _distinct(moved // (LINE // 2), active)),
             ("lines", _distinct(moved // LINE, active)),
             ("data_wavefronts", data_wavefronts(based, width, active) * takes_part),
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
@@ -53,6 +54,13 @@ class Requests:
         Share of each variable's range that the guards let through.
     sampled : float or None
         None for a closed form, else the share of the launch that was counted.
+    period : array or None
+        Bytes after which the addresses start again, where the index is ``affine % period``;
+        strides and offset are then those before the modulo.
+    random : bool
+        Whether the index is random: rows of a table that other data chooses.
+    pairs : array or None
+        Distinct 64 B halves of lines, summed over requests; None for a closed form.
     """
 
     access: Access
@@ -68,6 +76,9 @@ class Requests:
     variables: tuple[Variable, ...]
     shares: Mapping[str, Array]
     sampled: float | None = None
+    period: Array | None = None
+    random: bool = False
+    pairs: Array | None = None
 
     @property
     def wanted_bytes(self) -> Array:
@@ -134,7 +145,57 @@ def access_requests(
                 shares=activity.shares,
                 **found._asdict(),
             )
-    return _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+    cycle = _modulo(index, values)
+    if activity is not None and cycle is not None:
+        flat = plane(cycle[0], values, variables)
+        period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
+        if flat.affine:
+            # Where the period is whole lines, and more than a request spans, none notices it.
+            reach = sum(
+                (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in variables if v.in_lane),
+                np.ones(1),
+            )
+            found = (
+                _closed_form(activity.classes, flat, variables, element, width, pieces)
+                if not np.any(period % LINE) and np.all(reach * element <= period)
+                else None
+            )
+            requests = (
+                Requests(
+                    access=access,
+                    width=width,
+                    variables=variables,
+                    shares=activity.shares,
+                    **found._asdict(),
+                )
+                if found is not None
+                else _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+            )
+            return replace(
+                requests,
+                strides={name: stride * element for name, stride in flat.strides.items()},
+                offset=flat.offset * element,
+                shares=activity.shares,
+                period=period,
+            )
+    return replace(
+        _counted(instance, access, shape, index, guards, trips, element, width, pieces),
+        random=_uses_random(index),
+    )
+
+
+def _modulo(index: Node, shared: Mapping[str, Any]) -> tuple[Node, Node] | None:
+    """Return a and m of an index ``a % m`` whose m is the same for all threads, else None."""
+    if not isinstance(index, Operation) or index.operator != "%":
+        return None
+    whole, modulus = index.operands
+    return (whole, modulus) if names(modulus) <= shared.keys() else None
+
+
+def _uses_random(node: Node) -> bool:
+    return isinstance(node, Operation) and (
+        node.operator == "random" or any(_uses_random(part) for part in node.operands)
+    )
 
 
 def _closed_form(
@@ -257,6 +318,7 @@ def _counted(
         variables=index_variables(shape, instance.grid, trips),
         shares={},
         sampled=min(row.sampled for row in rows),
+        pairs=column("pairs"),
     )
 
 

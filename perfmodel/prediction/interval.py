@@ -45,6 +45,7 @@ _REGIME_OF: Final = {
     "l1": "l1",
     "l2": "l2",
     "dram": "dram",
+    "writeback": "dram",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +14,14 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.interval import bottleneck, interval, spread
+from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
@@ -61,6 +63,10 @@ def predict(
     timing: Timing = "profiler",
     cache: CacheState = "cold",
     traffic: Method = "closed-form",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
     **params: int,
 ) -> Prediction:
     """Predict one launch.
@@ -79,6 +85,14 @@ def predict(
         Whether L2 starts empty, or as the same launch just left it.
     traffic : {"closed-form", "simulated"}
         Who counts requests, sectors and bytes; the simulator takes seconds.
+    l2 : L2Control, optional
+        Set-aside, access policy window, fetch granularity and compression; by default the
+        driver's.
+    mig, mps : bool
+        Whether the GPU is in multi-instance mode (no set-aside), or shared by a multi-process
+        server (which alone can set L2 aside).
+    concurrent : sequence of AccessPolicyWindow
+        Windows of kernels that run at the same time and share the set-aside.
     **params : int
         The kernel's parameters.
 
@@ -101,7 +115,8 @@ def predict(
     _check_protocol(timing, cache, traffic)
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
-    details = _evaluate(instance, gpu, timing, cache, traffic)
+    setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
+    details = _evaluate(instance, gpu, timing, cache, setting, traffic)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
@@ -160,6 +175,10 @@ def predict_many(
     device: str | Path | Device = "h100-sxm",
     timing: Timing = "profiler",
     cache: CacheState = "cold",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
     **params: npt.ArrayLike,
 ) -> Predictions:
     """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
@@ -184,7 +203,10 @@ def predict_many(
 
     def work(rows: Array) -> dict[str, Array]:
         instance = bind(chosen, {name: value[rows] for name, value in flat.items()})
-        details = _evaluate(instance, gpu, timing, cache)
+        setting = l2_setting(
+            l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
+        )
+        details = _evaluate(instance, gpu, timing, cache, setting)
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
@@ -213,6 +235,7 @@ def _evaluate(
     gpu: Device,
     timing: Timing,
     cache: CacheState,
+    setting: L2Setting,
     method: Method = "closed-form",
 ) -> Details:
     shape = block_shape(_triple(instance.block))
@@ -220,15 +243,19 @@ def _evaluate(
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
-    traffic, requests = closed_form_traffic(instance, shape, gpu, occupied, cache)
+    traffic, requests = closed_form_traffic(
+        instance, shape, gpu, occupied, cache, setting.control, setting.claimed
+    )
     notes: tuple[str, ...] = ()
     if method == "simulated":
         from perfmodel.prediction.simulated import sample_notes, simulated_traffic
 
-        traffic, simulation = simulated_traffic(traffic, instance, occupied, gpu, cache)
+        traffic, simulation = simulated_traffic(
+            traffic, instance, occupied, gpu, cache, setting.control
+        )
         notes = sample_notes(simulation)
     time = time_model(instance, requests, traffic, occupied, gpu, timing)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time, notes)
+    return Details(instance, gpu, occupied, tuple(requests), traffic, time, notes, setting)
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -287,6 +314,7 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _warnings(details: Details) -> Iterator[str]:
     yield from details.notes
+    yield from details.setting.warnings
     for access in details.traffic.accesses:
         if access.sampled is not None:
             share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"

@@ -12,6 +12,7 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.time import TimeModel, Timing
+from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
 from perfmodel.traffic import Traffic
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -85,6 +86,7 @@ class Details:
     traffic: Traffic
     time: TimeModel
     notes: tuple[str, ...] = ()
+    setting: L2Setting = AS_THE_DRIVER
     figure_spread: float = 0.0
 
 
@@ -172,4 +174,5 @@ class Prediction:
                 ],
             },
             "warnings": list(self.warnings),
+            "l2_control": self.details.setting.to_json(),
         }

@@ -31,6 +31,7 @@ TOP = [
     "occupancy",
     "roofline",
     "warnings",
+    "l2_control",
 ]
 TRAFFIC = {
     "global_load_requests",
