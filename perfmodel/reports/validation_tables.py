@@ -117,12 +117,12 @@ def target_rows(cases: Sequence[Case]) -> list[Cells]:
             else f"{value:.0f}"
             for value in (found.wanted, found.reached)
         ]
-        used = "never fitted on" if found.use == "validation" else "for fitting"
+        used = {"validation": "never fitted on", "fit": "for fitting", "all": "of all sizes"}
         rows.append(
             [
                 found.name,
                 found.protocol,
-                f"{found.cases} {used}",
+                f"{found.cases} {used[found.use]}",
                 labels[found.what],
                 *shown,
                 "yes" if found.met else "no",

@@ -20,6 +20,9 @@ _WHAT: Final = ("median", "worst", "worst_us", "knee_steps")
 _KEYS: Final = ("name", "kernels", "when", *_WHAT)
 
 
+_FEWEST_SIZES: Final = 6
+
+
 @dataclass(frozen=True, slots=True)
 class Reached:
     """What was reached of one target, under one protocol.
@@ -27,7 +30,7 @@ class Reached:
     Attributes
     ----------
     name, protocol : str
-    use : {"fit", "validation"}
+    use : {"fit", "validation", "all"}
         Which cases it was judged on.
     cases : int
     what : {"median", "worst", "worst_us", "knee_steps"}
@@ -56,25 +59,39 @@ def reached(cases: Sequence[Case]) -> list[Reached]:
     for target in _targets():
         every = [case for case in cases if _matches(target, case)]
         use = "validation" if any(case.use == "validation" for case in every) else "fit"
-        some = [case for case in every if case.use == use]
-        for protocol in dict.fromkeys((case.timing, case.cache) for case in some):
-            chosen = [case for case in some if (case.timing, case.cache) == protocol]
-            for what in _WHAT:
-                if what in target:
-                    if what == "knee_steps":
-                        chosen = [c for c in every if (c.timing, c.cache) == protocol]
-                    found.append(
-                        Reached(
-                            name=target["name"],
-                            protocol=", ".join(protocol),
-                            use=use,
-                            cases=len(chosen),
-                            what=what,
-                            wanted=float(target[what]),
-                            reached=_value(what, chosen),
-                        )
-                    )
+        for protocol in dict.fromkeys((c.timing, c.cache) for c in every if c.use == use):
+            some = [c for c in every if (c.timing, c.cache) == protocol]
+            chosen = [c for c in some if c.use == use]
+            found += [
+                _reached(target, what, protocol, chosen, use)
+                for what in ("median", "worst", "worst_us")
+                if what in target
+            ]
+            if "knee_steps" in target:
+                # A knee takes every size, and each topic has sizes of its own.
+                for topic in dict.fromkeys(c.topic for c in some):
+                    sizes = [c for c in some if c.topic == topic]
+                    if len({c.params["bytes"] for c in sizes}) >= _FEWEST_SIZES:
+                        found.append(_reached(target, "knee_steps", protocol, sizes, "all"))
     return found
+
+
+def _reached(
+    target: Mapping[str, Any],
+    what: str,
+    protocol: tuple[str, str],
+    cases: Sequence[Case],
+    use: str,
+) -> Reached:
+    return Reached(
+        name=target["name"],
+        protocol=", ".join(protocol),
+        use=use,
+        cases=len(cases),
+        what=what,
+        wanted=float(target[what]),
+        reached=_value(what, cases),
+    )
 
 
 def _value(what: str, cases: Sequence[Case]) -> float:
