@@ -118,7 +118,7 @@ def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
         size = case.params["bytes"]
         rates.setdefault(size, []).append(size * case.params["iterations"] / time)
     means = np.array([np.mean(rates[size]) for size in sorted(rates)])
-    half = np.sqrt(means.max() * means.min())
+    half = np.sqrt(means.max() * means[means.argmax() :].min())
     below = np.flatnonzero((means < half) & (np.arange(means.size) > means.argmax()))
     return int(below[0]) if below.size else int(means.size)
 
