@@ -55,7 +55,7 @@ def explain(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     compression: CompressionOption = 1.0,
     concurrent: ConcurrentOption = None,
     latex: Annotated[
@@ -66,7 +66,7 @@ def explain(
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
-    values: dict[str, Any] = {**parse_defines(define or ())}
+    values: dict[str, Any] = parse_defines(define or ())
     from perfmodel import predict
     from perfmodel.kernels import find_kernel
 

@@ -32,7 +32,6 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,7 +60,7 @@ def predict(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     compression: CompressionOption = 1.0,
     mig: MigOption = False,
     mps: MpsOption = False,
@@ -73,8 +72,6 @@ def predict(
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
-    if traffic == "simulated":
-        raise PerfmodelError("--traffic simulated is not available yet: use --traffic closed-form")
     chosen: list[dict[str, Any]] = [*combinations(parse_value_lists(define or ()))]
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
@@ -93,6 +90,7 @@ def predict(
         compression=compression,
     )
     platform: dict[str, Any] = {
+        "traffic": traffic,
         "mig": mig,
         "mps": mps,
         "concurrent": concurrent_windows(concurrent),

@@ -25,7 +25,7 @@ L2_TIME = Formula(
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
-        "beside": "share of reads that hit, or of writes if shorter, that runs beside the other [1]",
+        "beside": "share of reads that hit, or of writes if shorter, that runs beside [1]",
     },
     holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
     source="fitted form: a copy takes nearly as long as its reads and its writes one after the "

@@ -215,12 +215,12 @@ class Chain:
     def total(self) -> Array:
         """The whole chain [s]."""
         between = CLOCKS_PER_INSTRUCTION * self.instructions + self.clocks_in_loops * self.looped
-        return self.start + between / self.clock + self.loads
+        return np.asarray(self.start + between / self.clock + self.loads)
 
     @property
     def slowest(self) -> Array:
         """The slowest batch of loads [s]."""
-        slowest = np.zeros(1)
+        slowest: Array = np.zeros(1)
         for b in self.batches:
             slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
         return slowest

@@ -45,13 +45,19 @@ FRONT_OVERLAP: Final = 2.0
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
 LOOP_QUEUE: Final = 80.0
-BLOCK_QUEUE: Final = 0.03
-"""Delay of a batch of loads at half load of DRAM or L2, nine times as long at 90%: in a loop, in
-clocks; outside, as a share of the transfer of the block's data.
+"""Clocks that a batch of loads in a loop queues at half load of DRAM or L2; nine times that at 90%.
 
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
-clocks at 52%, 80% and 93% load) and blocks of one load a thread (block-lifetimes.csv: 0.07 to 0.08
-in runs of 69 MB; next to nothing in streams of 256 MiB and more).
+clocks at 52%, 80% and 93% load).
+"""
+BLOCK_OVERLAP: Final = 8.0
+MIXED_OVERLAP: Final = 4.0
+"""Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
+for as many of each, whose turns in DRAM make both wait.
+
+Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (streams.csv: 8 or
+more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
+the longer (streams.csv, strided.csv: 4.1 and 4.0).
 """
 BURST: Final = 0.7
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
@@ -96,7 +102,7 @@ STALL_TIME = Formula(
     source="Little's law",
 )
 QUEUE_TIME = Formula(
-    name="time of memory",
+    name="time of memory, loops",
     unit="s",
     text="(wait + bandwidth + sqrt((wait - bandwidth)**2 + 4*queue*bandwidth))/2",
     symbols={
@@ -107,6 +113,30 @@ QUEUE_TIME = Formula(
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
     source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
     "the delay of a queue at one server, solved for the round",
+)
+CROWD_TIME = Formula(
+    name="time of memory, blocks",
+    unit="s",
+    text="(wait**p + bandwidth**p)**(1/p)",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "p": "exponent: how sharply one of both decides [1]",
+    },
+    holds="blocks that ask for their data once, and are replaced as they end",
+    source="fitted: streams and strided copies on an H200",
+)
+MEMORY_TIME = Formula(
+    name="time of memory",
+    unit="s",
+    text="share*blocks + (1 - share)*loops",
+    symbols={
+        "share": "share of the data that loads outside loops bring [1]",
+        "blocks": "time of memory as blocks without loops have it [s]",
+        "loops": "time of memory as loops have it [s]",
+    },
+    holds="by construction where all loads are in loops, or none",
+    source="definition",
 )
 BURST_WAIT = Formula(
     name="latency with bursts",
@@ -288,26 +318,32 @@ def _memory_inputs(
     inputs: Mapping[str, Mapping[str, Any]],
     device: Device,
 ) -> dict[str, Any]:
-    """Return what `BURST_WAIT` and `QUEUE_TIME` take."""
+    """Return what `BURST_WAIT` and `memory_time` take."""
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
     at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
     # Loads that find tables in L2 stand in no queue of DRAM.
-    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits
-    share = share * (1 - _tables_found(traffic))
+    found = _tables_found(traffic)
     bandwidth = np.maximum(terms["dram"], terms["l2"])
     bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
     burst = {
         "latency": terms["latency"],
-        "burst": BURST,
+        "burst": BURST * (1 - found),
         "share": share,
         "bandwidth": bandwidth,
         "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
     }
-    queue = looped * rounds + share * BLOCK_QUEUE * bandwidth / burst["held"]
-    return burst | {"wait": np.atleast_1d(BURST_WAIT(**burst)), "queue": np.atleast_1d(queue)}
+    queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
+    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
+    wait = np.atleast_1d(BURST_WAIT(**burst))
+    apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
+    return burst | {
+        "wait": wait,
+        "queue": np.atleast_1d(queue),
+        "p": apart + (OVERLAP - apart) * found,
+    }
 
 
 def _tables_found(traffic: Traffic) -> Array:
@@ -325,21 +361,33 @@ def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
     terms : mapping of str to array
         Seconds of each resource.
     memory : mapping
-        What `QUEUE_TIME` takes.
+        What `memory_time` takes.
     """
     arithmetic = [
         terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
     ]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
-    queue = np.asarray(QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")}))
     busy = power_mean((issue, terms["l1"]), FRONT_OVERLAP)
-    parts = [busy, queue]
+    parts = [busy, memory_time(memory)]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))
+
+
+def memory_time(memory: Mapping[str, Any]) -> Array:
+    """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
+    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")})
+    crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
+    return np.asarray(MEMORY_TIME(share=memory["share"], blocks=crowd, loops=queued))
+
+
+def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
+    """Evaluate `CROWD_TIME` without underflow."""
+    largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
+    return np.asarray(largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p))
 
 
 def power_mean(parts: Any, exponent: float) -> Array:

@@ -75,6 +75,7 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
+    `notes` are warnings about how the traffic was counted.
     ``figure_spread`` is the standard deviation of the time from the device's figures, as a share.
     """
 
@@ -85,6 +86,7 @@ class Details:
     traffic: Traffic
     time: TimeModel
     setting: L2Setting = AS_THE_DRIVER
+    notes: tuple[str, ...] = ()
     figure_spread: float = 0.0
 
 

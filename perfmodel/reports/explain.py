@@ -13,8 +13,10 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
 from perfmodel.models.time import (
     BURST_WAIT,
+    CROWD_TIME,
     DISPATCH_TIME,
     FRONT_OVERLAP,
+    MEMORY_TIME,
     OVERLAP,
     QUEUE_TIME,
 )
@@ -31,7 +33,7 @@ from perfmodel.reports.explain_sm import (
     l1_steps,
     launch_steps,
 )
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
 TIME: Final = "Time"
@@ -164,12 +166,22 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
     yield busy
     yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
-    names = ("latency", "burst", "share", "bandwidth", "held")
-    yield step(TIME, BURST_WAIT, {name: memory[name] for name in names})
-    names = ("wait", "bandwidth", "queue")
-    queued = step(TIME, QUEUE_TIME, {name: memory[name] for name in names})
-    yield queued
-    parts = {"sm": busy.result, "memory": queued.result}
+    yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))
+    found = {}
+    if scalar(memory["share"]) < 1:
+        loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue"))
+        yield loops
+        found["loops"] = loops.result
+    if scalar(memory["share"]) > 0:
+        blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
+        yield blocks
+        found["blocks"] = blocks.result
+    of_memory = next(iter(found.values()))
+    if len(found) > 1:
+        both = step(TIME, MEMORY_TIME, found | {"share": memory["share"]})
+        yield both
+        of_memory = both.result
+    parts = {"sm": busy.result, "memory": of_memory}
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]
     resources = _power_mean("all resources", parts, OVERLAP)
@@ -220,6 +232,10 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         {**terms, "together": together.result},
         f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind}",
     )
+
+
+def _chosen(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names}
 
 
 def _clocks_note(prediction: Prediction) -> str:
