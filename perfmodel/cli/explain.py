@@ -55,7 +55,7 @@ def explain(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     compression: CompressionOption = 1.0,
     concurrent: ConcurrentOption = None,
     latex: Annotated[

@@ -74,7 +74,7 @@ MissPropOption = Annotated[
     ),
 ]
 FetchGranularityOption = Annotated[
-    str,
+    int,
     typer.Option(
         "--fetch-granularity",
         metavar="32|64|128",
@@ -129,7 +129,7 @@ def l2_control(
     hit_ratio: float = 1.0,
     hit_prop: Literal["persisting", "streaming", "normal"] = "persisting",
     miss_prop: Literal["streaming", "normal"] = "streaming",
-    fetch_granularity: str = "64",
+    fetch_granularity: int = 64,
     compression: float = 1.0,
 ) -> L2Control:
     """Return the L2 control that the options mean.
@@ -157,7 +157,7 @@ def l2_control(
     return L2Control(
         set_aside=0 if set_aside is None else parse_size(set_aside, "--set-aside"),
         window=opened,
-        fetch_granularity=parse_size(fetch_granularity, "--fetch-granularity"),
+        fetch_granularity=fetch_granularity,
         compression=compression,
     )
 

@@ -60,7 +60,7 @@ def predict(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     compression: CompressionOption = 1.0,
     mig: MigOption = False,
     mps: MpsOption = False,
@@ -90,21 +90,13 @@ def predict(
         compression=compression,
     )
     platform: dict[str, Any] = {
+        "traffic": traffic,
         "mig": mig,
         "mps": mps,
         "concurrent": concurrent_windows(concurrent),
     }
     predictions = (
-        predict_one(
-            found,
-            device=gpu,
-            timing=timing,
-            cache=cache,
-            traffic=traffic,
-            l2=control,
-            **platform,
-            **values,
-        )
+        predict_one(found, device=gpu, timing=timing, cache=cache, l2=control, **platform, **values)
         for values in chosen
     )
     if json:

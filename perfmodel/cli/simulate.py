@@ -96,6 +96,7 @@ def simulate(
 
         check_figure_path(plot)
     values: dict[str, Any] = parse_defines(define or ())
+    from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
@@ -110,6 +111,7 @@ def simulate(
         miss_prop=miss_prop,
         fetch_granularity=fetch_granularity,
     )
+    control = l2_setting(control, instance, gpu).control
     _warn_if_long(instance, sample, 2 if cache == "warm" else 1)
     with _bar() as progress:
         found = run(

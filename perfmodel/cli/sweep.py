@@ -70,7 +70,7 @@ def sweep(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     compression: CompressionOption = 1.0,
     mig: MigOption = False,
     mps: MpsOption = False,

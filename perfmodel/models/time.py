@@ -323,25 +323,26 @@ def _memory_inputs(
     at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
     # Loads that find tables in L2 stand in no queue of DRAM.
-    looped = (1 - share) * LOOP_QUEUE / device.sm_clock * chain.waits
-    share = share * (1 - _tables_found(traffic))
+    found = _tables_found(traffic)
     bandwidth = np.maximum(terms["dram"], terms["l2"])
     bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
     burst = {
         "latency": terms["latency"],
-        "burst": BURST,
+        "burst": BURST * (1 - found),
         "share": share,
         "bandwidth": bandwidth,
         "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
     }
+    queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
+    apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     return burst | {
         "wait": wait,
-        "queue": np.atleast_1d(looped * rounds),
-        "p": BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed),
+        "queue": np.atleast_1d(queue),
+        "p": apart + (OVERLAP - apart) * found,
     }
 
 

@@ -255,7 +255,7 @@ def _evaluate(
         )
         notes = sample_notes(simulation)
     time = time_model(instance, requests, traffic, occupied, gpu, timing)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time, notes, setting)
+    return Details(instance, gpu, occupied, tuple(requests), traffic, time, setting, notes)
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -313,8 +313,8 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _warnings(details: Details) -> Iterator[str]:
-    yield from details.notes
     yield from details.setting.warnings
+    yield from details.notes
     for access in details.traffic.accesses:
         if access.sampled is not None:
             share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"

@@ -85,8 +85,8 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
-    notes: tuple[str, ...] = ()
     setting: L2Setting = AS_THE_DRIVER
+    notes: tuple[str, ...] = ()
     figure_spread: float = 0.0
 
 

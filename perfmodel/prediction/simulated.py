@@ -171,7 +171,7 @@ def simulated_traffic(
     check_launch(instance)
     share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))
     found = _run(instance, occupied, gpu, cache, control, 0, share, "lru", "auto", None)
-    numbers = {name: np.full(1, value) for name, value in totals(found).items()}
+    numbers: dict[str, Any] = {n: np.full(1, value) for n, value in totals(found).items()}
     accesses = tuple(
         replace(
             access,

@@ -118,6 +118,8 @@ def _how(access: Access) -> str:
         parts.append("past L1")
     if access.returns:
         parts.append("returns the old value")
+    if access.needs:
+        parts.append(f"waits for {access.needs}")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)

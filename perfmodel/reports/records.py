@@ -101,6 +101,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 "guard": _text(access.guard),
                 "cache": access.cache,
                 "returns": access.returns,
+                "needs": access.needs or None,
             }
             for access in kernel.accesses
         ],

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _COLUMN: Final = 4.6
 _HEIGHT: Final = 5.6
 _MIB: Final = 2.0**20
+_LABELLED: Final = 12
+"""Values up to which each has a label of its own."""
 _WIDE: Final = 8.0
 """Ratio of the last to the first value from which sizes are drawn on a logarithmic axis."""
 
@@ -65,4 +67,6 @@ def _draw(above: Any, below: Any, sweep: Sweep) -> None:
         axes.set_ylim(bottom=0)
         if sized and min(at) > 0 and max(at) >= _WIDE * min(at):
             axes.set_xscale("log", base=2)
+        if len(at) <= _LABELLED:
+            axes.set_xticks(at, labels=[f"{value:g}" for value in at])
     below.legend(frameon=False)

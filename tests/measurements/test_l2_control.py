@@ -84,12 +84,12 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "missProp normal": (
         ("data-reset-properties",),
         *("data-reset", IN_OUT, "in", {"miss_prop": "normal"}, windowed),
-        *((0.045, 0.1), (0.12, 0.16)),
+        *((0.045, 0.1), (0.13, 0.18)),
     ),
     "a stream marked streaming": (
         ("data-reset-out-window",),
         *("data-reset", IN_OUT, "out", {"hit_prop": "streaming"}, windowed),
-        *((0.02, 0.03), (0.18, 0.18)),
+        *((0.02, 0.03), (0.2, 0.2)),
     ),
     "table beside a copy": (
         ("stream-persistent", "stream-persistent-knee"),
