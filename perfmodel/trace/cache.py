@@ -114,7 +114,9 @@ class CacheShape:
     dirty_ways : float
         Most dirty lines a set, as a mean over sets.
     persisting_ways : float
-        Persisting lines that a set keeps from others; rounded up.
+        Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
+        them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
+        nothing were: read-persistent.csv).
     """
 
     sets: int
