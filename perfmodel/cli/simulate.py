@@ -62,7 +62,7 @@ def simulate(
     hit_ratio: HitRatioOption = 1.0,
     hit_prop: HitPropOption = "persisting",
     miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = "64",
+    fetch_granularity: FetchGranularityOption = 64,
     seed: Annotated[
         int,
         typer.Option("--seed", help="Decides what hashes decide; equal seeds give equal counts."),
