@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
 from perfmodel.expressions.scalars import (
+    CHOICES,
     FLOAT_OVERFLOW,
     LARGEST_INTEGER,
     LARGEST_SHIFT,
@@ -225,7 +227,7 @@ def _bits_bound(a: int, b: int) -> int:
     return 1 << max(a, b).bit_length()
 
 
-_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^"})
+_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random"})
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "+": np.add,
@@ -255,6 +257,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "ceil_div": lambda a, b: -(-a // b),
     "log2": np.log2,
     "sqrt": np.sqrt,
+    "random": mixed_arrays,
 }
 
 # Of |result|, from the operands' bounds; operators that are not here give floats.
@@ -275,6 +278,7 @@ _BOUNDS: Final[dict[str, Callable[..., int]]] = {
     "abs": lambda a: a,
     "min": max,
     "max": max,
+    "random": lambda a, b: b,
 }
 
 # How to compute in floats what may wrap around 2**64 in integers.
@@ -294,6 +298,7 @@ _DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
     **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
     **dict.fromkeys(("<<", ">>"), _SHIFT),
     "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
+    "random": ((1, 1, CHOICES, lambda a, b: b < 1),),
     "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
     "**": (
         (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),

@@ -103,7 +103,8 @@ def parse(
     ``blockIdx``, ``blockDim`` and ``gridDim`` with ``.x``, ``.y`` or ``.z``; ``+ - * / // % **
     << >> & | ^``; comparisons, also chained; ``and``, ``or``, ``not``; ``min``, ``max``,
     ``floor``, ``ceil``, ``ceil_div``, ``abs``, ``log2``, ``sqrt``, ``where(condition, a, b)``;
-    and ``a if condition else b``. Precedence is Python's. Line ends count as spaces.
+    ``random(key, n)``, a number from 0 to n - 1 that only the key decides; and ``a if condition
+    else b``. Precedence is Python's. Line ends count as spaces.
 
     Parameters
     ----------

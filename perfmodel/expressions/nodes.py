@@ -20,10 +20,11 @@ ARITY: Final[dict[str, tuple[int, int | None]]] = {
     **dict.fromkeys(("and", "or", "min", "max"), (2, None)),
     **dict.fromkeys(("neg", "not", "floor", "ceil", "abs", "log2", "sqrt"), (1, 1)),
     "ceil_div": (2, 2),
+    "random": (2, 2),
     "where": (3, 3),
 }
 FUNCTIONS: Final = frozenset(
-    {"min", "max", "floor", "ceil", "ceil_div", "abs", "log2", "sqrt", "where"}
+    {"min", "max", "floor", "ceil", "ceil_div", "abs", "log2", "sqrt", "where", "random"}
 )
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 # CUDA's built-in index variables, the only names with a dot (.x, .y or .z).

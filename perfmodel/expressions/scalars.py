@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions.mixing import mixed
 from perfmodel.expressions.nodes import LONGEST_WRITTEN, Name, Node, Number, Operation, shown, text
 
 Scalar = int | float
@@ -23,6 +24,7 @@ SHIFT_RANGE: Final = f"shifts by less than 0 or more than {LARGEST_SHIFT}"
 LOG_RANGE: Final = "takes log2 of a number that is not positive"
 ROOT_RANGE: Final = "takes the root of a negative number"
 WHOLE_NUMBERS: Final = "works on bits, so it needs whole numbers; use // or floor first"
+CHOICES: Final = "chooses among fewer than one: the second argument must be 1 or more"
 UNDEFINED: Final = "is undefined (infinity less infinity, or the like)"
 
 
@@ -134,6 +136,12 @@ def _sqrt(a: Scalar) -> float:
     return math.sqrt(a)
 
 
+def _random(a: int, b: int) -> int:
+    if b < 1:
+        raise NoValueError(CHOICES)
+    return mixed(a, b)
+
+
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, int) and isinstance(b, int):
         if abs(a) > 1 and b > LARGEST_SHIFT:
@@ -174,4 +182,5 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "ceil_div": _ceil_div,
     "log2": _log2,
     "sqrt": _sqrt,
+    "random": _whole(_random),
 }

@@ -12,7 +12,7 @@ _LARGEST_POWER_BITS: Final = 4096
 # Most operands of min and max that sympy may compare with each other; 60 take it seconds.
 _MOST_COMPARED: Final = 8
 
-_BIT_FUNCTIONS: Final = {"&": "bitand", "|": "bitor", "^": "bitxor"}
+_OPAQUE: Final = {"&": "bitand", "|": "bitor", "^": "bitxor", "random": "random"}
 _BOOLEAN: Final = COMPARISONS | {"and", "or", "not"}
 
 
@@ -21,7 +21,7 @@ def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any
 
     ``//`` becomes the floor of the quotient, ``%`` Mod, ``ceil_div`` a ceiling, shifts a product
     with or the floor of a quotient by a power of two, ``where`` a Piecewise, and ``& | ^`` the
-    undefined functions ``bitand``, ``bitor`` and ``bitxor``.
+    undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random`` becomes one.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class _Translation:
         arguments = [self.number(operand) for operand in operands]
         if operator in COMPARISONS:
             return sympy.Rel(*arguments, operator)
-        if operator in _BIT_FUNCTIONS:
-            return sympy.Function(_BIT_FUNCTIONS[operator], integer=True)(*arguments)
+        if operator in _OPAQUE:
+            return sympy.Function(_OPAQUE[operator], integer=True)(*arguments)
         if operator == "**":
             _check_power(arguments[0], arguments[1])
         elif operator in ("<<", ">>"):

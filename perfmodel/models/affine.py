@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 _CHECKED_CONFIGURATIONS: Final = 64
 _RANDOM_POINTS: Final = 6
-_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>"})
+_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
@@ -53,6 +54,11 @@ class Requests:
         Share of each variable's range that the guards let through.
     sampled : float or None
         None for a closed form, else the share of the launch that was counted.
+    period : array or None
+        Bytes after which the addresses start again, where the index is ``affine % period``;
+        strides and offset are then those before the modulo.
+    random : bool
+        Whether the index is random: rows of a table that other data chooses.
     """
 
     access: Access
@@ -68,6 +74,8 @@ class Requests:
     variables: tuple[Variable, ...]
     shares: Mapping[str, Array]
     sampled: float | None = None
+    period: Array | None = None
+    random: bool = False
 
     @property
     def wanted_bytes(self) -> Array:
@@ -134,7 +142,54 @@ def access_requests(
                 shares=activity.shares,
                 **found._asdict(),
             )
-    return _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+    cycle = _modulo(index)
+    if activity is not None and cycle is not None:
+        flat = plane(cycle[0], values, variables)
+        period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
+        if flat.affine:
+            # Where whole lines make up the period, no request notices that it starts again.
+            found = (
+                _closed_form(activity.classes, flat, variables, element, width, pieces)
+                if not np.any(period % LINE) and not np.any((flat.offset * element) % LINE)
+                else None
+            )
+            requests = (
+                Requests(
+                    access=access,
+                    width=width,
+                    variables=variables,
+                    shares=activity.shares,
+                    **found._asdict(),
+                )
+                if found is not None
+                else _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+            )
+            return replace(
+                requests,
+                strides={name: stride * element for name, stride in flat.strides.items()},
+                offset=flat.offset * element,
+                shares=activity.shares,
+                period=period,
+            )
+    return replace(
+        _counted(instance, access, shape, index, guards, trips, element, width, pieces),
+        random=_uses_random(index),
+    )
+
+
+def _modulo(index: Node) -> tuple[Node, Node] | None:
+    """Return a and m of an index ``a % m`` whose m is the same for all threads, else None."""
+    if not isinstance(index, Operation) or index.operator != "%":
+        return None
+    whole, modulus = index.operands
+    own = any("." in name and not name.startswith(("blockDim", "gridDim")) for name in names(modulus))
+    return None if own else (whole, modulus)
+
+
+def _uses_random(node: Node) -> bool:
+    return isinstance(node, Operation) and (
+        node.operator == "random" or any(_uses_random(part) for part in node.operands)
+    )
 
 
 def _closed_form(

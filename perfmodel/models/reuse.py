@@ -53,12 +53,15 @@ class Group:
         Values of each variable, the spread of the members' offsets added.
     strides : mapping of str to array
     width : int
+    period : array or None
+        Bytes after which the addresses start again.
     """
 
     members: tuple[int, ...]
     counts: Mapping[str, Array]
     strides: Mapping[str, Array]
     width: int
+    period: Array | None = None
 
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
@@ -68,7 +71,8 @@ class Group:
             )
             for name, stride in self.strides.items()
         ]
-        return footprint(extents, self.width, granule)
+        found = footprint(extents, self.width, granule)
+        return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
     def _spread(self, name: str) -> Array:
         return self.counts.get(f"spread {name}", np.zeros(1))
@@ -99,6 +103,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.loop == r.access.loop
                 and other.access.cache == r.access.cache
                 and other.width == r.width
+                and _same_period(other.period, r.period)
                 and all(np.array_equal(s, r.strides[n]) for n, s in other.strides.items())
             ):
                 members.append(i)
@@ -106,6 +111,10 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
         else:
             groups.append([i])
     return [_group(members, requests) for members in groups]
+
+
+def _same_period(a: Array | None, b: Array | None) -> bool:
+    return a is None and b is None if a is None or b is None else np.array_equal(a, b)
 
 
 def _group(members: list[int], requests: Sequence[Requests]) -> Group:
@@ -128,7 +137,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
             lowest[v.name] = np.minimum(lowest[v.name], steps)
             highest[v.name] = np.maximum(highest[v.name], steps)
     spread = {f"spread {name}": highest[name] - lowest[name] for name in lowest}
-    return Group(tuple(members), {**counts, **spread}, strides, first.width)
+    return Group(tuple(members), {**counts, **spread}, strides, first.width, first.period)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,35 @@
+"""``random(key, n)``: the same number from 0 to n - 1 for the same key, with no visible pattern.
+
+It stands for indices that a kernel reads from memory. Mixing is SplitMix64 (Steele, Lea and Flood,
+OOPSLA 2014); numbers and arrays give the same values.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+_GOLDEN: Final = 0x9E3779B97F4A7C15
+_ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_MASK: Final = 2**64 - 1
+
+
+def mixed(key: int, count: int) -> int:
+    """Return the number of `key`, from 0 to ``count - 1``."""
+    z = (key + 1) * _GOLDEN & _MASK
+    for shift, factor in _ROUNDS:
+        z = (z ^ (z >> shift)) * factor & _MASK
+    # The upper bits: what is left fits a signed integer, and a modulo of it is even enough.
+    return int(((z ^ (z >> 31)) >> 2) % count)
+
+
+def mixed_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the same for arrays of integers."""
+    with np.errstate(over="ignore"):
+        z = (key.astype(np.int64) + 1).view(np.uint64) * np.uint64(_GOLDEN)
+        for shift, factor in _ROUNDS:
+            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+        z = (z ^ (z >> np.uint64(31))) >> np.uint64(2)
+    return np.asarray((z % np.asarray(count).astype(np.uint64)).astype(np.int64))
