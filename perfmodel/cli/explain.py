@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,12 +43,12 @@ def explain(
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
-    values = parse_defines(define or ())
     from perfmodel import predict
+    from perfmodel.kernels import find_kernel
 
-    prediction = predict(
-        kernel, mapping=mapping, device=device, timing=timing, cache=cache, **values
-    )
+    found = find_kernel(kernel, mapping)
+    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    prediction = predict(found, device=device, timing=timing, cache=cache, **values)
     if json:
         from perfmodel.reports.explain import explanation_record
 

@@ -49,12 +49,13 @@ def predict(
     """
     if traffic == "simulated":
         raise PerfmodelError("--traffic simulated is not available yet: use --traffic closed-form")
-    chosen: list[dict[str, Any]] = [*combinations(parse_value_lists(define or ()))]
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
     from perfmodel.kernels import find_kernel
 
     found, gpu = find_kernel(kernel, mapping), load_device(device)
+    lists = parse_value_lists(define or (), found.word_parameters)
+    chosen: list[dict[str, Any]] = [*combinations(lists)]
     predictions = (
         predict_one(found, device=gpu, timing=timing, cache=cache, **values) for values in chosen
     )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Operation, evaluate, substitute
-from perfmodel.kernels.kernel import ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
+from perfmodel.kernels.kernel import DATA_TYPES, ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -35,11 +35,29 @@ MOST_BYTES: Final = 2**48
 
 _MOST_SHARED_BYTES: Final = 2**31
 _MOST_TRIPS: Final = 2**40
+_LONG: Final = list(DATA_TYPES).index("uint64")
 
 # Whether `vector` elements of `element_bytes` can be one access, as [element_bytes, vector].
 _WIDTHS: Final = np.array(
     [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
 )
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicValues:
+    """What kind of atomic an access is.
+
+    Attributes
+    ----------
+    dtype : int
+        Position in `DATA_TYPES`.
+    returns, aggregated : int
+        1 if so, else 0.
+    """
+
+    dtype: Integers
+    returns: Integers
+    aggregated: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +84,8 @@ class Instance:
         Elements of each buffer (of each block's copy if shared), and their size [B].
     vectors : tuple of int
         Elements a thread moves at once, for each of ``kernel.accesses``.
+    atomics : tuple of AtomicValues or None
+        What each of them is as an atomic; None for loads and stores.
     counts : tuple of float
         Instructions of a thread, for each of ``kernel.arithmetic``.
     flop : float
@@ -85,6 +105,7 @@ class Instance:
     lengths: Mapping[str, Integers]
     element_bytes: Mapping[str, Integers]
     vectors: tuple[Integers, ...]
+    atomics: tuple[AtomicValues | None, ...]
     counts: tuple[Numbers, ...]
     flop: Numbers
     loads_in_flight: Integers | None
@@ -223,6 +244,10 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         vectors=tuple(
             _spread(bound.vector(access, sizes[access.buffer]), shape) for access in kernel.accesses
         ),
+        atomics=tuple(
+            _atomic_values(bound, access, sizes[access.buffer], shape)
+            for access in kernel.accesses
+        ),
         counts=tuple(
             _spread(bound.number(entry.count, f"count of {entry.pipe!r} arithmetic"), shape)
             for entry in kernel.arithmetic
@@ -233,6 +258,35 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             if in_flight is None
             else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
         ),
+    )
+
+
+def _atomic_values(
+    bound: _Binding, access: Access, size: Any, shape: tuple[int, ...]
+) -> AtomicValues | None:
+    if access.kind != "atomic":
+        return None
+    what = f"of the atomic {access.name or access.buffer!r}"
+
+    def flag(value: bool | Node, name: str) -> Any:
+        return int(value) if isinstance(value, bool) else bound.whole(value, f"{name} {what}", 0, 1)
+
+    sizes = np.array(list(DATA_TYPES.values()))
+    if access.dtype is None:
+        dtype = np.where(np.asarray(size) == 8, _LONG, 0)
+    else:
+        dtype = np.asarray(bound.whole(access.dtype, f"dtype {what}", 0, len(sizes) - 1))
+        bound.check(
+            size,
+            f"element_bytes of buffer {access.buffer!r}, for the dtype {what},",
+            sizes[dtype],
+            sizes[dtype],
+            "make them the size of the dtype",
+        )
+    return AtomicValues(
+        dtype=_spread(dtype, shape) if shape else int(dtype),
+        returns=_spread(flag(access.returns, "returns"), shape),
+        aggregated=_spread(flag(access.aggregated, "aggregated"), shape),
     )
 
 
@@ -326,7 +380,7 @@ def _parameters(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
                 value = _plain(evaluate(parameter.default, filled))
             except PerfmodelError as error:
                 raise PerfmodelError(f"{what}: {error}") from None
-            filled[name] = _integers(value, parameter, what)
+            filled[name] = value if parameter.words else _integers(value, parameter, what)
         else:
             meaning = f" ({parameter.summary})" if parameter.summary else ""
             raise PerfmodelError(f"{what}{meaning} has no default: give it a value, {name} = ...")
@@ -335,6 +389,8 @@ def _parameters(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _integers(value: Any, parameter: Parameter, what: str) -> Any:
     """Return a parameter's value as an int or an int64 array, checked."""
+    if parameter.words:
+        return _codes(value, parameter, what)
     # numpy.asarray is slow for one number, and turns an int past 2**64 into an object.
     if type(value) is int:
         _check_range(value, value, parameter, what)
@@ -352,6 +408,29 @@ def _integers(value: Any, parameter: Parameter, what: str) -> Any:
     if array.size:
         _check_range(int(array.min()), int(array.max()), parameter, what, array)
     return array.item() if array.ndim == 0 else array.astype(np.int64)
+
+
+def _codes(value: Any, parameter: Parameter, what: str) -> Any:
+    """Return what the words of a parameter stand for; true and false may come as such."""
+    known = dict(zip(parameter.words, parameter.choices, strict=True))
+    flags = parameter.words == ("false", "true")
+
+    def code(word: Any) -> int:
+        if flags and isinstance(word, bool | int | np.bool_ | np.integer) and word in (0, 1):
+            return int(word)
+        if word not in known:
+            raise PerfmodelError(
+                f"{what} must be one of {', '.join(known)}, not {shown(word)}"
+                f"{nearest(str(word), known)}"
+            )
+        return known[str(word)]
+
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return code(array.item())
+    words, inverse = np.unique(array, return_inverse=True)
+    codes = np.array([code(word) for word in words.tolist()], dtype=np.int64)
+    return codes[np.ravel(inverse)].reshape(array.shape)
 
 
 def _check_range(

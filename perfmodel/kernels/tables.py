@@ -14,12 +14,14 @@ from typing import Any, Final, TypeVar, cast, get_args
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
 from perfmodel.kernels.kernel import (
+    DATA_TYPES,
     LARGEST_PARAMETER,
     PIPES,
     PRECISIONS,
     Access,
     AccessKind,
     Arithmetic,
+    AtomicOperation,
     Buffer,
     CacheLevel,
     Kernel,
@@ -57,6 +59,7 @@ _KEYS: Final = (
     "accesses",
     "arithmetic",
 )
+_ATOMIC_KEYS: Final = ("returns", "dtype", "operation", "aggregated")
 _KINDS: Final[tuple[AccessKind, ...]] = ("load", "store", "atomic")
 _T = TypeVar("_T")
 
@@ -133,6 +136,10 @@ def _parameter(name: str, value: object, scope: Scope) -> Parameter:
     choices = table.get("choices", ())
     if not is_list(choices):
         raise PerfmodelError(f"{where}: choices must be a list of integers, not {shown(choices)}")
+    if isinstance(default, bool) and not choices:
+        choices, default = ("false", "true"), "true" if default else "false"
+    if choices and all(isinstance(c, str) for c in choices):
+        return _word_parameter(name, table, choices, default, scope)
     node = None
     if default is not None:
         node = scope.of_parameters(default, f"parameter {shown(name)}: default")
@@ -144,6 +151,32 @@ def _parameter(name: str, value: object, scope: Scope) -> Parameter:
         maximum=maximum,
         summary=read_text(table.get("summary", ""), f"{where}: summary"),
         choices=tuple(whole(c, f"{where}: choices", minimum, maximum) for c in choices),
+    )
+
+
+def _word_parameter(
+    name: str, table: Mapping[str, Any], choices: Sequence[str], default: object, scope: Scope
+) -> Parameter:
+    """Return a parameter whose values are words; types of data stand for their own positions."""
+    where = f"{scope.where}, parameter {shown(name)}"
+    for key in ("minimum", "maximum"):
+        if key in table:
+            raise PerfmodelError(f"{where}: {key} is for numbers only: take it out")
+    types = tuple(DATA_TYPES)
+    of_types = all(c in types for c in choices)
+    codes = tuple(types.index(c) if of_types else i for i, c in enumerate(choices))
+    if choices != ("false", "true"):
+        scope.add_words(choices, codes)
+    scope.add(name, "parameter")
+    chosen = None if default is None else choice(default, tuple(choices), f"{where}: default")
+    return Parameter(
+        name=name,
+        default=None if chosen is None else Number(codes[list(choices).index(chosen)]),
+        minimum=0,
+        maximum=max(codes),
+        summary=read_text(table.get("summary", ""), f"{where}: summary"),
+        choices=codes,
+        words=tuple(choices),
     )
 
 
@@ -252,7 +285,7 @@ def _accesses(
 def _access(
     value: Mapping[str, Any], where: str, scope: Scope, buffers: Mapping[str, Buffer]
 ) -> Access:
-    others = ("index", "vector", "loop", "guard", "cache", "returns", "name")
+    others = ("index", "vector", "loop", "guard", "cache", "name", *_ATOMIC_KEYS, "weights")
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
@@ -264,11 +297,10 @@ def _access(
     where = f"{scope.where}, {key}"
     loop = _loop_around(value, where, scope)
     guard = value.get("guard")
-    returns = value.get("returns", False)
-    if not isinstance(returns, bool):
-        raise PerfmodelError(f"{where}: returns must be true or false, not {shown(returns)}")
-    if kind != "atomic" and "returns" in value:
-        raise PerfmodelError(f"{where}: returns is for atomics only: take it out")
+    if kind != "atomic":
+        for name in _ATOMIC_KEYS:
+            if name in value:
+                raise PerfmodelError(f"{where}: {name} is for atomics only: take it out")
     if "cache" in value and (kind != "load" or buffers[target].space != "global"):
         raise PerfmodelError(f"{where}: cache is for loads from global memory only: take it out")
     access = Access(
@@ -281,11 +313,62 @@ def _access(
         cache=cast(
             CacheLevel, choice(value.get("cache", "l1"), get_args(CacheLevel), f"{where}: cache")
         ),
-        returns=returns,
+        returns=_flag(value, "returns", key, scope),
         name=read_text(value["name"], f"{where}: name") if "name" in value else "",
+        dtype=_data_type(value, key, scope),
+        operation=cast(
+            AtomicOperation,
+            choice(value.get("operation", "add"), get_args(AtomicOperation), f"{where}: operation"),
+        ),
+        aggregated=_flag(value, "aggregated", key, scope),
+        weights=_weights(value, key, scope),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access
+
+
+def _flag(value: Mapping[str, Any], name: str, key: str, scope: Scope) -> bool | Node:
+    flag = value.get(name, False)
+    if isinstance(flag, bool):
+        return flag
+    if isinstance(flag, str):
+        return scope.of_launch(flag, f"{key}: {name}")
+    raise PerfmodelError(
+        f"{scope.where}, {key}: {name} must be true or false, or an expression, not {shown(flag)}"
+    )
+
+
+def _data_type(value: Mapping[str, Any], key: str, scope: Scope) -> Node | None:
+    given = value.get("dtype")
+    if given is None:
+        return None
+    if given in DATA_TYPES:
+        return Number(tuple(DATA_TYPES).index(given))
+    if isinstance(given, str) and any(given == n for n, k in scope.kinds.items() if k != "choice"):
+        return scope.of_launch(given, f"{key}: dtype")
+    wanted = f"one of {', '.join(DATA_TYPES)}, or a parameter with such choices"
+    raise PerfmodelError(
+        f"{scope.where}, {key}: dtype must be {wanted}, not {shown(given)}"
+        f"{nearest(str(given), DATA_TYPES)}"
+    )
+
+
+def _weights(
+    value: Mapping[str, Any], key: str, scope: Scope
+) -> Node | tuple[float, ...] | None:
+    weights = value.get("weights")
+    if weights is None:
+        return None
+    if not is_list(weights):
+        return scope.of_bin(weights, f"{key}: weights")
+    for weight in weights:
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
+            raise PerfmodelError(
+                f"{scope.where}, {key}: weights must be numbers of 0 or more, not {shown(weight)}"
+            )
+    if not 0 < sum(weights) < float("inf"):
+        raise PerfmodelError(f"{scope.where}, {key}: the sum of the weights must be above 0")
+    return tuple(float(w) for w in weights)
 
 
 def _check_width(element_bytes: Node, vector: Node, where: str) -> None:

@@ -59,7 +59,7 @@ def predict(
     device: str | Path | Device = "h100-sxm",
     timing: Timing = "profiler",
     cache: CacheState = "cold",
-    **params: int,
+    **params: int | str,
 ) -> Prediction:
     """Predict one launch.
 
@@ -75,8 +75,8 @@ def predict(
         Whether the kernel alone is timed, or what two events around it see.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
-    **params : int
-        The kernel's parameters.
+    **params : int or str
+        The kernel's parameters: whole numbers, or words where it has a choice of words.
 
     Returns
     -------
@@ -111,7 +111,10 @@ def predict(
     return Prediction(
         kernel=chosen.name,
         mapping=getattr(chosen, "mapping", None),
-        params={name: int(np.max(value)) for name, value in instance.values.items()},
+        params={
+            parameter.name: parameter.shown(int(np.max(instance.values[parameter.name])))
+            for parameter in chosen.parameters
+        },
         grid=_triple(instance.grid),
         block=_triple(instance.block),
         device=gpu.name,

@@ -91,7 +91,7 @@ class Prediction:
     kernel : str
     mapping : str or None
         Variant of a built-in kernel.
-    params : mapping of str to int
+    params : mapping of str to int or str
     grid, block : tuple of three int
     device : str
     method : {"closed-form", "simulated"}
@@ -113,7 +113,7 @@ class Prediction:
 
     kernel: str
     mapping: str | None
-    params: Mapping[str, int]
+    params: Mapping[str, int | str]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     device: str
