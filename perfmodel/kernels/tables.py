@@ -297,6 +297,7 @@ def _access(
     where = f"{scope.where}, {key}"
     loop = _loop_around(value, where, scope)
     guard = value.get("guard")
+    returns = _flag(value, "returns", key, scope)
     if kind != "atomic":
         for name in _ATOMIC_KEYS:
             if name in value:
@@ -313,7 +314,7 @@ def _access(
         cache=cast(
             CacheLevel, choice(value.get("cache", "l1"), get_args(CacheLevel), f"{where}: cache")
         ),
-        returns=_flag(value, "returns", key, scope),
+        returns=returns,
         name=read_text(value["name"], f"{where}: name") if "name" in value else "",
         dtype=_data_type(value, key, scope),
         operation=cast(
