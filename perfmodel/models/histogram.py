@@ -62,7 +62,8 @@ class Histogram:
         edges = np.append(self.starts, self.bins)
         below = np.append(0.0, np.cumsum(self.likely * self.sizes))
         last = -(-self.bins // together)
-        starts = np.unique(np.minimum(self.starts // together, last - 1))
+        # The last one may hold fewer bins: it is a group of its own.
+        starts = np.unique(np.append(np.minimum(self.starts // together, last - 1), last - 1))
         sizes = np.diff(np.append(starts, last))
         ends = np.minimum((starts + sizes) * together, self.bins)
         mass = np.interp(ends, edges, below) - np.interp(starts * together, edges, below)
