@@ -1,0 +1,70 @@
+"""`perfmodel measure`: run the microbenchmarks on a GPU of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfmodel.cli.output import progress, show
+
+if TYPE_CHECKING:
+    from perfmodel.measure.sweep import Sweep
+
+EXAMPLES = (
+    "perfmodel measure -o my-gpu",
+    "perfmodel measure -o my-gpu --sweep streams --sweep latency",
+    "perfmodel measure -o my-gpu --gpu 1 --no-profiler",
+)
+
+
+def complete_sweep(incomplete: str) -> list[str]:
+    """Return the sweep files whose names start with what is typed so far."""
+    from perfmodel.measure.sweep import sweep_names
+
+    return [name for name in sweep_names() if name.startswith(incomplete)]
+
+
+GpuOption = Annotated[int, typer.Option("--gpu", min=0, help="Number of the GPU, from 0.")]
+SweepOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sweep",
+        help="Run these sweeps only; may be repeated.",
+        autocompletion=complete_sweep,
+        show_default=False,
+    ),
+]
+ProfilerOption = Annotated[
+    bool,
+    typer.Option(
+        "--profiler/--no-profiler",
+        help="Use Nsight Compute, if it is there, for kernel times and counters.",
+    ),
+]
+
+
+def measure(
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder that the rows go to; resumed if it has some."),
+    ],
+    gpu: GpuOption = 0,
+    sweep: SweepOption = None,
+    profiler: ProfilerOption = True,
+) -> None:
+    """Run the microbenchmarks on a GPU, and write a folder of CSV files.
+
+    It changes no clocks and no settings that outlast it. A run that was interrupted goes on where
+    it stopped when it is given the same folder.
+    """
+    from perfmodel.measure.session import measure_gpu
+
+    with progress("measuring") as step:
+
+        def advance(current: Sweep, done: int, total: int) -> None:
+            step(done, total, f"{current.topic}: {current.why}")
+
+        lines = measure_gpu(output, gpu, sweep, profiler, advance)
+    show("\n".join(lines))

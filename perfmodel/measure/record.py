@@ -1,0 +1,172 @@
+"""Writing a measurement folder: a CSV a topic, and session.toml about the GPU and the run.
+
+Rows are appended as they come, so that whatever ends a run leaves a folder that another run can go
+on with. `perfmodel.measure.recorded` reads it back.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.measure.gpu import GpuFacts
+from perfmodel.measure.sweep import Point, Sweep, counter_metrics
+
+FORMAT: Final = 1
+"""Version of the folder's format."""
+SESSION: Final = "session.toml"
+PROTOCOL: Final = ("use", "timing", "cache", "repeats", "time_us", "spread", "clock_mhz", "flag")
+"""Columns that every topic has."""
+
+
+@dataclass(slots=True)
+class Folder:
+    """A measurement folder that rows are added to.
+
+    Attributes
+    ----------
+    path : Path
+    columns : mapping of str to list of str
+        Header of each topic's CSV.
+    seen : set
+        Rows that are there already.
+    """
+
+    path: Path
+    columns: Mapping[str, list[str]]
+    seen: set[tuple[str, ...]] = field(default_factory=set)
+
+    def has(self, sweep: Sweep, point: Point, timing: str, cache: str) -> bool:
+        """Say whether a row is there already."""
+        return self._key(sweep, point, timing, cache) in self.seen
+
+    def add(self, sweep: Sweep, point: Point, row: Mapping[str, Any]) -> None:
+        """Append a row to the topic's CSV."""
+        path, columns = self.path / f"{sweep.topic}.csv", self.columns[sweep.topic]
+        whole = {"function": sweep.function, **point.params, "use": point.use, **row}
+        new = not path.exists()
+        with path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(whole)
+        self.seen.add(self._key(sweep, point, str(row["timing"]), str(row["cache"])))
+
+    def fail(self, sweep: Sweep, point: Point, reason: str) -> str:
+        """Record that a point failed, and return what failed and why, in one line."""
+        sizes = " ".join(f"{name}={value}" for name, value in point.params.items())
+        line = f"{sweep.topic} {sweep.function} {sizes}: {reason}"
+        with (self.path / "failed.txt").open("a") as file:
+            file.write(line + "\n")
+        return line
+
+    def _key(self, sweep: Sweep, point: Point, timing: str, cache: str) -> tuple[str, ...]:
+        given = {"function": sweep.function, "timing": timing, "cache": cache, **point.params}
+        return (sweep.topic, *(str(given.get(name, "")) for name in self._named(sweep.topic)))
+
+    def _named(self, topic: str) -> list[str]:
+        columns = self.columns[topic]
+        return [*columns[: columns.index("use")], "timing", "cache"]
+
+
+def open_folder(
+    path: Path,
+    sweeps: Sequence[Sweep],
+    facts: GpuFacts,
+    about: Mapping[str, str],
+) -> Folder:
+    """Start a measurement folder, or go on with one of the same GPU.
+
+    Parameters
+    ----------
+    path : Path
+    sweeps : sequence of Sweep
+        All that will write to it: they decide the columns.
+    facts : GpuFacts
+    about : mapping
+        ``command`` and ``date``, for the record.
+
+    Raises
+    ------
+    PerfmodelError
+        If the folder belongs to another GPU or another format, or holds something else.
+    """
+    columns = {s.topic: _columns([t for t in sweeps if t.topic == s.topic]) for s in sweeps}
+    folder = Folder(path, columns)
+    if (path / SESSION).exists():
+        _check_session(path, facts)
+        for topic in columns:
+            _read_seen(folder, topic)
+    else:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise PerfmodelError(
+                f"{str(path)!r} is not empty and has no {SESSION}: name another folder"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+    _write_session(path, facts, about)
+    return folder
+
+
+def _columns(sweeps: Sequence[Sweep]) -> list[str]:
+    names = {"function": None}
+    for s in sweeps:
+        for case in s.table.get("cases", [{}]):
+            names |= dict.fromkeys(case)
+        names |= dict.fromkeys(s.table.get("vary", {})) | dict.fromkeys(s.table.get("set", {}))
+    cycles = ["cycles"] if any(s.clocks for s in sweeps) else []
+    counted = [name for name in counter_metrics() if any(name in s.counters for s in sweeps)]
+    return [*names, *PROTOCOL, *cycles, *counted]
+
+
+def _read_seen(folder: Folder, topic: str) -> None:
+    path = folder.path / f"{topic}.csv"
+    if not path.exists():
+        return
+    text = path.read_text()
+    if not text.endswith("\n"):  # interrupted in the middle of a row
+        text = text[: text.rfind("\n") + 1]
+        path.write_text(text)
+    reader = csv.DictReader(text.splitlines())
+    if reader.fieldnames is None or list(reader.fieldnames) != folder.columns[topic]:
+        raise PerfmodelError(
+            f"{str(path)!r} has other columns than this version writes: name another folder"
+        )
+    for row in reader:
+        folder.seen.add((topic, *(row[name] for name in folder._named(topic))))
+
+
+def _check_session(path: Path, facts: GpuFacts) -> None:
+    where = f"{str(path / SESSION)!r}"
+    try:
+        session = tomllib.loads((path / SESSION).read_text())
+    except (OSError, ValueError) as error:
+        raise PerfmodelError(f"{where} cannot be read: {error}") from None
+    if session.get("format") != FORMAT:
+        raise PerfmodelError(
+            f"{where} has format {session.get('format')!r}, this version writes {FORMAT}: "
+            "name another folder"
+        )
+    gpu = session.get("machine", {}).get("gpu")
+    if gpu != facts.name:
+        raise PerfmodelError(f"{where} is of a {gpu}, this is a {facts.name}: name another folder")
+
+
+def _write_session(path: Path, facts: GpuFacts, about: Mapping[str, str]) -> None:
+    import tomli_w
+
+    held = asdict(facts)
+    held["gpu"] = held.pop("name")
+    held["compute_capability"] = ".".join(map(str, facts.compute_capability))
+    previous = {}
+    if (path / SESSION).exists():
+        previous = tomllib.loads((path / SESSION).read_text())
+    runs = [*previous.get("run", []), dict(about)]
+    text = tomli_w.dumps({**previous, "format": FORMAT, "machine": held, "run": runs})
+    partial = path / (SESSION + ".partial")
+    partial.write_text(text)
+    partial.replace(path / SESSION)

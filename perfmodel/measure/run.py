@@ -1,0 +1,114 @@
+"""Running sweeps: each point set up, checked, timed and written down before the next begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.measure.checks import check_output
+from perfmodel.measure.gpu import Gpu, GpuError
+from perfmodel.measure.record import Folder
+from perfmodel.measure.stage import Pool, clock_entries, pool, set_up
+from perfmodel.measure.sweep import Point, Sweep, points
+
+POINT_SECONDS: Final = 0.025
+"""GPU time that the repeats of one point and protocol may take; at least three are made."""
+_FEWEST: Final = 3
+_SLOW_CLOCK: Final = 0.97
+"""A clock below this share of the largest is flagged."""
+
+Step = Callable[[Sweep, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did: rows written, rows that were there before, and points that failed."""
+
+    written: int
+    kept: int
+    failed: tuple[str, ...]
+
+
+def run_sweeps(
+    gpu: Gpu, sweeps: Sequence[Sweep], folder: Folder, step: Step = lambda *_: None
+) -> Outcome:
+    """Time every point of the sweeps between events, and write a row a protocol.
+
+    Rows that the folder has already are kept: an interrupted run goes on where it stopped. A point
+    that fails is recorded as failed, and the rest goes on.
+
+    Parameters
+    ----------
+    gpu : Gpu
+    sweeps : sequence of Sweep
+    folder : Folder
+        Where rows go, one after the other.
+    step : callable
+        Called before each point with the sweep, and how many points are done of how many.
+    """
+    plan = [(s, list(points(s, gpu.facts.numbers()))) for s in sweeps if "events" in s.timings]
+    total = sum(len(some) for _, some in plan)
+    done = written = kept = 0
+    failed: list[str] = []
+    for sweep, some in plan:
+        with pool(gpu) as memory:
+            for point in some:
+                step(sweep, done, total)
+                done += 1
+                wanted = [c for c in sweep.cache if not folder.has(sweep, point, "events", c)]
+                kept += len(sweep.cache) - len(wanted)
+                if not wanted:
+                    continue
+                try:
+                    for row in _measure(gpu, sweep, point, memory, wanted):
+                        folder.add(sweep, point, row)
+                        written += 1
+                except GpuError as error:
+                    failed.append(folder.fail(sweep, point, str(error)))
+                    memory.forget()
+                    gpu.recover()
+    step(sweeps[-1], total, total)
+    return Outcome(written, kept, tuple(failed))
+
+
+def _measure(
+    gpu: Gpu, sweep: Sweep, point: Point, memory: Pool, caches: Iterable[str]
+) -> Iterable[dict[str, Any]]:
+    """Yield a row's measured columns for each state of the caches."""
+    prepared, buffers = set_up(gpu, sweep, point, memory)
+    before = gpu.clock_mhz()
+    gpu.launch(prepared)
+    check_output(gpu, sweep, point, buffers)
+    for cache in caches:
+        spent = time.perf_counter()
+        first = gpu.time(prepared, cache == "cold")
+        spent = time.perf_counter() - spent
+        repeats = int(np.clip(POINT_SECONDS / max(first, spent, 1e-9), _FEWEST, sweep.repeats))
+        times = np.array([gpu.time(prepared, cache == "cold") for _ in range(repeats)])
+        after = gpu.clock_mhz()
+        row = {
+            "timing": "events",
+            "cache": cache,
+            "repeats": repeats,
+            "time_us": round(float(np.median(times)) * 1e6, 3),
+            "spread": round(float(np.ptp(times) / np.median(times)), 4),
+            **_clock(before, after, gpu.facts.sm_clock_mhz),
+        }
+        if sweep.clocks:
+            counts = gpu.read(buffers["clocks"], np.int64, clock_entries(point))
+            row["cycles"] = float(np.median(counts))
+        yield row
+
+
+def _clock(before: float | None, after: float | None, largest: float) -> dict[str, Any]:
+    """Return the clock's columns: the lower of the two readings, and a flag if it is low."""
+    known = [c for c in (before, after) if c is not None]
+    if not known:
+        return {"clock_mhz": "", "flag": "clock unknown"}
+    # Before its first launch the GPU idles at a low clock: only a drop after counts.
+    low = after is not None and after < _SLOW_CLOCK * largest
+    return {"clock_mhz": max(known), "flag": "clock dropped" if low else ""}
