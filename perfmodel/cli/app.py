@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from perfmodel.errors import PerfmodelError, nearest
 
-COMMANDS: Final = ("predict", "explain", "roofline", "devices", "kernels", "measure")
+COMMANDS: Final = ("predict", "explain", "roofline", "devices", "kernels", "validate", "measure")
 """Commands in the order of the help."""
 
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from perfmodel.cli.output import progress, show
-
-if TYPE_CHECKING:
-    from perfmodel.measure.sweep import Sweep
+from perfmodel.cli.output import show
+from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
     "perfmodel measure -o my-gpu",
@@ -61,10 +59,6 @@ def measure(
     """
     from perfmodel.measure.session import measure_gpu
 
-    with progress("measuring") as step:
-
-        def advance(current: Sweep, done: int, total: int) -> None:
-            step(done, total, f"{current.topic}: {current.why}")
-
-        lines = measure_gpu(output, gpu, sweep, profiler, advance)
+    with progress_bar("measuring") as tell:
+        lines = measure_gpu(output, gpu, sweep, profiler, lambda _, done, total: tell(done, total))
     show("\n".join(lines))

@@ -1,1 +1,1 @@
-"""Microbenchmarks of a real GPU: what they launch, how they are timed, and what they record."""
+"""Measurements of GPUs: microbenchmarks that take them, and how they are recorded and read."""

@@ -1,4 +1,4 @@
-"""A real GPU through NVIDIA's Python packages: driver API, run-time compiler, management library."""
+"""A real GPU through NVIDIA's Python packages: driver, run-time compiler, management library."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class CudaGpu:
         arguments: Sequence[tuple[str, Any]],
     ) -> Any:
         """Return a launch, ready to go."""
-        values = [
+        values: list[Any] = [
             ctypes.c_uint64(v) if kind == "buffer" else _TYPES[kind](v) for kind, v in arguments
         ]
         # Packed once: between two events nothing but the launch itself should take time.
@@ -305,7 +305,7 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
         lines = [t for t in log.decode(errors="replace").splitlines() if "error" in t]
         raise GpuError(f"{source} does not compile: {lines[0][:200] if lines else status.name}")
     _, size = nvrtc.nvrtcGetCUBINSize(program)
-    cubin = b" " * size
+    cubin: bytes = b" " * size
     nvrtc.nvrtcGetCUBIN(program, cubin)
     nvrtc.nvrtcDestroyProgram(program)
     return cubin

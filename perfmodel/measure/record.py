@@ -15,11 +15,12 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import GpuFacts
+from perfmodel.measure.seal import FORMAT
+from perfmodel.measure.seal import SESSION_FILE as SESSION
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
 
-FORMAT: Final = 1
-"""Version of the folder's format."""
-SESSION: Final = "session.toml"
+FAILED: Final = "failed.txt"
+"""Points of the last run that failed, a line each."""
 PROTOCOL: Final = ("use", "timing", "cache", "repeats", "time_us", "spread", "clock_mhz", "flag")
 """Columns that every topic has."""
 
@@ -61,7 +62,7 @@ class Folder:
         """Record that a point failed, and return what failed and why, in one line."""
         sizes = " ".join(f"{name}={value}" for name, value in point.params.items())
         line = f"{sweep.topic} {sweep.function} {sizes}: {reason}"
-        with (self.path / "failed.txt").open("a") as file:
+        with (self.path / FAILED).open("a") as file:
             file.write(line + "\n")
         return line
 
@@ -96,7 +97,10 @@ def open_folder(
     PerfmodelError
         If the folder belongs to another GPU or another format, or holds something else.
     """
-    columns = {s.topic: _columns([t for t in sweeps if t.topic == s.topic]) for s in sweeps}
+    by_topic: dict[str, list[Sweep]] = {}
+    for sweep in sweeps:
+        by_topic.setdefault(sweep.topic, []).append(sweep)
+    columns = {topic: _columns(some) for topic, some in by_topic.items()}
     folder = Folder(path, columns)
     if (path / SESSION).exists():
         _check_session(path, facts)
@@ -108,6 +112,7 @@ def open_folder(
                 f"{str(path)!r} is not empty and has no {SESSION}: name another folder"
             )
         path.mkdir(parents=True, exist_ok=True)
+    (path / FAILED).unlink(missing_ok=True)  # what failed before is tried again
     _write_session(path, facts, about)
     return folder
 
@@ -118,6 +123,11 @@ def _columns(sweeps: Sequence[Sweep]) -> list[str]:
         for case in s.table.get("cases", [{}]):
             names |= dict.fromkeys(case)
         names |= dict.fromkeys(s.table.get("vary", {})) | dict.fromkeys(s.table.get("set", {}))
+    taken = [n for n in names if n in (*PROTOCOL, "cycles", *counter_metrics())]
+    if taken:
+        raise PerfmodelError(
+            f"{sweeps[0].where}: parameter {taken[0]!r} is called like a measured column: rename it"
+        )
     cycles = ["cycles"] if any(s.clocks for s in sweeps) else []
     counted = [name for name in counter_metrics() if any(name in s.counters for s in sweeps)]
     return [*names, *PROTOCOL, *cycles, *counted]

@@ -1,33 +1,42 @@
-"""Interval: how wrong a prediction usually is, by the regime that it lies in."""
+"""Interval: how wrong a prediction usually is, by the regime that it lies in.
+
+Two sources of error: the device's figures, whose standard errors are carried through the time
+model, and what the model itself misses, by the residuals of the regime on measured launches
+(``intervals.toml``, written by `perfmodel.validation.intervals.fit_intervals`). Both are put
+together in quadrature, on the logarithm of the time.
+"""
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.time import Timing, time_model
+from perfmodel.prediction.record import Details
 
 Array = npt.NDArray[Any]
+Origin = Literal["measured", "published"]
 
-# Half widths of 90% intervals, by regime, as shares of the time: the 90th percentiles of
-# |predicted/measured - 1| over the H200 rows (reports/accuracy-h200-sxm.md) are 16% for launch, 12%
-# for L2 and about 6% elsewhere; widened for kernels that were not measured, by the judgement that
-# the validation kernels support (row-sum, whose L1 hits on lines under way are missing, excepted).
-_HALF_WIDTH: Final = {
-    "launch": 0.20,
-    "latency": 0.20,
-    "l1": 0.10,
-    "l2": 0.20,
-    "dram": 0.12,
-    "compute": 0.15,
-}
-_UNMEASURED: Final = 1.5
-"""Factor for a device of which we have no measurement of our own: assumed."""
+INTERVALS: Final = Path(__file__).parent / "intervals.toml"
+NORMAL_90: Final = 1.6449
+"""Half width of the central 90% of a normal distribution, in standard deviations."""
 
-_REGIMES: Final = {
+REGIMES: Final = ("launch", "latency", "l1", "l2", "dram", "compute", "atomics")
+"""Regimes, as the scoreboard has them."""
+
+CLASSES: Final = (*REGIMES, "sampled")
+"""Classes of residuals: the regimes, and predictions with an index that has no closed form."""
+
+_REGIME_OF: Final = {
     "launch": "launch",
     "ramp": "launch",
     "dispatch": "launch",
@@ -37,6 +46,20 @@ _REGIMES: Final = {
     "l2": "l2",
     "dram": "dram",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Where 90% of the measured times lie, over predicted ones of a regime.
+
+    Attributes
+    ----------
+    low, high : float
+        Factors of the predicted time: below and above 1.
+    """
+
+    low: float
+    high: float
 
 
 def bottleneck(terms: Mapping[str, Any]) -> Array:
@@ -49,12 +72,105 @@ def bottleneck(terms: Mapping[str, Any]) -> Array:
     return np.asarray(names[np.argmax(np.stack(np.broadcast_arrays(*weighed)), axis=0)])
 
 
-def regime(largest: str) -> str:
-    """Return the regime of a prediction whose largest term is `largest`."""
-    return _REGIMES.get(largest, "compute")
+def regime(details: Details, largest: str) -> str:
+    """Return the regime of a prediction whose largest term is `largest`, one of `REGIMES`."""
+    if largest.startswith("atomic"):
+        return "atomics"
+    # Without memory accesses there is nothing to wait for but blocks and warps that start.
+    if largest == "latency" and not details.instance.kernel.accesses:
+        return "launch"
+    return _REGIME_OF.get(largest, "compute")
 
 
-def half_width(regime_name: str, device: Device) -> float:
-    """Return the 90% half width of a regime, as a share of the predicted time."""
-    ours = device.figures["dram_read_efficiency"].kind == "measured"
-    return _HALF_WIDTH[regime_name] * (1.0 if ours else _UNMEASURED)
+def residual_class(details: Details, largest: str) -> str:
+    """Return whose residuals a prediction has: its regime's, or "sampled".
+
+    Where an index has no closed form, its warps are counted and its reuse is taken as random: that
+    is where predictions err most, whatever the regime.
+    """
+    sampled = any(access.sampled is not None for access in details.traffic.accesses)
+    return "sampled" if sampled else regime(details, largest)
+
+
+def origin(device: Device) -> Origin:
+    """Return whether a device's figures were fitted to measurements of our own kind, or published.
+
+    Such fits state a standard error; what others publish does not.
+    """
+    figure = device.figures["dram_read_efficiency"]
+    ours = figure.kind in ("measured", "fitted") and figure.standard_error is not None
+    return "measured" if ours else "published"
+
+
+def residuals(origin_name: Origin, class_name: str) -> Residuals:
+    """Return the residuals of one of `CLASSES`, as fitted."""
+    return _table()[origin_name, class_name]
+
+
+def interval(
+    details: Details, largest: str, figure_spread: float, time: float
+) -> tuple[float, float]:
+    """Return the 90% interval of a predicted time [s].
+
+    Parameters
+    ----------
+    details : Details
+        Of the prediction.
+    largest : str
+        Name of its largest term.
+    figure_spread : float
+        Standard deviation from the device's figures, see `spread`.
+    time : float
+        Predicted time [s].
+    """
+    found = residuals(origin(details.device), residual_class(details, largest))
+    figures = NORMAL_90 * figure_spread
+    low = math.hypot(math.log(found.low), figures)
+    high = math.hypot(math.log(found.high), figures)
+    return time * math.exp(-low), time * math.exp(high)
+
+
+def spread(details: Details, timing: Timing) -> float:
+    """Return the standard deviation of a predicted time from the device's figures, as a share.
+
+    Each figure that states a standard error is moved by it, and the time predicted again from the
+    same traffic; the changes are taken as independent.
+    """
+    moved = _uncertain(details.device)
+    if not moved:
+        return 0.0
+    time = float(details.time.time_s[0])
+    total = 0.0
+    for device in moved:
+        model = time_model(
+            details.instance,
+            list(details.requests),
+            details.traffic,
+            details.occupied,
+            device,
+            timing,
+        )
+        total += (float(model.time_s[0]) / time - 1) ** 2
+    return math.sqrt(total)
+
+
+def _uncertain(device: Device) -> tuple[Device, ...]:
+    """Return the device once for each figure with a standard error, that figure moved by it."""
+    found = []
+    for name, figure in device.figures.items():
+        value = getattr(device, name)
+        if figure.standard_error and isinstance(value, float) and figure.value:
+            share = figure.standard_error / figure.value
+            moved: dict[str, Any] = {name: value * (1 + share)}
+            found.append(replace(device, **moved))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[tuple[str, str], Residuals]:
+    table = tomllib.loads(INTERVALS.read_text(encoding="utf-8"))
+    return {
+        (origin_name, name): Residuals(entry["low"], entry["high"])
+        for origin_name in ("measured", "published")
+        for name, entry in table[origin_name].items()
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
-from perfmodel.prediction.interval import bottleneck, half_width, regime
+from perfmodel.prediction.interval import bottleneck, interval, spread
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
@@ -98,12 +98,12 @@ def predict(
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
     details = _evaluate(instance, gpu, timing, cache)
+    details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
     total = float(time.time_s[0])
     traffic = details.traffic.numbers()
     largest = str(bottleneck(terms))
-    width = half_width(regime(largest), gpu)
     occupied = details.occupied
     blocks = float(np.max(np.asarray(instance.blocks)))
     blocks_per_sm = int(occupied.blocks_per_sm)
@@ -122,7 +122,7 @@ def predict(
         timing=timing,
         cache=cache,
         time_s=total,
-        interval_s=(total / (1 + width), total * (1 + width)),
+        interval_s=interval(details, largest, details.figure_spread, total),
         bottleneck=largest,
         terms_s=terms,
         traffic=traffic,

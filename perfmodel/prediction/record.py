@@ -72,7 +72,10 @@ class RooflineResult:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The arrays and records behind a prediction, for explanations; not part of the JSON."""
+    """The arrays and records behind a prediction, for explanations; not part of the JSON.
+
+    ``figure_spread`` is the standard deviation of the time from the device's figures, as a share.
+    """
 
     instance: Instance
     device: Device
@@ -80,6 +83,7 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
+    figure_spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

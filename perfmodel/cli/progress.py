@@ -1,0 +1,58 @@
+"""A progress bar on a terminal's standard error, for what takes over a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+SHOWN_AFTER: Final = 1.0
+"""Seconds after which the bar appears."""
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that is told how many of how many are done.
+
+    Nothing is shown in the first second, or where standard error is no terminal; at the end the
+    bar is gone.
+
+    Parameters
+    ----------
+    what : str
+        Stands before the bar.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )
+    task = bar.add_task(what, total=None)
+    began = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - began > SHOWN_AFTER:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()

@@ -1,0 +1,149 @@
+"""`perfmodel validate`: how wrong predictions are, held against recorded measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from perfmodel.cli.options import JsonOption, complete_device
+from perfmodel.cli.output import print_json, show
+from perfmodel.cli.progress import progress_bar
+from perfmodel.errors import PerfmodelError
+
+if TYPE_CHECKING:
+    from perfmodel.validation.validate import Transfer, Validation
+
+DEFAULT: Final = "h200-sxm"
+
+EXAMPLES = (
+    "perfmodel validate",
+    "perfmodel validate --device a100-sxm-80 --json",
+    "perfmodel validate --from my-measurements --device my-gpu.toml",
+    "perfmodel validate --transfer -o report.md --plot report.svg",
+)
+
+
+def validate(
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME|FILE",
+            help=f"GPU: a name (see `perfmodel devices`), or a TOML device file. [default: the one "
+            f"that --from names, else {DEFAULT}]",
+            autocompletion=complete_device,
+            show_default=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="DIR",
+            help="Measurement folder. [default: what is recorded of the GPU]",
+            show_default=False,
+        ),
+    ] = None,
+    transfer: Annotated[
+        bool,
+        typer.Option(
+            "--transfer",
+            help="Also predict what others published of other GPUs, from this one's measurements.",
+        ),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the whole report into a Markdown file.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw predicted over measured times into a .svg, .png or .pdf file.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Hold predictions against measured times: a scoreboard by regime, beside two rooflines.
+
+    Cases that were never fitted on come first; the worst ten are named, with what is suspected.
+    """
+    if plot is not None:
+        from perfmodel.reports.figure_style import check_figure_path
+
+        check_figure_path(plot)
+    if output is not None:
+        _check_report_path(output)
+    result, transfers = _validated(device, folder, transfer)
+    if plot is not None:
+        from perfmodel.reports.figure_style import save_figure
+        from perfmodel.reports.validation_figure import validation_figure
+
+        save_figure(validation_figure(result), plot)
+    if output is not None:
+        from perfmodel.reports.validation_markdown import validation_markdown
+
+        _write(output, validation_markdown(result, transfers, plot))
+    if json:
+        from perfmodel.reports.validation_record import validation_record
+
+        print_json(validation_record(result, transfers))
+    elif output is None and plot is None:
+        from perfmodel.reports.validation_text import validation_report
+
+        show(validation_report(result, transfers))
+
+
+def _validated(
+    device: str | None, folder: str | None, transfer: bool
+) -> tuple[Validation, list[Transfer]]:
+    from perfmodel.hardware import load_device
+    from perfmodel.measure.recorded import read_recording
+    from perfmodel.validation.validate import find_recording, transfers
+    from perfmodel.validation.validate import validate as hold_against
+
+    if folder is not None:
+        recording = read_recording(folder)
+        name = device or recording.device
+        if name is None:
+            raise PerfmodelError(
+                f"measurement folder {folder!r} does not name a device of the catalogue: "
+                "give --device NAME|FILE"
+            )
+        gpu = load_device(name)
+    else:
+        gpu = load_device(device or DEFAULT)
+        recording = read_recording(find_recording(gpu.name))
+    with progress_bar("predicting") as tell:
+        result = hold_against(recording, gpu, tell)
+    with progress_bar("transfer") as tell:
+        return result, transfers(gpu, tell) if transfer else []
+
+
+def _check_report_path(text: str) -> None:
+    path = Path(text)
+    if path.suffix != ".md":
+        raise PerfmodelError(f"report file {text!r} must end in .md")
+    if not path.parent.is_dir():
+        raise PerfmodelError(
+            f"report file {text!r}: no directory {str(path.parent)!r}; create it first"
+        )
+
+
+def _write(text: str, content: str) -> None:
+    try:
+        Path(text).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise PerfmodelError(
+            f"report file {text!r} cannot be written: {error.strerror or error}"
+        ) from None

@@ -1,0 +1,32 @@
+"""Where recorded measurements lie: with the installed package, or in the repository around it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from perfmodel.measure.seal import SESSION_FILE
+
+_PACKAGE: Final = Path(__file__).parents[1]
+
+
+@lru_cache(maxsize=1)
+def root() -> Path:
+    """Return the folder of all recordings: the wheel's, or the repository's."""
+    installed = _PACKAGE / "measurements"
+    return installed if installed.is_dir() else _PACKAGE.parent / "measurements"
+
+
+def measured() -> dict[str, Path]:
+    """Return the folders of our own measurements, by device name."""
+    return _folders(root())
+
+
+def published() -> dict[str, Path]:
+    """Return the folders of others' measurements, by device name; figures only, each cited."""
+    return _folders(root() / "published")
+
+
+def _folders(parent: Path) -> dict[str, Path]:
+    return {path.parent.name: path.parent for path in sorted(parent.glob(f"*/{SESSION_FILE}"))}

@@ -1,0 +1,347 @@
+"""Recorded measurements: a folder with one CSV a topic and a session file, read and checked.
+
+The session file says what was measured and how::
+
+    format = 1
+
+    [machine]
+    device = "h200-sxm"        # catalogue name of the GPU, if it has one
+    gpu = "NVIDIA H200"
+    driver = "580.159.04"
+
+    [columns]                  # meaning and unit of columns, as far as they are not generally known
+    pitch = "floats from the start of a run to that of the next"
+
+    [files]                    # written by perfmodel.measure.seal.seal
+    "gemm.csv" = "0123..."
+
+Nothing doubtful is read: what was cut short or edited, what is in other units, and numbers that no
+clock gives are refused, with the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.measure.columns import INPUTS, PROTOCOL, RESULTS, WORDS, name_fault
+from perfmodel.measure.seal import FORMAT, SESSION_FILE, checksum
+from perfmodel.text_files import read_text
+
+Value = str | int | float
+
+MAX_BYTES: Final = 1 << 26
+"""Largest CSV that is read [B]."""
+HARMLESS: Final = ("", "clock unknown")
+"""Flags of rows whose times count all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured point.
+
+    Attributes
+    ----------
+    topic : str
+    line : int
+        Its line in the CSV.
+    values : mapping of str to str, int or float
+        By column; a column that says nothing about the row is absent.
+    """
+
+    topic: str
+    line: int
+    values: Mapping[str, Value]
+
+    @property
+    def time_s(self) -> float | None:
+        """Time of a launch [s]; None where none was taken."""
+        time = self.values.get("time_us")
+        return None if time is None else float(time) * 1e-6
+
+    @property
+    def timing(self) -> str:
+        """How it was timed: "profiler", "events" or ""."""
+        return str(self.values.get("timing", ""))
+
+    @property
+    def cache(self) -> str:
+        """What L2 held at the start: "cold", "warm", "dirty" or ""."""
+        return str(self.values.get("cache", ""))
+
+    @property
+    def use(self) -> str:
+        """Whether a fit may use it: "fit", "validation", or "" where the row does not say."""
+        return str(self.values.get("use", ""))
+
+    @property
+    def flag(self) -> str:
+        """What went wrong with it; "" if nothing did."""
+        return str(self.values.get("flag", ""))
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its time counts: there is one, and nothing went wrong that changes it."""
+        return self.time_s is not None and self.flag in HARMLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One CSV.
+
+    Attributes
+    ----------
+    name : str
+        Its path in the folder, without ``.csv``: "gemm", "holdout/gemm".
+    columns : tuple of str
+    rows : tuple of Row
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A measurement folder.
+
+    Attributes
+    ----------
+    folder : Path
+    session : mapping
+        The session file, as read.
+    topics : mapping of str to Topic
+        Sorted by name.
+    """
+
+    folder: Path
+    session: Mapping[str, Any]
+    topics: Mapping[str, Topic]
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """The session file's table about the GPU."""
+        found: Mapping[str, Any] = self.session.get("machine", {})
+        return found
+
+    @property
+    def device(self) -> str | None:
+        """Catalogue name of the GPU, if the session file gives one."""
+        return self.machine.get("device")
+
+
+def read_recording(folder: str | Path) -> Recording:
+    """Return the measurements of a folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Has a session file and CSVs, some of which may lie in folders of their own.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no session file, its format is another, a CSV is missing, was changed since it
+        was sealed, or holds what cannot be: unknown columns or units, NaN, times that are not
+        above zero, a point twice.
+    """
+    folder = Path(folder)
+    where = f"measurement folder {str(folder)!r}"
+    if not folder.is_dir():
+        raise PerfmodelError(f"{where} does not exist: give a folder with a {SESSION_FILE}")
+    session = _session(folder, where)
+    described = session.get("columns", {})
+    topics = {}
+    for name, digest in _files(session, folder, where).items():
+        content = _content(folder / name, f"{where}, {name}")
+        if checksum(content) != digest:
+            raise PerfmodelError(
+                f"{where}, {name} is not as it was recorded (its checksum differs): it was edited "
+                "or cut short; restore or measure it again"
+            )
+        topic = name.removesuffix(".csv")
+        topics[topic] = _topic(topic, content, described, f"{where}, {name}")
+    return Recording(folder, MappingProxyType(session), MappingProxyType(topics))
+
+
+def _session(folder: Path, where: str) -> dict[str, Any]:
+    path = folder / SESSION_FILE
+    if not path.is_file():
+        raise PerfmodelError(
+            f"{where} has no {SESSION_FILE}, which says what was measured and how: "
+            "give a folder that has one"
+        )
+    try:
+        session = tomllib.loads(read_text(path, f"{where}, {SESSION_FILE}", "session"))
+    except PerfmodelError:
+        raise
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise PerfmodelError(f"{where}, {SESSION_FILE} is not valid TOML: {reason}") from None
+    version = session.get("format")
+    if version != FORMAT or isinstance(version, bool):
+        came = "states no format" if version is None else f"has format {shown(version)}"
+        raise PerfmodelError(
+            f"{where}, {SESSION_FILE} {came}, but only format = {FORMAT} can be read: "
+            "measure again with this version of perfmodel"
+        )
+    for key in ("machine", "columns"):
+        if not isinstance(session.get(key, {}), dict):
+            raise PerfmodelError(f"{where}, {SESSION_FILE}: {key} must be a table")
+    device = session.get("machine", {}).get("device")
+    if device is not None and not isinstance(device, str):
+        raise PerfmodelError(
+            f"{where}, {SESSION_FILE}: machine.device must be a device's name, not {shown(device)}"
+        )
+    return session
+
+
+def _files(session: Mapping[str, Any], folder: Path, where: str) -> dict[str, str]:
+    """Return the checksums by file, after a look at what lies in the folder."""
+    files = session.get("files", {})
+    if not isinstance(files, dict) or not all(isinstance(v, str) for v in files.values()):
+        raise PerfmodelError(f"{where}, {SESSION_FILE}: files must be a table of checksums")
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*.csv")}
+    for name in sorted(there - set(files)):
+        raise PerfmodelError(
+            f"{where}, {name} has no checksum in {SESSION_FILE}: remove it, or seal the folder "
+            "if it belongs there"
+        )
+    for name in sorted(set(files) - there):
+        raise PerfmodelError(f"{where}, {name} is missing: restore or measure it again")
+    if not files:
+        raise PerfmodelError(f"{where} has no CSV: nothing was measured")
+    return dict(sorted(files.items()))
+
+
+def _content(path: Path, where: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise PerfmodelError(f"{where} cannot be read: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise PerfmodelError(f"{where} is larger than {MAX_BYTES >> 20} MiB: no measurements")
+    return content
+
+
+def _topic(name: str, content: bytes, described: Mapping[str, Any], where: str) -> Topic:
+    try:
+        lines = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
+    except UnicodeDecodeError as error:
+        raise PerfmodelError(f"{where} is not UTF-8 text (byte {error.start})") from None
+    except csv.Error as error:
+        raise PerfmodelError(f"{where} is not a CSV file: {error}") from None
+    if not lines:
+        raise PerfmodelError(f"{where} is empty: its first line must name the columns")
+    columns = tuple(lines[0])
+    _check_columns(columns, described, where)
+    rows = tuple(
+        _row(name, columns, cells, number, where)
+        for number, cells in enumerate(lines[1:], 2)
+        if cells
+    )
+    _check_points(columns, rows, where)
+    return Topic(name, columns, rows)
+
+
+def _check_columns(columns: Sequence[str], described: Mapping[str, Any], where: str) -> None:
+    for name in columns:
+        if columns.count(name) > 1:
+            raise PerfmodelError(f"{where} has two columns {shown(name)}")
+        fault = None if name in described else name_fault(name)
+        if fault is not None:
+            raise PerfmodelError(f"{where}: column {shown(name)} is not allowed: {fault}")
+    for name in columns[parameter_count(columns) :]:
+        if name not in RESULTS and name not in described:
+            raise PerfmodelError(
+                f"{where}: column {shown(name)} is unknown{nearest(name, [*RESULTS, *described])}; "
+                f"describe it, with its unit, under [columns] in {SESSION_FILE}"
+            )
+    if "time_us" not in columns and "cycles" not in columns:
+        raise PerfmodelError(f"{where} has no column time_us (nor cycles): it measures nothing")
+    if "time_us" in columns:
+        for name in ("timing", "repeats"):
+            if name not in columns:
+                raise PerfmodelError(
+                    f"{where} has no column {name}, without which its times mean nothing: "
+                    f"add {name} ({RESULTS[name]})"
+                )
+
+
+def parameter_count(columns: Sequence[str]) -> int:
+    """Return how many of a topic's columns are parameters: those before the first result."""
+    return next((i for i, name in enumerate(columns) if name in RESULTS), len(columns))
+
+
+def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, where: str) -> Row:
+    if len(cells) != len(columns):
+        raise PerfmodelError(
+            f"{where}, line {line} has {len(cells)} cells, but {len(columns)} columns are named: "
+            "the line is cut short or broken"
+        )
+    values = {
+        name: _value(name, cell, f"{where}, line {line}")
+        for name, cell in zip(columns, cells, strict=True)
+        if cell != ""
+    }
+    for name in ("time_us", "cycles", "repeats"):
+        number = values.get(name)
+        if number is not None and not (isinstance(number, (int, float)) and number > 0):
+            raise PerfmodelError(f"{where}, line {line}: {name} must be above 0, not {number!r}")
+    if "time_us" not in values and "cycles" not in values and "flag" not in values:
+        raise PerfmodelError(
+            f"{where}, line {line} has neither a time nor a flag that says why: measure it again"
+        )
+    for name, allowed in PROTOCOL.items():
+        if name in values and values[name] not in allowed:
+            raise PerfmodelError(
+                f"{where}, line {line}: {name} must be {' or '.join(allowed)}, "
+                f"not {shown(values[name])}"
+            )
+    if "time_us" in values and "timing" not in values:
+        raise PerfmodelError(f"{where}, line {line} has a time, but timing does not say which")
+    return Row(topic, line, MappingProxyType(values))
+
+
+def _value(name: str, cell: str, where: str) -> Value:
+    if name in WORDS:
+        return cell
+    try:
+        return int(cell)
+    except ValueError:
+        pass
+    try:
+        number = float(cell)
+    except ValueError:
+        if name in RESULTS:
+            raise PerfmodelError(f"{where}: {name} must be a number, not {shown(cell)}") from None
+        return cell
+    if not math.isfinite(number):
+        raise PerfmodelError(f"{where}: {name} must be finite, not {cell}")
+    if name in RESULTS and number < 0:
+        raise PerfmodelError(f"{where}: {name} must not be negative, not {cell}")
+    return number
+
+
+def _check_points(columns: Sequence[str], rows: Sequence[Row], where: str) -> None:
+    keys = [*columns[: parameter_count(columns)], *(name for name in INPUTS if name in columns)]
+    # Patterns of offsets stand after the results, but tell points apart like a parameter.
+    keys += [name for name in columns if name not in RESULTS and name not in keys]
+    seen: dict[tuple[Value | None, ...], int] = {}
+    for row in rows:
+        point = tuple(row.values.get(key) for key in keys)
+        if point in seen:
+            raise PerfmodelError(
+                f"{where}, line {row.line} repeats the point of line {seen[point]}: keep one"
+            )
+        seen[point] = row.line

@@ -1,0 +1,147 @@
+"""A validation as a Markdown report: every table, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from perfmodel.prediction.interval import origin
+from perfmodel.reports import units
+from perfmodel.reports.validation_tables import (
+    SCORE_HEADERS,
+    TRANSFER_HEADERS,
+    WORST_HEADERS,
+    Cells,
+    score_rows,
+    transfer_rows,
+    worst_rows,
+)
+from perfmodel.validation.scores import by_protocol, by_regime, by_sweep
+from perfmodel.validation.validate import Transfer, Validation
+
+
+def validation_markdown(
+    validation: Validation, transfers: Sequence[Transfer] = (), plot: str | None = None
+) -> str:
+    """Return the report of a validation.
+
+    Parameters
+    ----------
+    validation : Validation
+    transfers : sequence of Transfer
+    plot : str, optional
+        File of the figure, which the report shows if it lies beside it.
+    """
+    return "\n".join(_lines(validation, transfers, plot)) + "\n"
+
+
+def _lines(
+    validation: Validation, transfers: Sequence[Transfer], plot: str | None
+) -> Iterator[str]:
+    held, fit = validation.used("validation"), validation.used("fit")
+    yield from _heading(validation, plot)
+    yield "## Never fitted on"
+    yield ""
+    if held:
+        yield from _scores("regime", score_rows(by_regime(held)))
+        yield from _scores("protocol", score_rows(by_protocol(held)))
+    else:
+        yield "None of the measured launches was kept from fitting."
+        yield ""
+    yield from _baselines(validation)
+    yield "## Worst ten"
+    yield ""
+    yield "A factor too short counts as much as the same factor too long. Suspected is not proven."
+    yield ""
+    yield from _table(WORST_HEADERS, "llrrrll", worst_rows(held or validation.judged))
+    if held:
+        yield "## Sweeps never fitted on"
+        yield ""
+        yield from _scores("sweep", score_rows(by_sweep(held)))
+    if fit:
+        yield "## Sweeps that something was fitted on"
+        yield ""
+        yield "Not every one of these was: a few are in no fit at all, and show it."
+        yield ""
+        yield from _scores("regime", score_rows(by_regime(fit)))
+        yield from _scores("sweep", score_rows(by_sweep(fit)))
+        yield "Worst ten of these:"
+        yield ""
+        yield from _table(WORST_HEADERS, "llrrrll", worst_rows(fit))
+    if transfers:
+        yield from _transfer(transfers)
+
+
+def _heading(validation: Validation, plot: str | None) -> Iterator[str]:
+    device, machine = validation.device, validation.machine
+    held, fit = validation.used("validation"), validation.used("fit")
+    yield f"# Validation on {device.name}"
+    yield ""
+    yield f"Written by `perfmodel validate --device {device.name}`; do not edit."
+    yield ""
+    facts = [str(machine.get("gpu", device.title))]
+    facts += [f"driver {machine['driver']}"] if "driver" in machine else []
+    facts += [f"CUDA {machine['cuda']}"] if "cuda" in machine else []
+    whose = "published by others" if validation.published else "measured by us"
+    yield (
+        f"{', '.join(facts)}; {whose}, in `{validation.folder}`. {len(validation.judged)} "
+        f"launches: {len(held)} never fitted on, {len(fit)} in sweeps that something was fitted "
+        f"on; {validation.left_out} flagged and left out. Rows that are no launch times (latency "
+        "chains, L1 patterns, the coalescer's counters) are held against the models by the tests "
+        "instead."
+    )
+    yield ""
+    yield (
+        "An error is predicted over measured time, less one; bias is its median, the other columns "
+        "are of its magnitude. The regime is that of the prediction. 90% of the measured times "
+        f"should lie in the interval, whose widths are those of {origin(device)} devices. Profiler "
+        "times are of the kernel alone with cold caches; events see the launch as well, warm."
+    )
+    yield ""
+    if plot is not None:
+        yield f"![Predicted over measured time]({Path(plot).name})"
+        yield ""
+
+
+def _baselines(validation: Validation) -> Iterator[str]:
+    yield (
+        "Both rooflines are given the DRAM bytes that perfmodel predicts. The data sheet's takes "
+        "the larger of FLOP over peak and DRAM bytes over peak bandwidth; the other has constants "
+        "fitted on the fit cases, for each way of timing:"
+    )
+    yield ""
+    rows = [
+        [timing, f"{c.bandwidth:.3f}", f"{c.compute:.3f}", units.seconds(c.floor), str(c.cases)]
+        for timing, c in validation.constants.items()
+    ]
+    headers = ("timing", "bandwidth efficiency", "compute efficiency", "floor", "cases")
+    yield from _table(headers, "lrrrr", rows)
+
+
+def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
+    teacher = transfers[0].teacher
+    yield "## Transfer to other GPUs"
+    yield ""
+    yield (
+        "Wanted was the other direction: an H200 predicted from an H100, before anything of it was "
+        f"measured. No H100 could be measured, so this is the reverse: what the {teacher} taught, "
+        "and the data sheets, against what others published of other GPUs, before anything was "
+        "fitted there. Latencies on an SM and in L2 and L2's bandwidth an SM carry over in "
+        "clocks, DRAM's latency beyond L2 and the floors in seconds, DRAM's efficiencies as "
+        "shares. The last column is the catalogue's device, with published microbenchmarks of "
+        "that GPU in it."
+    )
+    yield ""
+    yield from _table(TRANSFER_HEADERS, "llrrrrr", transfer_rows(transfers))
+
+
+def _scores(what: str, rows: Sequence[Cells]) -> Iterator[str]:
+    yield from _table((what, *SCORE_HEADERS), "l" + "r" * len(SCORE_HEADERS), rows)
+
+
+def _table(headers: Sequence[str], align: str, rows: Sequence[Cells]) -> Iterator[str]:
+    yield f"| {' | '.join(headers)} |"
+    yield "|" + "|".join("---:" if side == "r" else "---" for side in align) + "|"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', ' ') for cell in row)} |"
+    yield ""

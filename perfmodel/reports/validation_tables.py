@@ -1,0 +1,101 @@
+"""The tables of a validation, as text cells: what the terminal and the Markdown report share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from perfmodel.reports import units
+from perfmodel.validation.reasons import reason
+from perfmodel.validation.scores import Judged, Score, score, worst
+from perfmodel.validation.validate import Transfer
+
+Cells = list[str]
+
+SCORE_HEADERS = (
+    "cases",
+    "median error",
+    "90th percentile",
+    "bias",
+    "in 90% interval",
+    "data-sheet roofline",
+    "fitted roofline",
+)
+WORST_HEADERS = ("case", "protocol", "measured", "predicted", "error", "regime", "suspected")
+TRANSFER_HEADERS = (
+    "GPU",
+    "sweep",
+    "cases",
+    "median error",
+    "90th percentile",
+    "bias",
+    "with the catalogue's figures",
+)
+
+
+def score_rows(scores: Sequence[Score]) -> list[Cells]:
+    """Return a row for each score, its name first."""
+    return [
+        [
+            s.name,
+            str(s.cases),
+            share(s.median),
+            share(s.ninetieth),
+            signed(s.bias),
+            f"{s.coverage:.0%}",
+            share(s.data_sheet),
+            share(s.fitted),
+        ]
+        for s in scores
+    ]
+
+
+def worst_rows(judged: Sequence[Judged], count: int = 10) -> list[Cells]:
+    """Return a row for each of the worst cases, with the suspected reason."""
+    return [
+        [
+            j.case.label,
+            f"{j.case.timing}, {j.case.cache}",
+            units.seconds(j.case.measured_s),
+            units.seconds(j.case.predicted_s),
+            signed(j.case.error),
+            j.case.regime,
+            reason(j.case) or "unknown",
+        ]
+        for j in worst(judged, count)
+    ]
+
+
+def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
+    """Return a row for each GPU and kernel of a transfer test, the catalogue's error last."""
+    rows = []
+    for transfer in transfers:
+        kernels = dict.fromkeys((j.case.sweep, j.case.kernel) for j in transfer.taught)
+        for sweep, kernel in kernels:
+            some, own = (
+                [j for j in found if (j.case.sweep, j.case.kernel) == (sweep, kernel)]
+                for found in (transfer.taught, transfer.own)
+            )
+            s = score(kernel if sweep == kernel else f"{sweep}: {kernel}", some)
+            rows.append(
+                [
+                    transfer.device,
+                    s.name,
+                    str(s.cases),
+                    share(s.median),
+                    share(s.ninetieth),
+                    signed(s.bias),
+                    share(score("", own).median) if own else "-",
+                ]
+            )
+    return rows
+
+
+def share(value: float) -> str:
+    """Return a share of 1 in percent with a decimal; "-" where there is none."""
+    return "-" if math.isnan(value) else f"{value:.1%}"
+
+
+def signed(value: float) -> str:
+    """Return a signed share of 1 in percent with a decimal."""
+    return f"{value:+.1%}"

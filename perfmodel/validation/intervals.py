@@ -1,0 +1,271 @@
+"""Fitting the 90% intervals of predictions to the residuals of measured launches.
+
+A residual is what is left of ``log(measured/predicted)`` once the uncertainty of the device's
+figures is taken off. Its 5% and 95% quantiles, every sweep counting alike, make an interval; with
+few sweeps a class of residuals knows its tails badly, so the residuals of all classes are mixed in
+with the weight of some sweeps. How many, and a common factor that widens all intervals, are chosen
+by leaving each sweep out in turn: the weight of each class by the interval score of what was left
+out, the factor as the least that holds 90% of it. Validation cases are never used.
+
+Interval score: T. Gneiting and A. E. Raftery, J. Am. Stat. Assoc. 102 (2007) 359, equation 43.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
+from perfmodel.validation.cases import Case
+
+Array = npt.NDArray[Any]
+
+LEVEL: Final = 0.9
+LEAST_CASES: Final = 20
+"""Cases, of two sweeps at least, that a class needs for residuals of its own."""
+FULL_WEIGHT: Final = 5
+"""Cases from which on a sweep counts like any other."""
+LEAST_HALF_WIDTH: Final = 0.01
+"""No interval is narrower: times of one launch scatter by about as much."""
+PRIOR_SWEEPS: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
+"""Weights, in sweeps, with which the residuals of all classes may be mixed in."""
+_FACTORS: Final = np.arange(1.0, 4.0, 0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The residuals of one class.
+
+    Attributes
+    ----------
+    low, high : float
+        Factors of the predicted time, below and above 1.
+    cases, sweeps : int
+        Of its own.
+    prior_sweeps : float
+        Weight of all classes' residuals in it, in sweeps; infinite where it has too few cases.
+    held_out : float
+        Share of left-out cases that the intervals hold; NaN where none could be left out.
+    """
+
+    low: float
+    high: float
+    cases: int
+    sweeps: int
+    prior_sweeps: float
+    held_out: float
+
+
+Samples = Mapping[str, Array]
+"""Residuals of a class, by sweep."""
+
+
+def fit_classes(cases: Iterable[Case]) -> tuple[dict[str, Fit], float]:
+    """Return a fit for each class of residuals and the common factor, from the fit cases given.
+
+    Raises
+    ------
+    PerfmodelError
+        If fewer than `LEAST_CASES` are there for a fit.
+    """
+    usable = [case for case in cases if case.use == "fit"]
+    if len(usable) < LEAST_CASES:
+        raise PerfmodelError(
+            f"intervals need {LEAST_CASES} cases to fit on, and there are {len(usable)}"
+        )
+    classes = {name: _samples(usable, name) for name in CLASSES}
+    priors = {name: _prior(name, classes) for name in CLASSES}
+    factor = _factor(classes, priors)
+    found = {}
+    for name, own in classes.items():
+        low, high = _bounds(name, classes, priors[name])
+        shares, weights = _held(name, classes, priors[name], factor)
+        found[name] = Fit(
+            low=math.exp(-factor * low),
+            high=math.exp(factor * high),
+            cases=sum(sample.size for sample in own.values()),
+            sweeps=len(own),
+            prior_sweeps=priors[name],
+            held_out=float(np.average(shares, weights=weights)) if shares else math.nan,
+        )
+    return found, factor
+
+
+def fit_intervals(
+    measured: Sequence[Case],
+    published: Sequence[Case],
+    about: Mapping[str, str],
+    path: Path = INTERVALS,
+) -> None:
+    """Fit the intervals and write the data file that predictions read.
+
+    Parameters
+    ----------
+    measured : sequence of Case
+        On devices whose figures were fitted to measurements of ours.
+    published : sequence of Case
+        On devices with published figures.
+    about : mapping of str to str
+        Where the cases come from, and when: goes into the file.
+    path : Path
+    """
+    lines = [
+        "# Where 90% of measured times lie, over predicted ones: factors by origin of the",
+        "# device's figures and class of residuals. The figures' uncertainty comes on top.",
+        "# Written by perfmodel.validation.refit; perfmodel.validation.intervals says how. cases",
+        "# and sweeps are the class's own, prior_sweeps the weight of all other residuals,",
+        "# held_out the share of left-out cases that the interval holds. Published classes of too",
+        "# few cases (prior_sweeps = inf) are the measured ones to a power, published_over_measured.",
+        "",
+        "[about]",
+        *(f'{key} = "{value}"' for key, value in about.items()),
+        f"level = {LEVEL}",
+    ]
+    ours, our_factor = fit_classes(measured)
+    others, their_factor = fit_classes(published)
+    others, ratio = filled(others, ours)
+    lines.append(f"measured_widening = {our_factor:.2f}")
+    lines.append(f"published_widening = {their_factor:.2f}")
+    lines.append(f"published_over_measured = {ratio:.2f}")
+    tables: list[str] = []
+    for origin, fits in (("measured", ours), ("published", others)):
+        for name, fit in fits.items():
+            tables += [
+                "",
+                f"[{origin}.{name}]",
+                f"low = {fit.low:.4f}",
+                f"high = {fit.high:.4f}",
+                f"cases = {fit.cases}",
+                f"sweeps = {fit.sweeps}",
+                f"prior_sweeps = {fit.prior_sweeps:g}",
+                *([] if math.isnan(fit.held_out) else [f"held_out = {fit.held_out:.3f}"]),
+            ]
+    path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
+
+
+def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fit], float]:
+    """Return fits with those of classes that have too few cases taken from others, and the ratio.
+
+    What is taken is widened by the ratio of the mean half widths of the classes that both have.
+
+    Parameters
+    ----------
+    fits : mapping of str to Fit
+        Of devices with few cases.
+    by : mapping of str to Fit
+        Of devices with many.
+    """
+    both = [n for n in fits if not (math.isinf(fits[n].prior_sweeps + by[n].prior_sweeps))]
+    widths = [sum(math.log(f[n].high / f[n].low) for n in both) for f in (fits, by)]
+    ratio = max(1.0, widths[0] / widths[1]) if both else 1.0
+    return {
+        name: (
+            replace(fit, low=by[name].low ** ratio, high=by[name].high ** ratio)
+            if math.isinf(fit.prior_sweeps)
+            else fit
+        )
+        for name, fit in fits.items()
+    }, ratio
+
+
+def left_over(case: Case) -> float:
+    """Return the residual of a case without the part that its figures' uncertainty explains."""
+    residual = math.log(case.measured_s / case.predicted_s)
+    explained = NORMAL_90 * case.spread
+    return math.copysign(math.sqrt(max(residual**2 - explained**2, 0.0)), residual)
+
+
+def interval_score(residuals: Array, low: float, high: float) -> float:
+    """Return the mean score of ``[-low, high]`` as a 90% interval of residuals; small is good."""
+    outside = np.maximum(-low - residuals, 0) + np.maximum(residuals - high, 0)
+    return float(low + high + 2 / (1 - LEVEL) * np.mean(outside))
+
+
+def _samples(cases: Sequence[Case], name: str) -> Samples:
+    groups: dict[str, list[float]] = {}
+    for case in cases:
+        if case.residual_class == name:
+            groups.setdefault(case.sweep, []).append(left_over(case))
+    return {sweep: np.array(values) for sweep, values in groups.items()}
+
+
+def _prior(name: str, classes: Mapping[str, Samples]) -> float:
+    """Return the weight of all classes that scores best on left-out sweeps."""
+    own = classes[name]
+    if len(own) < 2 or sum(sample.size for sample in own.values()) < LEAST_CASES:
+        return math.inf
+
+    def total(prior: float) -> float:
+        return sum(
+            _weight(sample) * interval_score(sample, *_bounds(name, classes, prior, sweep))
+            for sweep, sample in own.items()
+        )
+
+    return min(PRIOR_SWEEPS, key=total)
+
+
+def _factor(classes: Mapping[str, Samples], priors: Mapping[str, float]) -> float:
+    """Return the least factor that holds `LEVEL` of the left-out sweeps of all classes."""
+    for factor in _FACTORS:
+        shares: list[float] = []
+        weights: list[float] = []
+        for name in classes:
+            some, their_weights = _held(name, classes, priors[name], float(factor))
+            shares += some
+            weights += their_weights
+        if not shares or np.average(shares, weights=weights) >= LEVEL:
+            return float(factor)
+    return float(_FACTORS[-1])
+
+
+def _held(
+    name: str, classes: Mapping[str, Samples], prior: float, factor: float
+) -> tuple[list[float], list[float]]:
+    """Return the share of each left-out sweep that the others' interval holds, and its weight."""
+    shares, weights = [], []
+    for sweep, sample in classes[name].items():
+        low, high = _bounds(name, classes, prior, sweep)
+        shares.append(float(np.mean((sample >= -factor * low) & (sample <= factor * high))))
+        weights.append(_weight(sample))
+    return shares, weights
+
+
+def _bounds(
+    name: str, classes: Mapping[str, Samples], prior: float, without: str | None = None
+) -> tuple[float, float]:
+    """Return how far the central 90% go below and above zero, a sweep left out."""
+    own = [s for sweep, s in classes[name].items() if sweep != without]
+    # What has no closed form errs in a way of its own, which says nothing about the others.
+    pool = [
+        sample
+        for other, samples in classes.items()
+        for sweep, sample in samples.items()
+        if sweep != without and other != "sampled"
+    ]
+    parts = [] if math.isinf(prior) else [(s, _weight(s)) for s in own]
+    whole = sum(_weight(s) for s in pool)
+    share = 1.0 if math.isinf(prior) else prior
+    parts += [(s, share * _weight(s) / whole) for s in pool]
+    if not parts:
+        return LEAST_HALF_WIDTH, LEAST_HALF_WIDTH
+    values = np.concatenate([s for s, _ in parts])
+    weights = np.concatenate([np.full(s.size, w / s.size) for s, w in parts])
+    low, high = (_quantile(values, weights, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return max(-low, LEAST_HALF_WIDTH), max(high, LEAST_HALF_WIDTH)
+
+
+def _weight(sample: Array) -> float:
+    return min(1.0, sample.size / FULL_WEIGHT)
+
+
+def _quantile(values: Array, weights: Array, share: float) -> float:
+    order = np.argsort(values)
+    centres = np.cumsum(weights[order]) - weights[order] / 2
+    return float(np.interp(share * weights.sum(), centres, values[order]))

@@ -1,0 +1,48 @@
+"""Fitting the intervals again, after measurements or models changed.
+
+python -c "from perfmodel.validation.refit import refit_intervals; refit_intervals()"
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from perfmodel.hardware import device_names, load_device
+from perfmodel.measure import folders
+from perfmodel.measure.recorded import read_recording
+from perfmodel.prediction.interval import INTERVALS
+from perfmodel.validation.cases import Case, predicted_cases
+from perfmodel.validation.intervals import fit_intervals
+
+
+def refit_intervals(path: Path = INTERVALS) -> None:
+    """Fit the intervals to all recorded measurements, ours and published ones, and write them.
+
+    Parameters
+    ----------
+    path : Path
+        The data file; by default the one that predictions read.
+    """
+    ours = {name: folder for name, folder in folders.measured().items() if name in device_names()}
+    # A device outside the catalogue is another one's, with a data sheet: no figures of its own.
+    others = {n: folder for n, folder in folders.published().items() if n in device_names()}
+    measured = [case for name, folder in ours.items() for case in _cases(name, folder)]
+    published = [case for name, folder in others.items() for case in _cases(name, folder)]
+    fitted_on = [
+        {case.sweep.split(":")[0] for case in some if case.use == "fit"}
+        for some in (measured, published)
+    ]
+    about = {
+        "measured": f"measurements of {', '.join(sorted(fitted_on[0]))}: rows for fitting",
+        "published": f"published measurements of {', '.join(sorted(fitted_on[1]))}",
+        "date": date.today().isoformat(),
+    }
+    fit_intervals(measured, published, about, path)
+
+
+def _cases(device: str, folder: Path) -> list[Case]:
+    """Return the cases of a folder, those of each kernel a sweep of their own."""
+    found = predicted_cases(read_recording(folder), load_device(device))
+    return [replace(case, sweep=f"{device}: {case.sweep}: {case.kernel}") for case in found]
