@@ -131,25 +131,25 @@ extern "C" __global__ void private_histogram(TYPE* out, long long* clocks, long 
 __device__ __forceinline__ uint32 load(uint32 at) {
 #if WIDTH == 16
     uint32 a, b, c, d;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at));
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at));
     return a ^ b ^ c ^ d;
 #elif WIDTH == 8
     uint32 a, b;
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
+    asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
     return a ^ b;
 #else
     uint32 a;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(at));
+    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(a) : "r"(at));
     return a;
 #endif
 }
 __device__ __forceinline__ void store(uint32 at, uint32 v) {
 #if WIDTH == 16
-    asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" : : "r"(at), "r"(v));
+    asm volatile("st.volatile.shared.v4.u32 [%0], {%1, %1, %1, %1};" : : "r"(at), "r"(v));
 #elif WIDTH == 8
-    asm volatile("st.shared.v2.u32 [%0], {%1, %1};" : : "r"(at), "r"(v));
+    asm volatile("st.volatile.shared.v2.u32 [%0], {%1, %1};" : : "r"(at), "r"(v));
 #else
-    asm volatile("st.shared.u32 [%0], %1;" : : "r"(at), "r"(v));
+    asm volatile("st.volatile.shared.u32 [%0], %1;" : : "r"(at), "r"(v));
 #endif
 }
 
