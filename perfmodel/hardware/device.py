@@ -157,6 +157,25 @@ class Device:
     l2_far_latency: float | None = quantity(
         "seconds", "dependent load that hits the far L2 partition", required=False
     )
+    atomic_interval: float | None = quantity(
+        "seconds",
+        "from one atomic of an L2 slice to the next, a part of a sector each",
+        required=False,
+    )
+    atomic_full_interval: float | None = quantity(
+        "seconds", "the same where lanes fill the sector", required=False
+    )
+    atomic_float_interval: float | None = quantity(
+        "seconds", "from one floating-point atomic of a sector to the next", required=False
+    )
+    atomic_sector_rate: float | None = quantity(
+        "operations/second",
+        "sectors that atomics of one lane each change all over L2",
+        required=False,
+    )
+    atomic_full_sector_rate: float | None = quantity(
+        "operations/second", "the same where lanes fill the sectors", required=False
+    )
     l2_persisting_max: int | None = quantity(
         "bytes", "L2 that can be set aside for persisting accesses", required=False
     )

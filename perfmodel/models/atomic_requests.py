@@ -19,39 +19,20 @@ from perfmodel.kernels.kernel import Access
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, plane
 from perfmodel.models.coalescing import LINE, SECTOR, row_granules
-from perfmodel.models.contention import MODULO_PASSES, Conflicts, random_conflicts
+from perfmodel.models.contention import (
+    GRANULE,
+    MODULO_ROUNDS,
+    Conflicts,
+    Hot,
+    Sharing,
+    random_conflicts,
+)
 from perfmodel.models.histogram import histogram
 
 Array = npt.NDArray[Any]
 
 _WRAPPED: Final = 4 * WARP_SIZE
 """Elements from which on the place where ``i % m`` starts again is too rare to matter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """How an atomic's lanes share addresses.
-
-    Attributes
-    ----------
-    conflicts : Conflicts
-        Means of a request.
-    addresses : array
-        Distinct addresses of the launch.
-    pitch : array
-        Bytes between neighbouring ones.
-    hottest : array
-        Share of all lanes at the most popular address.
-    hot_sector, hot_line : array
-        Share of all lanes in the most popular sector and line.
-    """
-
-    conflicts: Conflicts
-    addresses: Array
-    pitch: Array
-    hottest: Array
-    hot_sector: Array
-    hot_line: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +109,10 @@ def sharing(
 
 def _modulo(m: Array, pitch: Array, lanes: Array, uniform: bool, start: Array) -> Sharing:
     m, pitch, lanes = np.broadcast_arrays(m, pitch, lanes)
-    hot_sector = np.minimum(1.0, np.maximum(SECTOR / np.maximum(pitch, 1e-9), 1.0) / m)
-    hot_line = np.minimum(1.0, np.maximum(LINE / np.maximum(pitch, 1e-9), 1.0) / m)
+    hot = _even(m, pitch)
     if uniform:
         one = np.ones(m.shape)
-        conflicts = Conflicts(one, one, one, lanes * one)
-        return Sharing(conflicts, m, pitch, 1 / m, hot_sector, hot_line)
+        return Sharing(Conflicts(one, one, one, lanes * one, lanes * one), m, pitch, 1 / m, hot)
     distinct = np.minimum(m, lanes)
     # Warps start anywhere among few addresses; among many, at multiples of 32 of them.
     step = np.where(m >= _WRAPPED, np.gcd((pitch * WARP_SIZE).astype(np.int64), LINE), LINE)
@@ -141,10 +120,20 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: bool, start: Array) -
         row_granules(distinct, pitch, np.mod(start, g), np.gcd(step.astype(np.int64), g), g)
         for g in (SECTOR, LINE)
     )
-    passes = sectors * MODULO_PASSES(n=lanes.astype(float), m=m.astype(float))
-    # A few addresses make up less than the last round of lanes: those sectors have one pass less.
-    conflicts = Conflicts(distinct, sectors, lines, np.maximum(passes, sectors))
-    return Sharing(conflicts, m, pitch, 1 / m, hot_sector, hot_line)
+    rounds = MODULO_ROUNDS(n=lanes.astype(float), m=m.astype(float))
+    return Sharing(
+        Conflicts(distinct, sectors, lines, sectors * rounds, lines * rounds), m, pitch, 1 / m, hot
+    )
+
+
+def _even(addresses: Array, pitch: Array) -> Hot:
+    """Return the shares of passes where all addresses are as popular."""
+
+    def share(granule: int) -> Array:
+        return np.minimum(1.0, np.maximum(granule / np.maximum(pitch, 1e-9), 1.0) / addresses)
+
+    whole = share(GRANULE)
+    return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
 
 
 def _random(
@@ -166,20 +155,14 @@ def _random(
         if key not in columns:
             h = histogram(access, int(key[0]), known)
             step = max(1, int(key[1]))
-            found = (
-                Conflicts(*(np.ones(1),) * 3, np.full(1, float(key[2])))
-                if uniform
-                else random_conflicts(h, step, float(key[2]))
-            )
-            columns[key] = (
-                *(float(np.ravel(c)[0]) for c in found),
-                h.most_likely,
-                h.merged(max(1, SECTOR // step)).most_likely,
-                h.merged(max(1, LINE // step)).most_likely,
-            )
+            found, hot = random_conflicts(h, step, 1.0 if uniform else float(key[2]))
+            if uniform:
+                together = np.full(1, float(key[2]))
+                found = Conflicts(*(np.ones(1),) * 3, together, together)
+            columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
         rows.append(columns[key])
     table = np.array(rows).T
-    return Sharing(Conflicts(*table[:4]), bins, pitch, table[4], table[5], table[6])
+    return Sharing(Conflicts(*table[:5]), bins, pitch, table[8], Hot(*table[5:8]))
 
 
 def total_lanes(activity: Activity) -> Array:

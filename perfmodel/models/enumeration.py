@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.expressions import Node, evaluate
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 
@@ -37,6 +38,8 @@ class Counts:
         Lanes that took part, summed over requests.
     sampled : float
         Share of the block executions that was counted; 1 is exact.
+    sharing : Sharing or None
+        How the lanes of an atomic share addresses, as far as the sample shows.
     """
 
     requests: float
@@ -46,6 +49,7 @@ class Counts:
     tag_wavefronts: float
     active_lanes: float
     sampled: float
+    sharing: Sharing | None = None
 
 
 def count(
@@ -58,6 +62,7 @@ def count(
     element_bytes: int,
     width: int,
     pieces: int = 1,
+    atomic: bool = False,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -77,6 +82,8 @@ def count(
         Bytes of an element, and of one lane's access.
     pieces : int
         Accesses that an element takes, `width` apart.
+    atomic : bool
+        Whether to find out how lanes share addresses too.
     """
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
@@ -123,6 +130,7 @@ def count(
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
         active_lanes=float(active.sum()) * scale * pieces,
+        sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         **totals,
     )

@@ -73,7 +73,7 @@ def closed_form_traffic(
 
     load_sectors = total([r.sectors for r in requests], loads)
     store_sectors = total([r.sectors for r in requests], stores)
-    atomic_sectors = total([r.sectors for r in requests], atomics)
+    atomic_sectors = total([_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     written = total([t for t, _ in touched], [*stores, *atomics])
@@ -86,10 +86,10 @@ def closed_form_traffic(
         (
             requests[i].sectors
             * store_cost(requests[i].sectors, requests[i].lines, requests[i].wanted_bytes)
-            for i in [*stores, *atomics]
+            for i in stores
         ),
         _ZERO,
-    ) / np.maximum(store_sectors + atomic_sectors, 1e-9)
+    ) / np.maximum(store_sectors, 1e-9)
     traffic = Traffic(
         global_load_requests=total([r.requests for r in requests], loads),
         global_load_sectors=load_sectors,
@@ -108,7 +108,7 @@ def closed_form_traffic(
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
         shared_wavefronts=np.asarray(sum((r.data_wavefronts for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
-        l2_write_cost=np.where(store_sectors + atomic_sectors > 0, write_cost, 1.0),
+        l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -260,6 +260,11 @@ def _copies(
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
     return np.where(shared, float(device.l2_partitions), 1.0)
+
+
+def _passes(r: Requests) -> Array:
+    """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
+    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
 def _pitch(r: Requests) -> Array:

@@ -20,8 +20,9 @@ from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity, WarpClass, warp_classes
 from perfmodel.models.affine import Plane, Variable, index_variables, plane
 from perfmodel.models.alignment import mean_granules
-from perfmodel.models.atomic_requests import Sharing, sharing, total_lanes
+from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.contention import Sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.wavefronts import pattern_wavefronts
 
@@ -348,6 +349,7 @@ def _counted(
                 element,
                 width,
                 pieces,
+                access.kind == "atomic",
             )
         )
 
@@ -368,6 +370,7 @@ def _counted(
         variables=index_variables(shape, instance.grid, trips),
         shares={},
         sampled=min(row.sampled for row in rows),
+        sharing=stacked_sharing([row.sharing for row in rows]),
     )
 
 

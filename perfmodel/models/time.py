@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY
 from perfmodel.models.formula import Formula
@@ -97,12 +98,15 @@ class TimeModel:
         What went into each term's formula.
     chain : Chain
         What one block does, one thing after the other: the parts of latency and start-up.
+    atomics : tuple of AtomicTime
+        Each global atomic on its own.
     """
 
     time_s: Array
     terms_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
     chain: Chain
+    atomics: tuple[AtomicTime, ...] = ()
 
 
 def time_model(
@@ -162,7 +166,7 @@ def time_model(
 
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
-        "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
+        "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
@@ -170,6 +174,9 @@ def time_model(
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
+    atomics = atomic_times(instance, requests, device, balance)
+    if atomics:
+        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -208,7 +215,7 @@ def time_model(
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     time = floor + terms["ramp"] + combine(terms)
     terms = {"launch": np.full(time.shape, floor), **terms}
-    return TimeModel(time, terms, inputs, chain)
+    return TimeModel(time, terms, inputs, chain, tuple(atomics))
 
 
 def combine(terms: Mapping[str, Array]) -> Array:
@@ -222,6 +229,8 @@ def combine(terms: Mapping[str, Array]) -> Array:
     loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
     # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
     memory = np.maximum(loads, terms["l2"])
+    if "atomics" in terms:
+        memory = np.maximum(memory, terms["atomics"])
     parts = [front, memory]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
