@@ -18,7 +18,7 @@ RESULTS: Final = MappingProxyType(
         "cache": "L2 at the start: cold, warm (as the same launch left it) or dirty",
         "repeats": "launches of which time_us is the median",
         "time_us": "time of a launch [us]",
-        "spread": "interquartile range of the repeats over their median [1]",
+        "spread": "from the shortest to the longest of the repeats, over their median [1]",
         "clock_mhz": "SM clock while measuring [MHz]",
         "flag": "what went wrong with the row; empty if nothing did",
         "cycles": "SM clocks [1]",

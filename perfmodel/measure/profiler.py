@@ -34,7 +34,6 @@ def profiler_path() -> str | None:
 
 def profile_sweeps(
     program: str,
-    files: Sequence[Path],
     sweeps: Sequence[Sweep],
     gpu_index: int,
     facts: GpuFacts,
@@ -47,8 +46,7 @@ def profile_sweeps(
     ----------
     program : str
         Nsight Compute's command line.
-    files, sweeps : sequences
-        Sweep files, and the sweeps in them, in order.
+    sweeps : sequence of Sweep
     gpu_index, facts, folder
         Where, and where to.
     seconds : float
@@ -65,6 +63,7 @@ def profile_sweeps(
         for p, point in enumerate(points(sweep, facts.numbers()))
         if "profiler" in sweep.timings or sweep.counters
     }
+    told = [[str(s.path), s.number] for s in sweeps]
     rows: dict[tuple[str, Pair], dict[str, Any]] = {}
     for cache_state in ("cold", "warm"):
         chosen = [
@@ -74,7 +73,7 @@ def profile_sweeps(
             or (cache_state == "cold" and sweep.counters)
             if not folder.has(sweep, point, "profiler", cache_state)
         ]
-        plan = {"files": [str(f) for f in files], "gpu": gpu_index, "warm": cache_state == "warm"}
+        plan = {"sweeps": told, "gpu": gpu_index, "warm": cache_state == "warm"}
         try:
             found = _run(program, plan | {"points": chosen, "launches": LAUNCHES}, [TIME], seconds)
         except PerfmodelError as error:
@@ -96,7 +95,7 @@ def profile_sweeps(
             counted.setdefault(every[pair][0].counters, []).append(pair)
     for names, chosen in counted.items():
         metrics = sorted({m for name in names for m in counter_metrics()[name]})
-        plan = {"files": [str(f) for f in files], "gpu": gpu_index, "warm": False}
+        plan = {"sweeps": told, "gpu": gpu_index, "warm": False}
         try:
             known = _supported(program, metrics, facts)
             found = _run(program, plan | {"points": chosen, "launches": 1}, known, seconds)

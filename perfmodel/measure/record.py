@@ -10,10 +10,12 @@ import csv
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.measure.columns import name_fault
 from perfmodel.measure.gpu import GpuFacts
 from perfmodel.measure.seal import FORMAT
 from perfmodel.measure.seal import SESSION_FILE as SESSION
@@ -113,8 +115,16 @@ def open_folder(
             )
         path.mkdir(parents=True, exist_ok=True)
     (path / FAILED).unlink(missing_ok=True)  # what failed before is tried again
-    _write_session(path, facts, about)
+    odd = {name for names in columns.values() for name in names if name_fault(name)}
+    described = dict.fromkeys(odd, "parameter of the sweep, in the unit that its name says")
+    _write_session(path, facts, about, described)
     return folder
+
+
+@cache
+def known_gpus() -> Mapping[str, Mapping[str, str]]:
+    """Return the catalogue's devices by the driver's names, and bases by compute capability."""
+    return tomllib.loads((Path(__file__).parent / "known_gpus.toml").read_text())
 
 
 def _columns(sweeps: Sequence[Sweep]) -> list[str]:
@@ -166,17 +176,24 @@ def _check_session(path: Path, facts: GpuFacts) -> None:
         raise PerfmodelError(f"{where} is of a {gpu}, this is a {facts.name}: name another folder")
 
 
-def _write_session(path: Path, facts: GpuFacts, about: Mapping[str, str]) -> None:
+def _write_session(
+    path: Path, facts: GpuFacts, about: Mapping[str, str], described: Mapping[str, str]
+) -> None:
     import tomli_w
 
     held = asdict(facts)
     held["gpu"] = held.pop("name")
     held["compute_capability"] = ".".join(map(str, facts.compute_capability))
+    device = known_gpus()["device"].get(facts.name)
+    if device:
+        held["device"] = device
     previous = {}
     if (path / SESSION).exists():
         previous = tomllib.loads((path / SESSION).read_text())
     runs = [*previous.get("run", []), dict(about)]
-    text = tomli_w.dumps({**previous, "format": FORMAT, "machine": held, "run": runs})
+    columns = {**previous.get("columns", {}), **dict(sorted(described.items()))}
+    whole = {**previous, "format": FORMAT, "machine": held, "run": runs, "columns": columns}
+    text = tomli_w.dumps(whole)
     partial = path / (SESSION + ".partial")
     partial.write_text(text)
     partial.replace(path / SESSION)

@@ -2,7 +2,8 @@
 
     python -m perfmodel.measure.replay PLAN DONE
 
-PLAN is JSON: the GPU's number, sweep files, whether caches are warm, how many launches each, and
+PLAN is JSON: the GPU's number, sweeps (file and number in it), whether caches are warm, how many
+launches each, and
 [sweep, point] pairs. One line a launch is written to DONE, in order, for the reader of the
 profiler's rows.
 """
@@ -24,7 +25,7 @@ def main(plan_path: str, done_path: str) -> None:
     """Replay a plan."""
     plan = json.loads(Path(plan_path).read_text())
     gpu = CudaGpu(plan["gpu"])
-    sweeps = [s for path in plan["files"] for s in read_sweeps(Path(path))]
+    sweeps = [read_sweeps(Path(path))[number] for path, number in plan["sweeps"]]
     wanted: dict[int, list[int]] = {}
     for s, p in plan["points"]:
         wanted.setdefault(s, []).append(p)

@@ -13,6 +13,7 @@ from perfmodel.measure.gpu import Gpu
 from perfmodel.measure.profiler import profile_sweeps, profiler_path
 from perfmodel.measure.record import open_folder
 from perfmodel.measure.run import Step, run_sweeps
+from perfmodel.measure.seal import seal
 from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
 
 _PROFILER_SECONDS: Final = 400.0
@@ -34,7 +35,7 @@ def measure_gpu(
         New, or of an earlier run of the same GPU, which is gone on with.
     gpu_index : int
     names : sequence of str, optional
-        Sweep files; all by default.
+        Sweep files or topics; all by default.
     profiler : bool
         Whether to use Nsight Compute if it is there.
     step : callable
@@ -52,14 +53,19 @@ def measure_gpu(
     PerfmodelError
         If there is no GPU, no driver or no compiler, or the folder cannot be used.
     """
+    files = {name: read_sweeps(SWEEPS / f"{name}.toml") for name in sweep_names()}
+    every = [s for some in files.values() for s in some]
+    known = list(dict.fromkeys([*files, *(s.topic for s in every)]))
     for name in names or ():
-        if name not in sweep_names():
-            hint = nearest(name, sweep_names()) or f"; there are {', '.join(sweep_names())}"
+        if name not in known:
+            hint = nearest(name, known) or f"; there are {', '.join(known)}"
             raise PerfmodelError(f"no sweep is called {name!r}{hint}")
-    chosen = list(names or sweep_names())
-    files = [SWEEPS / f"{name}.toml" for name in chosen]
-    sweeps = [s for file in files for s in read_sweeps(file)]
-    every = [s for name in sweep_names() for s in read_sweeps(SWEEPS / f"{name}.toml")]
+    chosen = [
+        s
+        for file, some in files.items()
+        for s in some
+        if not names or file in names or s.topic in names
+    ]
     if gpu is None:
         from perfmodel.measure.cuda import CudaGpu
 
@@ -67,18 +73,22 @@ def measure_gpu(
     about = {
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": " ".join(["perfmodel", *sys.argv[1:]]),
-        "sweeps": " ".join(chosen),
+        "sweeps": " ".join(names or ["all"]),
     }
     target = open_folder(folder, every, gpu.facts, about)
     lines = [f"{gpu.facts.name}, driver {gpu.facts.driver}: {folder}"]
-    done = run_sweeps(gpu, sweeps, target, step)
+    try:
+        done = run_sweeps(gpu, chosen, target, step)
+    finally:
+        seal(folder)  # what an interruption leaves can be read
     lines.append(f"between events: {done.written} rows written, {done.kept} there before")
     lines += [f"failed: {line}" for line in done.failed]
     facts = gpu.facts
     gpu.close()
     program = profiler_path() if profiler else None
     if program:
-        lines += profile_sweeps(program, files, sweeps, gpu_index, facts, target, _PROFILER_SECONDS)
+        lines += profile_sweeps(program, chosen, gpu_index, facts, target, _PROFILER_SECONDS)
     elif profiler:
         lines.append("no profiler found: kernel times and counters are left out")
+    seal(folder)
     return lines

@@ -120,6 +120,10 @@ class Sweep:
         Columns that the profiler counts, keys of `counter_metrics`.
     model : mapping
         Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.
+    where : str
+        Start of messages about it.
+    path, number : Path and int
+        Its file, and its place there from 0.
     table : mapping
         The rest, as written.
     """
@@ -136,6 +140,8 @@ class Sweep:
     counters: tuple[str, ...]
     model: Mapping[str, Any]
     where: str
+    path: Path
+    number: int
     table: Mapping[str, Any] = field(repr=False)
 
 
@@ -163,10 +169,11 @@ def read_sweeps(path: Path) -> list[Sweep]:
     except tomllib.TOMLDecodeError as error:
         raise PerfmodelError(f"{where} is not valid TOML: {error}") from None
     check_keys(table, ("sweep",), ("sweep",), where)
-    return [_sweep(entry, f"{where}: sweep {i + 1}") for i, entry in enumerate(table["sweep"])]
+    return [_sweep(entry, path, i) for i, entry in enumerate(table["sweep"])]
 
 
-def _sweep(table: Any, where: str) -> Sweep:
+def _sweep(table: Any, path: Path, number: int) -> Sweep:
+    where = f"sweep file {path.name!r}: sweep {number + 1}"
     check_keys(table, _KEYS, _REQUIRED, where)
     where = f"{where} ({table['function']})"
     check_keys(table.get("l2", {}), _L2_KEYS, (), f"{where}: l2")
@@ -190,6 +197,8 @@ def _sweep(table: Any, where: str) -> Sweep:
         counters=_counters(table.get("counters", False), where),
         model=table.get("model", {}),
         where=where,
+        path=path,
+        number=number,
         table=table,
     )
 

@@ -113,3 +113,22 @@ extern "C" __global__ void chase(const unsigned* next, unsigned* out, int hops, 
   clocks[0] = clock64() - start;
   out[0] = at;
 }
+
+// Two reads a write, and two writes a read.
+extern "C" __global__ void stream_two_reads(const float4* a, const float4* b, float4* out,
+                                            long long n) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float4 x = a[i], y = b[i];
+    out[i] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
+  }
+}
+extern "C" __global__ void stream_two_writes(const float4* in, float4* a, float4* b,
+                                             long long n) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float4 x = in[i];
+    a[i] = x;
+    b[i] = x;
+  }
+}

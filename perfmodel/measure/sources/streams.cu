@@ -61,6 +61,7 @@ extern "C" __global__ void run_copy(const float* in, float* out, int n, int run,
 extern "C" __global__ void __launch_bounds__(1024) read_gridstride(const Vector* in, unsigned* out, long long n) {
   const long long step = (long long)gridDim.x * blockDim.x;
   unsigned s = 0;
+#pragma unroll 1  // UNROLL alone says how many loads are in flight
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step * UNROLL) {
     Vector v[UNROLL];
 #pragma unroll
@@ -75,6 +76,7 @@ extern "C" __global__ void __launch_bounds__(1024) read_gridstride(const Vector*
 
 extern "C" __global__ void __launch_bounds__(1024) copy_gridstride(const Vector* in, Vector* out, long long n) {
   const long long step = (long long)gridDim.x * blockDim.x;
+#pragma unroll 1  // UNROLL alone says how many loads are in flight
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step * UNROLL) {
     Vector v[UNROLL];
 #pragma unroll
