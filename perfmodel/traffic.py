@@ -72,6 +72,8 @@ class Traffic:
     l2_write_cost : array
         Mean cost of a written L2 sector, relative to a sector of a full line (1 or more).
     accesses : tuple of AccessTraffic
+    dram_write_cost : array
+        Mean cost of a DRAM write byte, relative to dense writes (1 or more).
     """
 
     global_load_requests: Array
@@ -93,6 +95,7 @@ class Traffic:
     dram_read_cost: Array
     l2_write_cost: Array
     accesses: tuple[AccessTraffic, ...]
+    dram_write_cost: Array | float = 1.0
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomic_memory import atomic_memory
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
@@ -64,6 +65,13 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
+    changed = {
+        i: atomic_memory(r, l2_size, cache == "warm")
+        for i, r in enumerate(requests)
+        if r.sharing is not None
+    }
+    for i, found in changed.items():
+        sector_misses[i], dram_reads[i] = found.misses, found.read
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
     stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
     atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
@@ -76,12 +84,16 @@ def closed_form_traffic(
     atomic_sectors = total([_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
-    written = total([t for t, _ in touched], [*stores, *atomics])
+    others = [i for i in atomics if i not in changed]
+    written = total([t for t, _ in touched], [*stores, *others])
     left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size)
-    dram_written = np.maximum(written - left, 0.0)
+    written_back = sum((c.written for c in changed.values()), _ZERO)
+    dram_written = np.maximum(written - left, 0.0) + written_back
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
-    cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *atomics]), _ZERO)
+    cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *others]), _ZERO)
+    cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
+    back_cost = sum((c.written * c.write_cost for c in changed.values()), dram_written - written_back)
     write_cost = sum(
         (
             requests[i].sectors
@@ -109,6 +121,7 @@ def closed_form_traffic(
         shared_wavefronts=np.asarray(sum((r.data_wavefronts for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
+        dram_write_cost=np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0),
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,

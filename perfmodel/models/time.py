@@ -185,7 +185,10 @@ def time_model(
         "copy": device.dram_copy_efficiency,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
-    effective = traffic.dram_read_bytes * traffic.dram_read_cost + traffic.dram_write_bytes
+    effective = (
+        traffic.dram_read_bytes * traffic.dram_read_cost
+        + traffic.dram_write_bytes * traffic.dram_write_cost
+    )
     inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
