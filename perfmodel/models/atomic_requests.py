@@ -88,6 +88,8 @@ def sharing(
             return None
         if core.operator == "random":
             return _random(access, bins, pitch, full, uniform, values)
+        # Threads that reach fewer elements than the modulo allows leave the others alone.
+        bins = np.minimum(bins, _distinct(flat.strides, variables))
         return _modulo(bins, pitch, full, uniform, split.start * element)
     flat = plane(index, values, variables)
     if not flat.affine:
@@ -97,9 +99,7 @@ def sharing(
     uniform = all(np.all(s == 0) for s in steps)
     if not uniform and (len(steps) != 1 or np.any(steps[0] == 0)):
         return None
-    places = np.ones(1)
-    for v in variables:
-        places = places * np.where(moving[v.name] > 0, v.extent, 1)
+    places = _distinct(flat.strides, variables)
     step = steps[0] * element if steps else np.zeros(1)
     places = np.minimum(places, total_lanes(activity))
     if uniform:
@@ -163,6 +163,14 @@ def _random(
         rows.append(columns[key])
     table = np.array(rows).T
     return Sharing(Conflicts(*table[:5]), bins, pitch, table[8], Hot(*table[5:8]))
+
+
+def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:
+    """Return how many values an affine index takes, at most."""
+    places = np.ones(1)
+    for v in variables:
+        places = places * np.where(strides[v.name] != 0, np.maximum(v.extent, 1), 1)
+    return places
 
 
 def total_lanes(activity: Activity) -> Array:

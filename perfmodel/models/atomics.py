@@ -84,7 +84,7 @@ NETWORK_TIME = Formula(
     "(measurements/h200-sxm-suite/atomics.csv, atomics-shape.csv)",
 )
 SEND_CYCLES = Formula(
-    name="clocks of an SM to send its packets",
+    name="clocks to send the packets of an SM",
     unit="clocks",
     text="where(s > 1, packets*(s + 1), packets*1.125) + repeats*1.8",
     symbols={
@@ -113,10 +113,12 @@ SAME_SLICE: Final = 0.8
 UNEVEN: Final = 0.35
 """`a` and `b` of `BUSIEST_SLICE`; fitted (measurements/h200-sxm-suite/atomics.csv, fit rows)."""
 RETURN_COST: Final = 1.4
-"""Network time of an atomic whose old value is used over one whose is not: 110 against 79 G sectors
-a second, random int32 bins (atomics.csv, fit rows)."""
+RETURN_FULL_COST: Final = 1.93
+"""Network time of an atomic whose old value is used over one whose is not, one lane a sector and full
+sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows)."""
 HALF2_COST: Final = 1.38
-"""The same for half2 against int32: 110 against 79 G (atomics.csv, fit rows)."""
+HALF2_FULL_COST: Final = 1.75
+"""The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
 WIDE_FLOAT: Final = 2.0
 """Passes of a full sector of float64 over one of float32: 2.31 against 1.15 clocks (atomics.csv)."""
 RETURN_LATENCY: Final = 1.8
@@ -216,7 +218,10 @@ def _atomic_time(
     returns = np.atleast_1d(np.asarray(kind.returns)) > 0
     network = {
         "passes": passes,
-        "cost": np.where(returns, RETURN_COST, 1.0) * np.where(_HALVES[dtype], HALF2_COST, 1.0),
+        "cost": np.maximum(
+            np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * filled, 1.0),
+            np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * filled, 1.0),
+        ),
         "filled": filled,
         "lone": rate,
         "full": device.atomic_full_sector_rate or rate,

@@ -241,7 +241,7 @@ def _batch(
     members = [
         i
         for i, r in enumerate(requests)
-        if r.access.loop == loop and (r.access.kind == "load" or r.access.returns)
+        if r.access.loop == loop and (r.access.kind == "load" or _returns(instance, r))
     ]
     if not members:
         return None
@@ -267,6 +267,12 @@ def _batch(
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
     return Batch(loop, count, filled, fresh, inputs)
+
+
+def _returns(instance: Instance, r: Requests) -> bool:
+    """Say whether threads wait for an atomic's old value."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
 
 
 def _asked(traffic: Traffic) -> Array:

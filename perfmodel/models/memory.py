@@ -18,6 +18,7 @@ from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
+from perfmodel.models.shared_atomics import native_wavefronts
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -29,8 +30,8 @@ _ZERO: Final = np.zeros(1)
 
 def closed_form_traffic(
     instance: Instance, shape: BlockShape, device: Device, occupied: Occupancy, cache: CacheState
-) -> tuple[Traffic, list[Requests]]:
-    """Return the traffic of all configurations of an instance, and its global requests.
+) -> tuple[Traffic, list[Requests], list[Requests]]:
+    """Return the traffic of all configurations of an instance, its global and its shared requests.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def closed_form_traffic(
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asarray(sum((r.data_wavefronts for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asarray(sum((_bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
         dram_write_cost=np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0),
@@ -140,7 +141,7 @@ def closed_form_traffic(
             for i, r in enumerate(requests)
         ),
     )
-    return traffic, requests
+    return traffic, requests, on_chip
 
 
 def _l1_fills(
@@ -273,6 +274,14 @@ def _copies(
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
     return np.where(shared, float(device.l2_partitions), 1.0)
+
+
+def _bank_clocks(instance: Instance, r: Requests) -> Array:
+    """Return the clocks that a shared access holds the banks."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    if kind is None or r.sharing is None:
+        return r.data_wavefronts
+    return native_wavefronts(r, kind.aggregated)
 
 
 def _passes(r: Requests) -> Array:

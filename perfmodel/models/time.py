@@ -8,7 +8,7 @@ and the start-up of the first block come on top.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -26,6 +26,7 @@ from perfmodel.models.l2 import L2_TIME
 from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, Chain, block_chain
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
+from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs
 from perfmodel.traffic import Traffic
@@ -116,6 +117,7 @@ def time_model(
     occupied: Occupancy,
     device: Device,
     timing: Timing,
+    on_chip: Sequence[Requests] = (),
 ) -> TimeModel:
     """Return the predicted time and its terms.
 
@@ -125,6 +127,8 @@ def time_model(
         A launch, its requests (global accesses, in order) and traffic, and where it runs.
     timing : {"profiler", "events"}
         Whether the kernel alone is timed, or what two events around it see.
+    on_chip : sequence of Requests
+        Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
@@ -213,6 +217,10 @@ def time_model(
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
+    looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], device.sm_clock)
+    if looping is not None:
+        inputs["shared-loops"] = looping
+        terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
     floor = device.launch_floor if timing == "profiler" else device.event_floor
     inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
@@ -229,6 +237,8 @@ def combine(terms: Mapping[str, Array]) -> Array:
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    if "shared-loops" in terms:
+        front = np.maximum(front, terms["shared-loops"])
     loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
     # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
     memory = np.maximum(loads, terms["l2"])

@@ -215,9 +215,11 @@ def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
-    traffic, requests = closed_form_traffic(instance, shape, gpu, occupied, cache)
-    time = time_model(instance, requests, traffic, occupied, gpu, timing)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time)
+    traffic, requests, on_chip = closed_form_traffic(instance, shape, gpu, occupied, cache)
+    time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
+    return Details(
+        instance, gpu, occupied, tuple(requests), traffic, time, on_chip=tuple(on_chip)
+    )
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -225,7 +227,8 @@ def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[A
     for start in range(0, size, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, size))
         instance = bind(kernel, {name: value[rows] for name, value in flat.items()})
-        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors]
+        returns = [kind.returns for kind in instance.atomics if kind is not None]
+        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
         stacked = np.stack([np.broadcast_to(key, rows.shape) for key in keys])
         if np.all(stacked == stacked[:, :1]):
             yield rows

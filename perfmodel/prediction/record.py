@@ -74,7 +74,8 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
-    ``figure_spread`` is the standard deviation of the time from the device's figures, as a share.
+    ``requests`` are those of global memory, ``on_chip`` those of shared memory. ``figure_spread``
+    is the standard deviation of the time from the device's figures, as a share.
     """
 
     instance: Instance
@@ -84,6 +85,7 @@ class Details:
     traffic: Traffic
     time: TimeModel
     figure_spread: float = 0.0
+    on_chip: tuple[Requests, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, LOAD_OVERLAP, OVERLAP
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
+from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
 from perfmodel.reports.explain_memory import dram_steps, l2_steps
 from perfmodel.reports.explain_requests import access_shares, all_request_steps
@@ -37,6 +38,18 @@ _SLOWER: Final = definition(
     "s",
     "max(loads, l2)",
     {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+)
+_SLOWER_ATOMICS: Final = definition(
+    "memory and atomics",
+    "s",
+    "max(memory, atomics)",
+    {"memory": "time of DRAM, latency and L2 together [s]", "atomics": "time of atomics alone [s]"},
+)
+_SLOWER_SM: Final = definition(
+    "SM and shared loops",
+    "s",
+    "max(sm, loops)",
+    {"sm": "time of the SM, together [s]", "loops": "time of shared-loops alone [s]"},
 )
 
 
@@ -107,6 +120,10 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
         yield from arithmetic_steps(details, pipe, unit)
     if "l2" not in small:
         yield from l2_steps(details)
+    if "atomics" in terms and "atomics" not in small:
+        yield from atomic_steps(details)
+    if "shared-loops" in terms and "shared-loops" not in small:
+        yield from shared_loop_steps(details)
     if "dram" not in small:
         yield from dram_steps(details, shares)
     waits = not {"latency", "stalls"} <= small.keys()
@@ -134,11 +151,19 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
     front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
     yield front
+    if "shared-loops" in terms:
+        given = {"sm": front.result, "loops": terms["shared-loops"]}
+        front = step(TIME, _SLOWER_SM, given)
+        yield front
     waits = {"dram": terms["dram"], "latency": terms["latency"]}
     loads = _power_mean("DRAM and latency, together", waits, LOAD_OVERLAP)
     yield loads
     memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
     yield memory
+    if "atomics" in terms:
+        given = {"memory": memory.result, "atomics": terms["atomics"]}
+        memory = step(TIME, _SLOWER_ATOMICS, given)
+        yield memory
     parts = {"sm": front.result, "memory": memory.result}
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]

@@ -25,6 +25,8 @@ TERMS: Final = {
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
     "dram": "DRAM bandwidth",
+    "atomics": "atomics in L2",
+    "shared-loops": "atomics in shared memory",
     "latency": "blocks one after the other",
     "stalls": "warps waiting for loads",
     "dispatch": "starting blocks",
