@@ -115,6 +115,15 @@ class Device:
     fp32_lanes: int = quantity("lanes", "FP32 operations that an SM starts in a clock")
     fp64_lanes: int = quantity("lanes", "FP64 operations that an SM starts in a clock")
     int32_lanes: int = quantity("lanes", "32-bit integer operations that an SM starts in a clock")
+    imad_lanes: int | None = quantity(
+        "lanes", "32-bit integer multiplies that an SM starts in a clock", required=False
+    )
+    conversion_lanes: int | None = quantity(
+        "lanes", "conversions and bit counts that an SM starts in a clock", required=False
+    )
+    tensor16_lanes: int | None = quantity(
+        "lanes", "16-bit tensor-core multiply-adds of an SM in a clock, by mma.sync", required=False
+    )
     sfu_lanes: int = quantity("lanes", "special functions that an SM starts in a clock")
     lsu_lanes: int = quantity("lanes", "threads' loads or stores that an SM starts in a clock")
 

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Operation, evaluate, substitute
-from perfmodel.kernels.kernel import DATA_TYPES, ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
+from perfmodel.kernels.kernel import (
+    DATA_TYPES,
+    ELEMENT_BYTES,
+    Access,
+    Kernel,
+    Parameter,
+    width_fault,
+)
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -245,8 +252,7 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             _spread(bound.vector(access, sizes[access.buffer]), shape) for access in kernel.accesses
         ),
         atomics=tuple(
-            _atomic_values(bound, access, sizes[access.buffer], shape)
-            for access in kernel.accesses
+            _atomic_values(bound, access, sizes[access.buffer], shape) for access in kernel.accesses
         ),
         counts=tuple(
             _spread(bound.number(entry.count, f"count of {entry.pipe!r} arithmetic"), shape)
@@ -319,7 +325,7 @@ class _Binding:
             raise PerfmodelError(f"{self._name()}, {what}: {fault}{self._setting(at)}")
         return value
 
-    def check(self, value: Any, what: str, least: int, most: Any, remedy: str = "") -> None:
+    def check(self, value: Any, what: str, least: Any, most: Any, remedy: str = "") -> None:
         wrong = np.asarray(value < least)
         if most is not None:
             wrong = wrong | (value > most)
@@ -328,7 +334,8 @@ class _Binding:
             if most is None:
                 allowed = f"must be at least {least}"
             else:
-                allowed = f"must be {least} to {self._at(most, at)}"
+                low, high = self._at(least, at), self._at(most, at)
+                allowed = f"must be {low}" if low == high else f"must be {low} to {high}"
             raise PerfmodelError(
                 f"{self._name()}: {what} {allowed}, not {self._at(value, at)}"
                 f"{self._setting(at)}; {remedy or 'change the parameters'}"

@@ -44,6 +44,8 @@ PIPES: Final = {
     "fma32": "FP32 multiply, add or fused multiply-add",
     "fma64": "FP64 multiply, add or fused multiply-add",
     "int32": "32-bit integer, logic or address arithmetic",
+    "imad": "32-bit integer multiply, or multiply and add",
+    "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
     "other": "anything else that takes an issue slot: branch, move, barrier",

@@ -354,9 +354,7 @@ def _data_type(value: Mapping[str, Any], key: str, scope: Scope) -> Node | None:
     )
 
 
-def _weights(
-    value: Mapping[str, Any], key: str, scope: Scope
-) -> Node | tuple[float, ...] | None:
+def _weights(value: Mapping[str, Any], key: str, scope: Scope) -> Node | tuple[float, ...] | None:
     weights = value.get("weights")
     if weights is None:
         return None

@@ -100,7 +100,7 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         granules = np.minimum(shared.addresses, np.ceil(span / granule))
         if r.random and r.sampled is None:
             return np.asarray(granules * -np.expm1(-r.active_lanes / np.maximum(granules, 1.0)))
-        return np.minimum(granules, asked)
+        return np.asarray(np.minimum(granules, asked))
 
     sectors, lines = touched(SECTOR), touched(LINE)
     footprint = lines * LINE

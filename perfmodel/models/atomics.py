@@ -93,8 +93,8 @@ SEND_CYCLES = Formula(
         "repeats": "further packets to the same lines [1]",
     },
     holds="one SM at work; additions that return nothing",
-    source="fitted: A100 additions from one SM take 5, 10, 20, 48 and 36 clocks for 1, 2, 4, 16 and "
-    "32 lines, and the same on an H200 (atomics-shape.csv); repeats: one address from one SM",
+    source="fitted: A100 additions from one SM take 5, 10, 20, 48 and 36 clocks for 1, 2, 4, 16 "
+    "and 32 lines, and the same on an H200 (atomics-shape.csv); repeats: one address from one SM",
 )
 LOOP_TIME = Formula(
     name="time of compare-and-swap loops",
@@ -114,13 +114,15 @@ UNEVEN: Final = 0.35
 """`a` and `b` of `BUSIEST_SLICE`; fitted (measurements/h200-sxm-suite/atomics.csv, fit rows)."""
 RETURN_COST: Final = 1.4
 RETURN_FULL_COST: Final = 1.93
-"""Network time of an atomic whose old value is used over one whose is not, one lane a sector and full
-sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows)."""
+"""Network time of an atomic whose old value is used over one whose is not, one lane a sector and
+full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows).
+"""
 HALF2_COST: Final = 1.38
 HALF2_FULL_COST: Final = 1.75
 """The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
 WIDE_FLOAT: Final = 2.0
-"""Passes of a full sector of float64 over one of float32: 2.31 against 1.15 clocks (atomics.csv)."""
+"""A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
+(atomics.csv)."""
 RETURN_LATENCY: Final = 1.8
 """Latency of an atomic that returns over that of a load: 530 to 600 clocks against 290
 (atomics-chain.csv)."""

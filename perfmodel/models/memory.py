@@ -94,7 +94,9 @@ def closed_form_traffic(
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *others]), _ZERO)
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
-    back_cost = sum((c.written * c.write_cost for c in changed.values()), dram_written - written_back)
+    back_cost = sum(
+        (c.written * c.write_cost for c in changed.values()), dram_written - written_back
+    )
     write_cost = sum(
         (
             requests[i].sectors

@@ -239,7 +239,9 @@ def _modulo(index: Node) -> tuple[Node, Node] | None:
     if not isinstance(index, Operation) or index.operator != "%":
         return None
     whole, modulus = index.operands
-    own = any("." in name and not name.startswith(("blockDim", "gridDim")) for name in names(modulus))
+    own = any(
+        "." in name and not name.startswith(("blockDim", "gridDim")) for name in names(modulus)
+    )
     return None if own else (whole, modulus)
 
 

@@ -183,4 +183,4 @@ def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MER
         bins=np.asarray(bins, dtype=float),
         merge=merge,
     )
-    return np.clip(best, 1.0, np.asarray(warps, dtype=float))
+    return np.asarray(np.clip(best, 1.0, np.asarray(warps, dtype=float)))

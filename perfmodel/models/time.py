@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY
@@ -231,9 +232,7 @@ def time_model(
 
 def combine(terms: Mapping[str, Array]) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s]."""
-    arithmetic = [
-        terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
-    ]
+    arithmetic = [terms[name] for name in ("issue", *PIPES) if name in terms]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)

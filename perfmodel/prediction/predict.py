@@ -217,9 +217,7 @@ def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
     traffic, requests, on_chip = closed_form_traffic(instance, shape, gpu, occupied, cache)
     time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
-    return Details(
-        instance, gpu, occupied, tuple(requests), traffic, time, on_chip=tuple(on_chip)
-    )
+    return Details(instance, gpu, occupied, tuple(requests), traffic, time, on_chip=tuple(on_chip))
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:

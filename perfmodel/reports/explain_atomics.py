@@ -48,10 +48,12 @@ def atomic_steps(details: Details) -> Iterator[Step]:
     for found in times:
         access = details.requests[found.position].access
         name = access.name or access.buffer
-        yield from _access_steps(details, found, ATOMICS if len(times) == 1 else f"{ATOMICS}: {name}")
+        yield from _access_steps(
+            details, found, ATOMICS if len(times) == 1 else f"{ATOMICS}: {name}"
+        )
     if len(times) > 1:
         parts = {f"atomic_{i + 1}": scalar(found.time_s) for i, found in enumerate(times)}
-        meanings = {name: "time of that access [s]" for name in parts}
+        meanings = dict.fromkeys(parts, "time of that access [s]")
         yield step(ATOMICS, definition("time of atomics", "s", " + ".join(parts), meanings), parts)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from rich.console import Group, RenderableType
 
+from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
@@ -21,6 +22,9 @@ TERMS: Final = {
     "fma32": "FP32 pipe",
     "fma64": "FP64 pipe",
     "int32": "integer pipe",
+    "imad": "integer multiply pipe",
+    "conversion": "conversion pipe",
+    "tensor16": "tensor cores",
     "sfu": "special function pipe",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
@@ -187,7 +191,7 @@ _BINDING: Final = {
     "l2": _l2_binds,
     "dram": _dram_binds,
     "dispatch": _dispatch_binds,
-    **dict.fromkeys(("issue", "fma32", "fma64", "int32", "sfu"), _pipe_binds),
+    **dict.fromkeys(("issue", *PIPES), _pipe_binds),
 }
 
 

@@ -29,7 +29,7 @@ class Case:
     line : int
         In the topic's CSV.
     kernel : str
-    params : mapping of str to int
+    params : mapping of str to int or str
     use : str
         "fit" or "validation".
     timing, cache : str
@@ -53,7 +53,7 @@ class Case:
     topic: str
     line: int
     kernel: str
-    params: Mapping[str, int]
+    params: Mapping[str, int | str]
     use: str
     timing: str
     cache: str
@@ -86,11 +86,17 @@ class Case:
 
 
 def matched(recording: Recording) -> Iterator[tuple[Sweep, Row]]:
-    """Yield the rows of a recording that can be predicted, with their sweeps, in order."""
+    """Yield the rows of a recording that can be predicted, with their sweeps, in order.
+
+    Sweeps of one kernel may overlap: a row belongs to the first.
+    """
+    taken: set[tuple[str, int, str, str | None]] = set()
     for sweep in sweeps():
         topic = recording.topics.get(sweep.topic)
         for row in topic.rows if topic is not None else ():
-            if row.trusted and sweep.holds(row):
+            key = (sweep.topic, row.line, sweep.kernel, sweep.mapping)
+            if row.trusted and key not in taken and sweep.holds(row):
+                taken.add(key)
                 yield sweep, row
 
 

@@ -91,9 +91,13 @@ class Sweep:
             If an expression needs a column that the row does not have.
         """
         numbers = {k: v for k, v in row.values.items() if not isinstance(v, str)} | {"sms": sms}
+        words = {k: v for k, v in row.values.items() if isinstance(v, str)}
         where = f"sweep {self.name!r}, line {row.line} of {row.topic}"
         return {
-            name: int(evaluate(parse(text, where=f"{where}, {name}"), numbers))
+            # A column of words is taken as it is, for a parameter whose values are words.
+            name: words[text]
+            if text in words
+            else int(evaluate(parse(text, where=f"{where}, {name}"), numbers))
             for name, text in self.params.items()
         }
 
@@ -158,11 +162,30 @@ def _measured() -> list[Sweep]:
                         kernel=model["kernel"],
                         mapping=model.get("mapping"),
                         params=MappingProxyType(dict(model.get("params", {}))),
-                        where=MappingProxyType({"function": (entry["function"],)}),
+                        where=MappingProxyType(
+                            {"function": (entry["function"],), **_words(entry), **_where(model)}
+                        ),
                         use=entry.get("use", "fit"),
                     )
                 )
     return found
+
+
+def _words(entry: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the words that a sweep of the measuring package varies: they tell its rows apart."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, values in entry.get("vary", {}).items():
+        if all(isinstance(value, str) for value in values):
+            found[name] = tuple(values)
+    for case in entry.get("cases", ()):
+        for name, value in case.items():
+            if isinstance(value, str):
+                found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _where(model: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {name: _several(value) for name, value in model.get("where", {}).items()}
 
 
 def _several(value: Any) -> tuple[Any, ...]:
