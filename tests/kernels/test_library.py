@@ -30,7 +30,21 @@ def parameters(kernel: Kernel) -> dict[str, str | None]:
 
 def test_names_and_parameters() -> None:
     # regression: these names are the command line's, and are not to change
-    assert builtin_names() == ["copy", "gemm", "read", "strided-copy", "write"]
+    assert builtin_names() == [
+        "atomic-add",
+        "atomic-privatized",
+        "copy",
+        "data-reset",
+        "embedding",
+        "gather",
+        "gemm",
+        "read",
+        "shared-atomic",
+        "stream-persistent",
+        "strided-copy",
+        "working-set-read",
+        "write",
+    ]
     assert mappings("gemm") == ["naive", "coalesced"]
     assert mappings("copy") == []
     stream = {"bytes": "1 << 28", "vector": "16", "block": "256"}
@@ -39,6 +53,23 @@ def test_names_and_parameters() -> None:
     for mapping in ("naive", "coalesced"):
         assert parameters(builtin("gemm", mapping)) == {"N": "4096", "M": "N", "K": "N"}
     assert parameters(builtin("strided-copy")) == {"n": "1 << 24", "stride": "2", "offset": "0"}
+    atomic = builtin("atomic-add")
+    names = ["n", "addresses", "spacing", "dtype", "returns", "pattern"]
+    assert [p.name for p in atomic.parameters] == names
+    assert {p.name: p.shown(0) for p in atomic.parameters if p.words} == {
+        "dtype": "int32",
+        "returns": "false",
+        "pattern": "modulo",
+    }
+    assert [p.name for p in builtin("atomic-privatized").parameters] == ["n", "block"]
+    first = [p.name for p in builtin("shared-atomic").parameters][:3]
+    assert first == ["blocks", "iterations", "addresses"]
+    assert list(parameters(builtin("gather"))) == ["n", "run", "table_bytes"]
+    assert parameters(builtin("gather"))["run"] == "1"
+    assert list(parameters(builtin("working-set-read"))) == ["bytes", "iterations", "blocks"]
+    assert list(parameters(builtin("data-reset"))) == ["in_bytes", "out_bytes"]
+    assert list(parameters(builtin("stream-persistent"))) == ["persistent_bytes", "stream_bytes"]
+    assert list(parameters(builtin("embedding"))) == ["table_bytes", "stream_bytes", "lookups"]
 
 
 def test_every_file_is_reached() -> None:
@@ -85,6 +116,29 @@ def test_strided_copy_stays_in_its_buffers(stride: int, offset: int) -> None:
     check_bounds(bind(builtin("strided-copy"), values))
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("data-reset", {"in_bytes": 48, "out_bytes": 100_000}),
+        ("data-reset", {"in_bytes": 1 << 20, "out_bytes": 16}),
+        ("stream-persistent", {"persistent_bytes": 4112, "stream_bytes": 70_000}),
+        ("gather", {"n": 1001, "run": 7, "table_bytes": 4000}),
+        ("gather", {"n": 64, "run": 64, "table_bytes": 256}),
+        ("working-set-read", {"bytes": 5_000_000, "iterations": 3, "blocks": 7}),
+        ("embedding", {"table_bytes": 1000, "stream_bytes": 100_004, "lookups": 300}),
+    ],
+)
+def test_re_reading_kernels_stay_in_their_buffers(name: str, values: dict[str, int]) -> None:
+    check_bounds(bind(builtin(name), values))
+
+
+def test_gather_needs_a_table_of_one_run(refusal: Refusal) -> None:
+    values = {"n": 64, "run": 64, "table_bytes": 100}
+    assert "chooses among fewer than one" in refusal(
+        lambda: check_bounds(bind(builtin("gather"), values))
+    )
+
+
 # measured: warp instructions of a warp by the profiler, sm_90, nvcc 13.0
 @pytest.mark.parametrize(
     ("name", "vector", "instructions"),
@@ -118,7 +172,7 @@ def test_instructions_of_gemm(mapping: str) -> None:
 def test_unknown_names(refusal: Refusal) -> None:
     assert refusal(builtin, "gem").startswith("unknown kernel 'gem'; did you mean 'gemm'?")
     assert "'strided-copy'" in refusal(find_kernel, "strided_copy")
-    assert "known are copy, gemm" in refusal(builtin, "zzzzzz")
+    assert "known are atomic-add, atomic-privatized" in refusal(builtin, "zzzzzz")
     assert "known are" in refusal(builtin, "")
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")
