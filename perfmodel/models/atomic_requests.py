@@ -82,9 +82,8 @@ def sharing(
         steps = [np.abs(flat.strides[v.name]) for v in lanes if np.any(v.extent > 1)]
         if not flat.affine or not steps:
             return None
-        uniform = all(np.all(s == 0) for s in steps)
-        consecutive = len(steps) == 1 and bool(np.all(steps[0] == 1))
-        if not uniform and not consecutive:
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+        if not np.all(uniform | ((len(steps) == 1) & (steps[0] == 1))):
             return None
         if core.operator == "random":
             return _random(access, bins, pitch, full, uniform, values)
@@ -96,34 +95,41 @@ def sharing(
         return None
     moving = {v.name: np.abs(flat.strides[v.name]) * (v.extent > 1) for v in variables}
     steps = [moving[v.name] for v in lanes if np.any(v.extent > 1)]
-    uniform = all(np.all(s == 0) for s in steps)
-    if not uniform and (len(steps) != 1 or np.any(steps[0] == 0)):
+    if not steps:
+        uniform = np.ones(1, dtype=bool)
+    else:
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+    if len(steps) > 1 and not np.all(uniform):
         return None
     places = _distinct(flat.strides, variables)
     step = steps[0] * element if steps else np.zeros(1)
     places = np.minimum(places, total_lanes(activity))
-    if uniform:
-        step = np.full(1, float(LINE))
+    step = np.where(uniform, float(LINE), step)
     return _modulo(places, step, full, uniform, flat.offset * element)
 
 
-def _modulo(m: Array, pitch: Array, lanes: Array, uniform: bool, start: Array) -> Sharing:
-    m, pitch, lanes = np.broadcast_arrays(m, pitch, lanes)
+def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) -> Sharing:
+    m, pitch, lanes, uniform = np.broadcast_arrays(m, pitch, lanes, uniform)
     hot = _even(m, pitch)
-    if uniform:
-        one = np.ones(m.shape)
-        return Sharing(Conflicts(one, one, one, lanes * one, lanes * one), m, pitch, 1 / m, hot)
     distinct = np.minimum(m, lanes)
     # Warps start anywhere among few addresses; among many, at multiples of 32 of them.
     step = np.where(m >= _WRAPPED, np.gcd((pitch * WARP_SIZE).astype(np.int64), LINE), LINE)
-    sectors, lines = (
-        row_granules(distinct, pitch, np.mod(start, g), np.gcd(step.astype(np.int64), g), g)
-        for g in (SECTOR, LINE)
+
+    def granules(count: Array, granule: int) -> Array:
+        common = np.gcd(step.astype(np.int64), granule)
+        return row_granules(count, pitch, np.mod(start, granule), common, granule)
+
+    def rounds(granule: int) -> Array:
+        rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
+        whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
+        return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
+
+    conflicts = Conflicts(
+        distinct, granules(distinct, SECTOR), granules(distinct, LINE), rounds(SECTOR), rounds(LINE)
     )
-    rounds = MODULO_ROUNDS(n=lanes.astype(float), m=m.astype(float))
-    return Sharing(
-        Conflicts(distinct, sectors, lines, sectors * rounds, lines * rounds), m, pitch, 1 / m, hot
-    )
+    at_one = (1.0, 1.0, 1.0, lanes, lanes)
+    both = (np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True))
+    return Sharing(Conflicts(*both), m, pitch, 1 / m, hot)
 
 
 def _even(addresses: Array, pitch: Array) -> Hot:
@@ -141,22 +147,22 @@ def _random(
     bins: Array,
     pitch: Array,
     lanes: Array,
-    uniform: bool,
+    uniform: Array,
     values: Mapping[str, Any],
 ) -> Sharing:
     size = max(np.size(a) for a in (bins, pitch, lanes, *values.values()))
     columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
     rows = []
     spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
-    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes)]
+    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes, uniform)]
     for i in range(size):
         known = {k: v[i].item() for k, v in spread.items()}
         key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
         if key not in columns:
             h = histogram(access, int(key[0]), known)
             step = max(1, int(key[1]))
-            found, hot = random_conflicts(h, step, 1.0 if uniform else float(key[2]))
-            if uniform:
+            found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
+            if key[3]:
                 together = np.full(1, float(key[2]))
                 found = Conflicts(*(np.ones(1),) * 3, together, together)
             columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)

@@ -34,12 +34,17 @@ TOUCHED = Formula(
     source="derived: each granule is missed by all lanes with probability (1 - 1/g)**n",
 )
 MODULO_ROUNDS = Formula(
-    name="lanes at one address, consecutive lanes modulo m",
-    unit="lanes",
-    text="ceil(n/m)",
-    symbols={"n": "lanes that take part [1]", "m": "elements that they add to [1]"},
-    holds="lanes i, i + 1, ... that add to element i % m; addresses with fewer are rounded up",
-    source="derived: lanes m apart meet",
+    name="passes or packets, consecutive lanes modulo m",
+    unit="1",
+    text="floor(n/m)*all + rest",
+    symbols={
+        "n": "lanes that take part [1]",
+        "m": "elements that they add to [1]",
+        "all": "sectors or lines of all elements [1]",
+        "rest": "sectors or lines of the elements that the last n % m lanes add to [1]",
+    },
+    holds="lanes i, i + 1, ... that add to element i % m",
+    source="derived: lanes m apart meet, and the last round is cut short",
 )
 
 GRANULE: Final = 256

@@ -89,7 +89,8 @@ def count(
     executions = math.prod(extents)
     if executions == 0:
         return Counts(0, 0, 0, 0, 0, 0, 1.0)
-    most = max(1, MAX_LANES // (shape.warps * WARP_SIZE))
+    lanes = MAX_LANES >> 3 if atomic else MAX_LANES
+    most = max(1, lanes // (shape.warps * WARP_SIZE))
     if executions <= most:
         flat = np.arange(executions)
         coordinates = list(np.unravel_index(flat, extents))

@@ -146,6 +146,9 @@ def access_requests(
         shared = sharing(access, index, values, variables, activity, element)
         if shared is not None:
             return _only_where(taken, _of_atomic(access, shared, activity, width, variables))
+    if access.kind == "atomic":
+        counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+        return _only_where(taken, replace(counted, random=_uses_random(index)))
     flat = plane(index, values, variables) if activity is not None else None
     if activity is not None and flat is not None and flat.affine:
         found = _closed_form(activity.classes, flat, variables, element, width, pieces)
