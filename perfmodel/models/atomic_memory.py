@@ -118,9 +118,12 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
     pitch = LINE * 4.0 if r.random else np.maximum(shared.pitch, SECTOR)
     octaves = np.log2(np.maximum(pitch, SECTOR) / SECTOR)
     isolated = r.random or (shared.pitch > SECTOR)
+    each = np.where(isolated, ISOLATED_READ, float(SECTOR))
+    # Half of what an isolated sector brings besides is needed later where elements lie dense.
+    dense = np.minimum(first * each, np.maximum(span, first * SECTOR))
     return AtomicMemory(
         misses=misses,
-        read=misses * np.where(isolated, ISOLATED_READ, SECTOR),
+        read=dense + np.maximum(misses - first, 0.0) * each,
         written=written * SECTOR,
         read_cost=np.interp(octaves, np.arange(len(_READ_COST)), _READ_COST),
         write_cost=np.interp(octaves, np.arange(len(_WRITE_COST)), _WRITE_COST),
