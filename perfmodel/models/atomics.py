@@ -105,7 +105,8 @@ LOOP_TIME = Formula(
         "hottest": "share of them at the most popular address [1]",
         "latency": "of an atomic that returns [s]",
     },
-    holds="one address within 10%; many at once take up to 2.5 times as long",
+    holds="one address within 10%; with 32 to 1000 addresses, loops fail so often that they take "
+    "1.5 to 2.5 times as long, at random ones up to ten times",
     source="derived: each success needs the old value to come back, and then the swap",
 )
 
@@ -123,9 +124,9 @@ HALF2_FULL_COST: Final = 1.75
 WIDE_FLOAT: Final = 2.0
 """A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
 (atomics.csv)."""
-RETURN_LATENCY: Final = 1.8
-"""Latency of an atomic that returns over that of a load: 530 to 600 clocks against 290
-(atomics-chain.csv)."""
+RETURN_LATENCY: Final = 2.0
+"""Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
+and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
 OVERLAP: Final = 6.0
 """Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
 

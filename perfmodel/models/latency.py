@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -259,10 +260,11 @@ def _batch(
     filled = np.asarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     inputs = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency,
-        "dram": device.dram_latency,
+        "l2": device.l2_latency * far,
+        "dram": max(device.dram_latency, device.l2_latency * far),
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }

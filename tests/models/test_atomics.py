@@ -176,7 +176,7 @@ def test_compare_and_swap_loops_take_round_trips() -> None:
     loop = kernel_from_table(custom({"index": 0, "operation": "cas-loop"}, length="1"))
     n = 2048
     per_success = predict(loop, n=n, device=device).terms_s["atomics"] / n
-    assert per_success == pytest.approx(2 * 1.8 * device.l2_latency, rel=0.02)
+    assert per_success == pytest.approx(2 * atomics.RETURN_LATENCY * device.l2_latency, rel=0.02)
 
 
 @pytest.mark.parametrize("turns", [10.0, 1e3, 1e5])
