@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -109,12 +110,12 @@ def _validated(
 ) -> tuple[Validation, list[Transfer]]:
     from perfmodel.hardware import load_device
     from perfmodel.measure.recorded import read_recording
-    from perfmodel.validation.validate import find_recording, transfers
+    from perfmodel.validation.validate import find_recordings, transfers
     from perfmodel.validation.validate import validate as hold_against
 
     if folder is not None:
-        recording = read_recording(folder)
-        name = device or recording.device
+        recordings = [read_recording(folder)]
+        name = device or recordings[0].device
         if name is None:
             raise PerfmodelError(
                 f"measurement folder {folder!r} does not name a device of the catalogue: "
@@ -123,9 +124,9 @@ def _validated(
         gpu = load_device(name)
     else:
         gpu = load_device(device or DEFAULT)
-        recording = read_recording(find_recording(gpu.name))
+        recordings = find_recordings(gpu.name)
     with progress_bar("predicting") as tell:
-        result = hold_against(recording, gpu, tell)
+        result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
     with progress_bar("transfer") as tell:
         return result, transfers(gpu, tell) if transfer else []
 

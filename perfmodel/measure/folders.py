@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -18,15 +19,19 @@ def root() -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / "measurements"
 
 
-def measured() -> dict[str, Path]:
+def measured() -> dict[str, list[Path]]:
     """Return the folders of our own measurements, by device name."""
     return _folders(root())
 
 
-def published() -> dict[str, Path]:
+def published() -> dict[str, list[Path]]:
     """Return the folders of others' measurements, by device name; figures only, each cited."""
     return _folders(root() / "published")
 
 
-def _folders(parent: Path) -> dict[str, Path]:
-    return {path.parent.name: path.parent for path in sorted(parent.glob(f"*/{SESSION_FILE}"))}
+def _folders(parent: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in sorted(parent.glob(f"*/{SESSION_FILE}")):
+        machine = tomllib.loads(path.read_text(encoding="utf-8")).get("machine", {})
+        found.setdefault(machine.get("device", path.parent.name), []).append(path.parent)
+    return found

@@ -133,6 +133,17 @@ class Recording:
         found: Mapping[str, Any] = self.session.get("machine", {})
         return found
 
+    def event_floor(self, row: Row) -> float | None:
+        """Return what an empty kernel read between events while a row was measured [s].
+
+        It depends on the host and on how launches are queued, so a session may say it: as
+        ``event_floor_us`` under ``[session-1]`` for the rows of session 1, or under ``[protocol]``
+        for all. None where it does not.
+        """
+        own = self.session.get(f"session-{row.values.get('session', '')}", {})
+        floor = own.get("event_floor_us", self.session.get("protocol", {}).get("event_floor_us"))
+        return None if floor is None else float(floor) * 1e-6
+
     @property
     def device(self) -> str | None:
         """Catalogue name of the GPU, if the session file gives one."""
@@ -194,7 +205,7 @@ def _session(folder: Path, where: str) -> dict[str, Any]:
             f"{where}, {SESSION_FILE} {came}, but only format = {FORMAT} can be read: "
             "measure again with this version of perfmodel"
         )
-    for key in ("machine", "columns"):
+    for key in ("machine", "columns", "protocol"):
         if not isinstance(session.get(key, {}), dict):
             raise PerfmodelError(f"{where}, {SESSION_FILE}: {key} must be a table")
     device = session.get("machine", {}).get("device")

@@ -127,7 +127,8 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) 
     conflicts = Conflicts(
         distinct, granules(distinct, SECTOR), granules(distinct, LINE), rounds(SECTOR), rounds(LINE)
     )
-    at_one = (1.0, 1.0, 1.0, lanes, lanes)
+    one = np.ones(m.shape)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes)
     both = (np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True))
     return Sharing(Conflicts(*both), m, pitch, 1 / m, hot)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +71,21 @@ def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Arr
             times = times * np.asarray(instance.trips[loop.variable], dtype=float)
         totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
     return totals
+
+
+def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return warp instructions of the launch that are in loops, memory accesses included."""
+    kernel = instance.kernel
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
+    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+        if work.loop is not None:
+            times = np.asarray(count, dtype=float)
+            for loop in kernel.loop_nest(work.loop):
+                times = times * np.asarray(instance.trips[loop.variable], dtype=float)
+            total = total + warps * times
+    return np.asarray(total)
 
 
 def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Array]:

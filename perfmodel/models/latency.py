@@ -24,11 +24,16 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-CLOCKS_PER_INSTRUCTION: Final = 5.0
-"""Clocks from one instruction of a lone warp to the next, loads aside.
+CLOCKS_PER_INSTRUCTION: Final = 5.4
+LOOP_CLOCKS: Final = 3.0
+BESIDE_CLOCKS: Final = 2.3
+"""Clocks from one instruction of a lone warp to the next, loads aside: in code that runs once; in a
+loop; and in a loop for each further load that is in flight beside the first.
 
-Fitted: one warp an SM reading 256 MiB takes 759 clocks an iteration, 690 of them for DRAM, with
-about 12 instructions between (measurements/h200-sxm/in-flight.csv).
+Fitted: blocks of one warp that write one float live 91 clocks longer than empty ones, with 17
+instructions more (measurements/h200-sxm-suite/block-lifetimes.csv); a warp that reads one float an
+iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loads in flight, some
+12 instructions a load (in-flight.csv).
 """
 LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
@@ -36,45 +41,56 @@ LOADS_IN_FLIGHT: Final = 16
 nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
 code issues 14 to 16 loads before it waits (cuobjdump of measurements/programs/foundation.cu).
 """
-BLOCK_START: Final = 100.0
-WARP_START: Final = 23.0
-STORE_DRAIN: Final = 200.0
-WRITE_BACK: Final = 300.0
-"""Clocks to start a block; for each of its warps; until the SM forgets a block's last stores; and
-how much longer that takes where every store displaces a dirty sector to DRAM.
+BLOCK_START: Final = 285.0
+WARP_START: Final = 2.0
+"""Clocks from one block to the next on an SM that holds one at a time, and for each of its warps.
 
-Fitted (measurements/h200-sxm/blocks.csv and streams.csv, 4 B a lane): blocks of 512 and 1024
-threads that read one float a thread live 1259 and 1628 clocks, of which 690 are DRAM's latency and
-100 the 20 instructions; blocks of 256 that copy live 1290, 1452 and 1592 clocks where 4%, 72% and
-98% of what they write reaches DRAM.
+Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 clocks; blocks that read
+or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
+instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
-FIRST_TOUCH: Final = 0.3e-6
-"""Seconds that the first reads of a cold launch take beyond DRAM's latency [s].
+CODE_FETCH: Final = 0.2e-6
+FIRST_TOUCH: Final = 0.25e-6
+"""Seconds that a launch with any work takes beyond an empty one; and that the first reads of a cold
+launch take beyond DRAM's latency [s].
 
-Fitted: cold reads of 256 KiB to 4 MiB on an H200 last 0.3 to 0.4 us longer than floor, latency and
-bandwidth explain (measurements/h200-sxm/streams.csv). Address translation is the likely cause.
+Fitted: warm and cold writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv).
+That the first is the fetch of instructions and parameters, the second address translation, is
+likely but not established.
+"""
+DRAM_SPREAD: Final = 70.0
+"""Clocks by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
+
+Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
+from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
+"""
+WRITE_TURN: Final = 800.0
+"""Clocks that a DRAM read takes longer for the writes among the DRAM bytes, times their share.
+
+Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothing is written back
+(block-lifetimes.csv) and some 1580 where all is (streams.csv, strided.csv, stride 1).
 """
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
-    text="start + warps*warp + stores*(drain + wait*out)",
+    text="start + warps*warp",
     symbols={
-        "start": "clocks to start a block [clocks]",
+        "start": "clocks from one block to the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
-        "drain": "clocks until stores are acknowledged [clocks]",
-        "stores": "1 if the block stores anything, else 0 [1]",
-        "wait": "more clocks where a store must wait for a write-back [clocks]",
-        "out": "DRAM bytes written over bytes stored [1]",
     },
-    holds="blocks that end with their stores",
-    source="fitted: lifetimes of streaming blocks on an H200",
+    holds="blocks that follow one another on an SM",
+    source="fitted: lifetimes of empty blocks on an H200",
 )
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram - l2)",
+    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out - l2)",
     symbols={
+        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "m": "DRAM reads of the batch [1]",
+        "turn": "how much later a read is for the writes between [s]",
+        "out": "share of writes in the DRAM bytes [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
@@ -87,9 +103,10 @@ BATCH_LATENCY = Formula(
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
-    text="block + touch",
+    text="fetch + block + touch",
     symbols={
-        "block": "start of a block, its first batch of loads, and the drain of its stores [s]",
+        "fetch": "a launch with any work, beyond an empty one [s]",
+        "block": "start of a block's warps, and its first batch of loads [s]",
         "touch": "first reads of a cold launch beyond DRAM's latency [s]",
     },
     holds="launches whose first block is like the others",
@@ -123,6 +140,8 @@ class Batch:
         Sectors that a block brings into L1 for one batch.
     fresh : array
         Lines of one batch that a warp had not met before.
+    unroll : array
+        Iterations whose loads are in one batch.
     inputs : mapping
         What `BATCH_LATENCY` takes.
     """
@@ -131,6 +150,7 @@ class Batch:
     count: Array
     filled: Array
     fresh: Array
+    unroll: Array
     inputs: Mapping[str, Any]
 
     @property
@@ -148,7 +168,11 @@ class Chain:
     overhead : mapping
         What `BLOCK_OVERHEAD` takes.
     instructions : array
-        Instructions of a warp.
+        Instructions of a warp outside loops.
+    looped : array
+        Instructions of a warp in loops.
+    unroll : array
+        Loads in flight a load of the loop's text: how many iterations run side by side.
     missing : array
         Share of the SMs' L2 reads that go to DRAM.
     batches : tuple of Batch
@@ -158,14 +182,22 @@ class Chain:
 
     overhead: Mapping[str, Any]
     instructions: Array
+    looped: Array
+    unroll: Array
     missing: Array
     batches: tuple[Batch, ...]
     clock: float
 
     @property
     def start(self) -> Array:
-        """Start and end of a block [s]."""
+        """From one block to the next [s]."""
         return np.asarray(BLOCK_OVERHEAD(**self.overhead)) / self.clock
+
+    @property
+    def clocks_in_loops(self) -> Array:
+        """Clocks from one instruction of a loop to the next, a warp's other loads beside it."""
+        beside = BESIDE_CLOCKS * (self.unroll - 1)
+        return np.asarray((LOOP_CLOCKS + beside) / self.unroll)
 
     @property
     def loads(self) -> Array:
@@ -173,18 +205,29 @@ class Chain:
         return np.asarray(sum((b.count * b.latency for b in self.batches), np.zeros(1)))
 
     @property
+    def waits(self) -> Array:
+        """Batches of loads, one after the other [1]."""
+        return np.asarray(sum((b.count for b in self.batches), np.zeros(1)))
+
+    @property
     def total(self) -> Array:
         """The whole chain [s]."""
-        between = CLOCKS_PER_INSTRUCTION / self.clock * self.instructions
-        return self.start + between + self.loads
+        between = CLOCKS_PER_INSTRUCTION * self.instructions + self.clocks_in_loops * self.looped
+        return np.asarray(self.start + between / self.clock + self.loads)
+
+    @property
+    def slowest(self) -> Array:
+        """The slowest batch of loads [s]."""
+        slowest: Array = np.zeros(1)
+        for b in self.batches:
+            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
+        return slowest
 
     @property
     def ramp(self) -> Array:
-        """What every launch pays once: a block's start and its slowest batch of loads [s]."""
-        slowest = np.zeros(1)
-        for b in self.batches:
-            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
-        return self.start + slowest
+        """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
+        warps = np.asarray(self.overhead["warps"] * self.overhead["warp"]) / self.clock
+        return warps + self.slowest
 
 
 def block_chain(
@@ -193,6 +236,7 @@ def block_chain(
     traffic: Traffic,
     device: Device,
     instructions_per_warp: Any,
+    looped_per_warp: Any,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -203,29 +247,32 @@ def block_chain(
         Of the global accesses, in the order of ``traffic.accesses``.
     traffic : Traffic
     device : Device
-    instructions_per_warp : array
+    instructions_per_warp, looped_per_warp : array
+        All of them, and those in loops.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     l2_sectors = np.maximum(traffic.l2_read_sectors, 1e-9)
     missing = np.clip((1 - traffic.l2_hit_rate) * _asked(traffic) / l2_sectors, 0, 1)
-    written = (traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
         "warp": WARP_START,
-        "drain": STORE_DRAIN,
-        "stores": float(any(r.access.kind != "load" for r in requests)),
-        "wait": WRITE_BACK,
-        "out": np.minimum(traffic.dram_write_bytes / np.maximum(written, 1), 1.0),
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     found = (_batch(instance, requests, traffic, device, missing, loop) for loop in loops)
+    batches = tuple(b for b in found if b is not None)
+    looped = np.asarray(looped_per_warp, dtype=float)
+    unroll = np.ones(1)
+    for b in batches:
+        unroll = np.maximum(unroll, b.unroll)
     return Chain(
         overhead=overhead,
-        instructions=np.asarray(instructions_per_warp),
+        instructions=np.asarray(instructions_per_warp) - looped,
+        looped=looped,
+        unroll=unroll,
         missing=missing,
-        batches=tuple(b for b in found if b is not None),
+        batches=batches,
         clock=device.sm_clock,
     )
 
@@ -261,14 +308,19 @@ def _batch(
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
+    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     inputs = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far,
         "dram": max(device.dram_latency, device.l2_latency * far),
+        "spread": DRAM_SPREAD / device.sm_clock,
+        "turn": WRITE_TURN / device.sm_clock,
+        "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
+        "m": np.maximum(unroll * len(members) * missing, 1.0),
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
-    return Batch(loop, count, filled, fresh, inputs)
+    return Batch(loop, count, filled, fresh, unroll, inputs)
 
 
 def _returns(instance: Instance, r: Requests) -> bool:

@@ -24,6 +24,7 @@ from perfmodel.traffic import AccessTraffic, Traffic
 Array = npt.NDArray[Any]
 CacheState = Literal["cold", "warm"]
 
+_LINE: Final = 128
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -58,7 +59,9 @@ def closed_form_traffic(
     )
     l2_size = float(device.l2_size)
     if cache == "warm":
-        kept = held(sum((t * w for t, w in touched), _ZERO), l2_size)
+        # A line has one tag, however few of its sectors are there.
+        lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
+        kept = held(sum(lines, _ZERO), l2_size)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
@@ -294,8 +297,8 @@ def _passes(r: Requests) -> Array:
 def _pitch(r: Requests) -> Array:
     """Return the distance of isolated DRAM atoms that an access reads [B]; 64 where it is dense."""
     strides = r.strides
-    if strides is None:
-        return np.full(1, 2048.0)
+    if strides is None:  # whole lines are dense enough, single sectors lie anywhere
+        return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
     for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
@@ -305,6 +308,12 @@ def _pitch(r: Requests) -> Array:
         run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
         pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
     return np.where((run <= 64) & (pitch > 0), np.maximum(pitch, 64.0), 64.0)
+
+
+def _line_bytes(r: Requests, touched: Array) -> Array:
+    """Return the bytes of the L2 lines that hold what an access touches."""
+    filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, _LINE / SECTOR)
+    return np.asarray(touched * (_LINE / SECTOR) / filled)
 
 
 def _buffer_bytes(instance: Instance, r: Requests) -> Array:

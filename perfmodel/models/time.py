@@ -1,9 +1,9 @@
 """Time: one term for each resource, and how the terms combine.
 
-Each term is the time that one resource would need alone. They combine by power means, which are a
-maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
-less so between DRAM's bandwidth and its latency, and nearly a maximum between all else. The launch
-and the start-up of the first block come on top.
+Each term is the time that one resource would need alone. Bandwidth and latency make a closed queue:
+warps wait for loads, and loads for one another (`QUEUE_TIME`). The rest combines by power means,
+which are a maximum where one dominates and more where several are near: soft between issue and L1
+of an SM, nearly a maximum between all else. The launch and the start-up come on top.
 """
 
 from __future__ import annotations
@@ -22,9 +22,17 @@ from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import pipe_cycles, warp_instructions
-from perfmodel.models.l2 import L2_TIME
-from perfmodel.models.latency import FIRST_TOUCH, LATENCY_TIME, RAMP_TIME, Chain, block_chain
+from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.l2 import L2_TIME, READS_BESIDE
+from perfmodel.models.latency import (
+    BLOCK_START,
+    CODE_FETCH,
+    FIRST_TOUCH,
+    LATENCY_TIME,
+    RAMP_TIME,
+    Chain,
+    block_chain,
+)
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
@@ -39,9 +47,28 @@ FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
-LOAD_OVERLAP: Final = 4.0
-"""Exponent between DRAM's bandwidth and latency: queues lengthen the latency before the bandwidth
-is used up; fitted to measurements/h200-sxm/in-flight.csv and streams.csv."""
+LOOP_QUEUE: Final = 80.0
+"""Clocks that a batch of loads in a loop queues at half load of DRAM or L2; nine times that at 90%.
+
+Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
+clocks at 52%, 80% and 93% load).
+"""
+BLOCK_OVERLAP: Final = 8.0
+MIXED_OVERLAP: Final = 4.0
+"""Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
+for as many of each, whose turns in DRAM make both wait.
+
+Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (streams.csv: 8 or
+more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
+the longer (streams.csv, strided.csv: 4.1 and 4.0).
+"""
+BURST: Final = 0.7
+"""Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
+all of it at once, and waits for the last of it.
+
+Fitted: blocks of 128 to 1024 threads, one to eight an SM, that read or copy 4 or 16 B a thread live
+by 0.6 to 1.1 times the transfer of their data longer (block-lifetimes.csv).
+"""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 
@@ -68,13 +95,65 @@ SM_TIME = Formula(
 STALL_TIME = Formula(
     name="time that warps wait for loads",
     unit="s",
-    text="loads*rounds",
+    text="max(0, loads*rounds - first)",
     symbols={
         "loads": "latency of the batches of loads of one block [s]",
+        "first": "the first of them, counted in the start-up [s]",
         "rounds": "rounds of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",
+)
+QUEUE_TIME = Formula(
+    name="time of memory, loops",
+    unit="s",
+    text="(wait + bandwidth + sqrt((wait - bandwidth)**2 + 4*queue*bandwidth))/2",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "queue": "delay of all batches in a row at half load [s]",
+    },
+    holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
+    source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
+    "the delay of a queue at one server, solved for the round",
+)
+CROWD_TIME = Formula(
+    name="time of memory, blocks",
+    unit="s",
+    text="(wait**p + bandwidth**p)**(1/p)",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "p": "exponent: how sharply one of both decides [1]",
+    },
+    holds="blocks that ask for their data once, and are replaced as they end",
+    source="fitted: streams and strided copies on an H200",
+)
+MEMORY_TIME = Formula(
+    name="time of memory",
+    unit="s",
+    text="share*blocks + (1 - share)*loops",
+    symbols={
+        "share": "share of the data that loads outside loops bring [1]",
+        "blocks": "time of memory as blocks without loops have it [s]",
+        "loops": "time of memory as loops have it [s]",
+    },
+    holds="by construction where all loads are in loops, or none",
+    source="definition",
+)
+BURST_WAIT = Formula(
+    name="latency with bursts",
+    unit="s",
+    text="latency + burst*share*bandwidth/held",
+    symbols={
+        "latency": "latency of the blocks, one after the other [s]",
+        "burst": "part of a block's transfer that it waits for [1]",
+        "share": "share of the data that loads outside loops bring [1]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "held": "blocks that share an SM [1]",
+    },
+    holds="blocks that ask for their data at once",
+    source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
 )
 DISPATCH_TIME = Formula(
     name="time to start all blocks",
@@ -178,6 +257,7 @@ def time_model(
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
+    inputs["l2"]["beside"] = READS_BESIDE
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
@@ -200,17 +280,23 @@ def time_model(
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = sum(instructions.values(), np.zeros(1)) / warps
-    chain = block_chain(instance, requests, traffic, device, per_warp)
+    looped = looped_instructions(instance, requests) / warps
+    chain = block_chain(instance, requests, traffic, device, per_warp, looped)
     inputs["ramp"] = {
+        "fetch": CODE_FETCH if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        "touch": np.where(traffic.dram_read_bytes > 0, FIRST_TOUCH, 0.0),
+        # A warm launch has next to no reads from DRAM, or none to wait for.
+        "touch": np.where(
+            traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors, FIRST_TOUCH, 0.0
+        ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
     inputs["latency"] = {
         "chain": np.atleast_1d(chain.total),
-        "ramp": inputs["ramp"]["block"],
+        # The floor is an empty kernel, which has the start of a block in it.
+        "ramp": inputs["ramp"]["block"] + BLOCK_START / device.sm_clock,
         "rounds": np.atleast_1d(ROUNDS(**inputs["rounds"])),
     }
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
@@ -223,30 +309,85 @@ def time_model(
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
     floor = device.launch_floor if timing == "profiler" else device.event_floor
-    inputs["stalls"] = {"loads": np.atleast_1d(chain.loads), "rounds": inputs["latency"]["rounds"]}
+    inputs["stalls"] = {
+        "loads": np.atleast_1d(chain.loads),
+        "first": np.atleast_1d(chain.slowest),
+        "rounds": inputs["latency"]["rounds"],
+    }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
-    time = floor + terms["ramp"] + combine(terms)
+    inputs["memory"] = _memory_inputs(instance, traffic, chain, terms, inputs, device)
+    time = floor + terms["ramp"] + combine(terms, inputs["memory"])
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, tuple(atomics))
 
 
-def combine(terms: Mapping[str, Array]) -> Array:
-    """Combine the terms of all resources into one time, launch and ramp apart [s]."""
+def _memory_inputs(
+    instance: Instance,
+    traffic: Traffic,
+    chain: Chain,
+    terms: Mapping[str, Array],
+    inputs: Mapping[str, Mapping[str, Any]],
+    device: Device,
+) -> dict[str, Any]:
+    """Return what `BURST_WAIT` and `memory_time` take."""
+    filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
+    at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
+    share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
+    bandwidth = np.maximum(terms["dram"], terms["l2"])
+    blocks = np.asarray(instance.blocks, dtype=float)
+    rounds = inputs["latency"]["rounds"]
+    burst = {
+        "latency": terms["latency"],
+        "burst": BURST,
+        "share": share,
+        "bandwidth": bandwidth,
+        "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
+    }
+    queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
+    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
+    wait = np.atleast_1d(BURST_WAIT(**burst))
+    return burst | {
+        "wait": wait,
+        "queue": np.atleast_1d(queue),
+        "p": BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed),
+    }
+
+
+def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
+    """Combine the terms of all resources into one time, launch and ramp apart [s].
+
+    Parameters
+    ----------
+    terms : mapping of str to array
+        Seconds of each resource.
+    memory : mapping
+        What `memory_time` takes.
+    """
     arithmetic = [terms[name] for name in ("issue", *PIPES) if name in terms]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
-    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    if "shared-loops" in terms:
-        front = np.maximum(front, terms["shared-loops"])
-    loads = power_mean((terms["dram"], terms["latency"]), LOAD_OVERLAP)
-    # L2 and DRAM move the same bytes one after the other, in a pipeline: the slower decides.
-    memory = np.maximum(loads, terms["l2"])
-    if "atomics" in terms:
-        memory = np.maximum(memory, terms["atomics"])
-    parts = [front, memory]
+    busy = power_mean((issue, terms["l1"]), FRONT_OVERLAP)
+    parts = [busy, memory_time(memory)]
+    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
+    parts += [terms[name] for name in ("atomics", "shared-loops") if name in terms]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
-    return np.asarray(power_mean(parts, OVERLAP))
+    # The waits for loads stand in the queue too: they count once.
+    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))
+
+
+def memory_time(memory: Mapping[str, Any]) -> Array:
+    """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
+    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")})
+    crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
+    return np.asarray(MEMORY_TIME(share=memory["share"], blocks=crowd, loops=queued))
+
+
+def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
+    """Evaluate `CROWD_TIME` without underflow."""
+    largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
+    return np.asarray(largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p))
 
 
 def power_mean(parts: Any, exponent: float) -> Array:

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, LOAD_OVERLAP, OVERLAP
+from perfmodel.models.time import (
+    BURST_WAIT,
+    CROWD_TIME,
+    DISPATCH_TIME,
+    FRONT_OVERLAP,
+    MEMORY_TIME,
+    OVERLAP,
+    QUEUE_TIME,
+)
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
@@ -25,7 +33,7 @@ from perfmodel.reports.explain_sm import (
     l1_steps,
     launch_steps,
 )
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
 TIME: Final = "Time"
@@ -33,23 +41,20 @@ SM_CLOCKS: Final = "clocks of an SM"
 """Start of the title of the step that gives them."""
 _ARITHMETIC: Final = frozenset({"issue", *PIPES})
 _INVISIBLE: Final = 1e-12
-_SLOWER: Final = definition(
-    "memory",
+_BANDWIDTH: Final = definition(
+    "bandwidth",
     "s",
-    "max(loads, l2)",
-    {"loads": "time of DRAM and latency together [s]", "l2": "time of l2 alone [s]"},
+    "max(dram, l2)",
+    {"dram": "time of dram alone [s]", "l2": "time of l2 alone [s]"},
 )
-_SLOWER_ATOMICS: Final = definition(
-    "memory and atomics",
+_TOGETHER: Final = definition(
+    "all of them, together",
     "s",
-    "max(memory, atomics)",
-    {"memory": "time of DRAM, latency and L2 together [s]", "atomics": "time of atomics alone [s]"},
-)
-_SLOWER_SM: Final = definition(
-    "SM and shared loops",
-    "s",
-    "max(sm, loops)",
-    {"sm": "time of the SM, together [s]", "loops": "time of shared-loops alone [s]"},
+    "max(waiting, resources)",
+    {
+        "waiting": "time of an SM with its waits for loads [s]",
+        "resources": "time of all resources [s]",
+    },
 )
 
 
@@ -148,26 +153,38 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     if arithmetic:
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
-    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
-    front = _power_mean("SM, together", of_sm, FRONT_OVERLAP, note)
-    yield front
-    if "shared-loops" in terms:
-        given = {"sm": front.result, "loops": terms["shared-loops"]}
-        front = step(TIME, _SLOWER_SM, given)
-        yield front
-    waits = {"dram": terms["dram"], "latency": terms["latency"]}
-    loads = _power_mean("DRAM and latency, together", waits, LOAD_OVERLAP)
-    yield loads
-    memory = step(TIME, _SLOWER, {"loads": loads.result, "l2": terms["l2"]})
-    yield memory
-    if "atomics" in terms:
-        given = {"memory": memory.result, "atomics": terms["atomics"]}
-        memory = step(TIME, _SLOWER_ATOMICS, given)
-        yield memory
-    parts = {"sm": front.result, "memory": memory.result}
+    memory = prediction.details.time.inputs["memory"]
+    busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
+    yield busy
+    yield step(TIME, _BANDWIDTH, {"dram": terms["dram"], "l2": terms["l2"]})
+    yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))
+    found = {}
+    if scalar(memory["share"]) < 1:
+        loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue"))
+        yield loops
+        found["loops"] = loops.result
+    if scalar(memory["share"]) > 0:
+        blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
+        yield blocks
+        found["blocks"] = blocks.result
+    of_memory = next(iter(found.values()))
+    if len(found) > 1:
+        both = step(TIME, MEMORY_TIME, found | {"share": memory["share"]})
+        yield both
+        of_memory = both.result
+    parts = {"sm": busy.result, "memory": of_memory}
+    for name in ("atomics", "shared-loops"):
+        if name in terms:
+            parts[name.replace("-", "_")] = terms[name]
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]
-    together = _power_mean("all of them, together", parts, OVERLAP)
+    resources = _power_mean("all resources", parts, OVERLAP)
+    yield resources
+    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
+    waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
+    yield waiting
+    values = {"waiting": waiting.result, "resources": resources.result}
+    together = step(TIME, _TOGETHER, values)
     yield together
     device = prediction.details.device
     yield step(
@@ -202,13 +219,17 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
             "launch + ramp + together",
             {
                 "launch": "an empty kernel [s]",
-                "ramp": "a block's start, its first loads and the drain of its stores [s]",
+                "ramp": "a block's start and its first loads [s]",
                 "together": "time of all resources together [s]",
             },
         ),
         {**terms, "together": together.result},
         f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind}",
     )
+
+
+def _chosen(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names}
 
 
 def _clocks_note(prediction: Prediction) -> str:

@@ -22,11 +22,13 @@ LATENCY: Final = "Latency"
 _CHAIN = definition(
     "time of one block",
     "s",
-    "(overhead + each*instructions)/clock + loads",
+    "(overhead + once*instructions + each*looped)/clock + loads",
     {
+        "once": "clocks from one instruction outside loops to the next [clocks]",
+        "each": "clocks from one instruction of a loop to the next [clocks]",
+        "looped": "instructions of a warp in loops [1]",
         "overhead": "clocks of a block besides loads and instructions [clocks]",
-        "each": "clocks from one instruction of a warp to the next [clocks]",
-        "instructions": "instructions of a warp [1]",
+        "instructions": "instructions of a warp outside loops [1]",
         "clock": "SM clock [Hz]",
         "loads": "loads of a block, one batch after the other [s]",
     },
@@ -48,15 +50,21 @@ def ramp_steps(details: Details, derived: bool) -> Iterator[Step]:
     """Yield the start-up; `derived` tells whether `latency_steps` has given a block's loads."""
     section = "Start-up"
     overhead, batches, _, _ = _chain(section, details)
-    values = {"overhead": overhead.result, "clock": details.device.sm_clock}
+    given = details.time.chain.overhead
+    values = {
+        "warps": scalar(given["warps"]),
+        "warp": given["warp"],
+        "clock": details.device.sm_clock,
+    }
     meanings = {
-        "overhead": "clocks of a block besides loads and instructions [clocks]",
+        "warps": "warps of a block [1]",
+        "warp": "clocks to start each warp [clocks]",
         "clock": "SM clock [Hz]",
     }
     if batches:
         values["batch"] = max(found.result for found in batches)
         meanings["batch"] = "latency of the slowest batch of loads [s]"
-    text = "overhead/clock + batch" if batches else "overhead/clock"
+    text = "warps*warp/clock + batch" if batches else "warps*warp/clock"
     if not derived:
         yield from (*batches, overhead)
     yield step(section, definition("start of a block and its loads", "s", text, meanings), values)
@@ -86,8 +94,10 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
         _CHAIN,
         {
             "overhead": overhead.result,
-            "each": CLOCKS_PER_INSTRUCTION,
+            "once": CLOCKS_PER_INSTRUCTION,
             "instructions": chain.instructions,
+            "each": chain.clocks_in_loops,
+            "looped": chain.looped,
             "clock": chain.clock,
             "loads": loads.result,
         },

@@ -9,10 +9,12 @@ from perfmodel.prediction.interval import origin
 from perfmodel.reports import units
 from perfmodel.reports.validation_tables import (
     SCORE_HEADERS,
+    TARGET_HEADERS,
     TRANSFER_HEADERS,
     WORST_HEADERS,
     Cells,
     score_rows,
+    target_rows,
     transfer_rows,
     worst_rows,
 )
@@ -39,7 +41,7 @@ def _lines(
     validation: Validation, transfers: Sequence[Transfer], plot: str | None
 ) -> Iterator[str]:
     held, fit = validation.used("validation"), validation.used("fit")
-    yield from _heading(validation, plot)
+    yield from _heading(validation, plot, bool(transfers))
     yield "## Never fitted on"
     yield ""
     if held:
@@ -49,6 +51,13 @@ def _lines(
         yield "None of the measured launches was kept from fitting."
         yield ""
     yield from _baselines(validation)
+    targets = target_rows([j.case for j in validation.judged])
+    if targets:
+        yield "## Targets"
+        yield ""
+        yield "Set for an H100; every protocol by itself."
+        yield ""
+        yield from _table(TARGET_HEADERS, "llllrrl", targets)
     yield "## Worst ten"
     yield ""
     yield "A factor too short counts as much as the same factor too long. Suspected is not proven."
@@ -72,30 +81,35 @@ def _lines(
         yield from _transfer(transfers)
 
 
-def _heading(validation: Validation, plot: str | None) -> Iterator[str]:
+def _heading(validation: Validation, plot: str | None, moved: bool) -> Iterator[str]:
     device, machine = validation.device, validation.machine
     held, fit = validation.used("validation"), validation.used("fit")
     yield f"# Validation on {device.name}"
     yield ""
-    yield f"Written by `perfmodel validate --device {device.name}`; do not edit."
+    yield (
+        f"Written by `perfmodel validate --device {device.name}{' --transfer' * moved} -o FILE.md"
+        f"{' --plot FILE.svg' * (plot is not None)}`; do not edit."
+    )
     yield ""
     facts = [str(machine.get("gpu", device.title))]
     facts += [f"driver {machine['driver']}"] if "driver" in machine else []
     facts += [f"CUDA {machine['cuda']}"] if "cuda" in machine else []
+    where = " and ".join(f"`{name}`" for name in validation.folders)
     whose = "published by others" if validation.published else "measured by us"
     yield (
-        f"{', '.join(facts)}; {whose}, in `{validation.folder}`. {len(validation.judged)} "
-        f"launches: {len(held)} never fitted on, {len(fit)} in sweeps that something was fitted "
-        f"on; {validation.left_out} flagged and left out. Rows that are no launch times (latency "
-        "chains, L1 patterns, the coalescer's counters) are held against the models by the tests "
-        "instead."
+        f"{', '.join(facts)}; {whose}, in {where}. {len(validation.judged)} launches: {len(held)} "
+        f"never fitted on, {len(fit)} that may have been fitted on. Left out are "
+        f"{validation.left_out} rows with a flag, {validation.undescribed} that no kernel "
+        "describes, those whose L2 was dirty, and what is no launch time (latency chains, L1 "
+        "patterns, the coalescer's counters), which tests hold against the models instead."
     )
     yield ""
     yield (
         "An error is predicted over measured time, less one; bias is its median, the other columns "
         "are of its magnitude. The regime is that of the prediction. 90% of the measured times "
         f"should lie in the interval, whose widths are those of {origin(device)} devices. Profiler "
-        "times are of the kernel alone with cold caches; events see the launch as well, warm."
+        "times are of the kernel alone; events see the launch as well, whose floor is that of the "
+        "host and session, where the session says it."
     )
     yield ""
     if plot is not None:
@@ -105,8 +119,9 @@ def _heading(validation: Validation, plot: str | None) -> Iterator[str]:
 
 def _baselines(validation: Validation) -> Iterator[str]:
     yield (
-        "Both rooflines are given the DRAM bytes that perfmodel predicts. The data sheet's takes "
-        "the larger of FLOP over peak and DRAM bytes over peak bandwidth; the other has constants "
+        "Both rooflines are given every array once, or the DRAM bytes that perfmodel predicts if "
+        "those are more. The data sheet's takes the larger of FLOP over peak and bytes over peak "
+        "DRAM bandwidth; the other has constants "
         "fitted on the fit cases, for each way of timing:"
     )
     yield ""

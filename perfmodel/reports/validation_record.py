@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, by_protocol, by_regime, by_sweep, worst
+from perfmodel.validation.targets import reached
 from perfmodel.validation.validate import Transfer, Validation
 
 VALIDATION_SCHEMA: Final = "perfmodel.validation/1"
@@ -20,12 +21,17 @@ def validation_record(validation: Validation, transfers: Sequence[Transfer] = ()
         "schema": VALIDATION_SCHEMA,
         "device": validation.device.name,
         "gpu": validation.machine.get("gpu"),
-        "folder": validation.folder,
+        "folders": list(validation.folders),
         "published": validation.published,
         "flagged": validation.left_out,
+        "undescribed": validation.undescribed,
         "fitted_roofline": {t: asdict(c) for t, c in validation.constants.items()},
         "validation": _scores(validation.used("validation")),
         "fit": _scores(validation.used("fit")),
+        "targets": [
+            {**asdict(found), "met": found.met}
+            for found in reached([j.case for j in validation.judged])
+        ],
         "worst": [_case(j) for j in worst(validation.used("validation") or validation.judged)],
         "transfer": [
             {

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 
 from perfmodel.reports import units
+from perfmodel.validation.cases import Case
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, score, worst
+from perfmodel.validation.targets import reached
 from perfmodel.validation.validate import Transfer
 
 Cells = list[str]
@@ -22,6 +24,7 @@ SCORE_HEADERS = (
     "fitted roofline",
 )
 WORST_HEADERS = ("case", "protocol", "measured", "predicted", "error", "regime", "suspected")
+TARGET_HEADERS = ("target", "protocol", "cases", "what", "wanted", "reached", "met")
 TRANSFER_HEADERS = (
     "GPU",
     "sweep",
@@ -76,18 +79,46 @@ def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
                 [j for j in found if (j.case.sweep, j.case.kernel) == (sweep, kernel)]
                 for found in (transfer.taught, transfer.own)
             )
-            s = score(kernel if sweep == kernel else f"{sweep}: {kernel}", some)
-            rows.append(
-                [
-                    transfer.device,
-                    s.name,
-                    str(s.cases),
-                    share(s.median),
-                    share(s.ninetieth),
-                    signed(s.bias),
-                    share(score("", own).median) if own else "-",
-                ]
-            )
+            name = kernel if sweep == kernel else f"{sweep}: {kernel}"
+            rows.append(_transfer_row(transfer.device, name, some, own))
+    taught = [j for transfer in transfers for j in transfer.taught]
+    own = [j for transfer in transfers for j in transfer.own]
+    return [*rows, _transfer_row("all", "all", taught, own)]
+
+
+def _transfer_row(device: str, name: str, taught: list[Judged], own: list[Judged]) -> Cells:
+    s = score(name, taught)
+    return [
+        device,
+        name,
+        str(s.cases),
+        share(s.median),
+        share(s.ninetieth),
+        signed(s.bias),
+        share(score("", own).median) if own else "-",
+    ]
+
+
+def target_rows(cases: Sequence[Case]) -> list[Cells]:
+    """Return a row for each target and protocol: what was wanted and what was reached."""
+    labels = {"median": "median error", "worst": "largest error", "worst_us": "difference"}
+    rows = []
+    for found in reached(cases):
+        shown = [
+            f"{value:.2f} us" if found.what == "worst_us" else share(value)
+            for value in (found.wanted, found.reached)
+        ]
+        used = "never fitted on" if found.use == "validation" else "for fitting"
+        rows.append(
+            [
+                found.name,
+                found.protocol,
+                f"{found.cases} {used}",
+                labels[found.what],
+                *shown,
+                "yes" if found.met else "no",
+            ]
+        )
     return rows
 
 

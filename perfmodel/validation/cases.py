@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+import numpy as np
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import Device
+from perfmodel.hardware import Device, Figure
 from perfmodel.kernels import Kernel
-from perfmodel.measure.recorded import Recording, Row
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
+from perfmodel.prediction.record import Prediction
 from perfmodel.validation.sweeps import Sweep, sweeps
 
 Progress = Callable[[int, int], Any]
+
+_WORTH_PROCESSES: Final = 200
+# Rows with an L2 control are cases as soon as predictions take one.
+_CONTROLLED: Final = "l2" in inspect.signature(predict).parameters
+_work: Final[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +43,7 @@ class Case:
     line : int
         In the topic's CSV.
     kernel : str
-    params : mapping of str to int or str
+    params : mapping of str to int
     use : str
         "fit" or "validation".
     timing, cache : str
@@ -45,8 +59,8 @@ class Case:
         Useful operations.
     flop_peak : float
         Data-sheet peak of their precision [FLOP/s].
-    dram_bytes : float
-        DRAM bytes, read and written, as predicted.
+    roofline_bytes : float
+        Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
     """
 
     sweep: str
@@ -66,7 +80,7 @@ class Case:
     spread: float
     flop: float
     flop_peak: float
-    dram_bytes: float
+    roofline_bytes: float
 
     @property
     def label(self) -> str:
@@ -86,17 +100,15 @@ class Case:
 
 
 def matched(recording: Recording) -> Iterator[tuple[Sweep, Row]]:
-    """Yield the rows of a recording that can be predicted, with their sweeps, in order.
-
-    Sweeps of one kernel may overlap: a row belongs to the first.
-    """
-    taken: set[tuple[str, int, str, str | None]] = set()
+    """Yield the rows of a recording that can be predicted, each with its first sweep, in order."""
+    seen: set[tuple[str, int]] = set()
     for sweep in sweeps():
         topic = recording.topics.get(sweep.topic)
         for row in topic.rows if topic is not None else ():
-            key = (sweep.topic, row.line, sweep.kernel, sweep.mapping)
-            if row.trusted and key not in taken and sweep.holds(row):
-                taken.add(key)
+            if (row.topic, row.line) in seen or not (row.trusted and sweep.holds(row)):
+                continue
+            if sweep.control_of(row) == L2Control() or _CONTROLLED:
+                seen.add((row.topic, row.line))
                 yield sweep, row
 
 
@@ -106,8 +118,26 @@ def left_out(recording: Recording) -> int:
     return sum(row.time_s is not None and not row.trusted for row in rows)
 
 
+def predict_row(sweep: Sweep, row: Row, device: Device) -> Prediction:
+    """Return the prediction of a row that belongs to a sweep, under the row's protocol."""
+    control = sweep.control_of(row)
+    options: dict[str, Any] = {} if control == L2Control() else {"l2": control}
+    return predict(
+        sweep.kernel_of(row),
+        device=device,
+        timing=cast(Timing, row.timing),
+        cache=cast(CacheState, sweep.cache_of(row)),
+        **options,
+        **sweep.params_of(row, device.sm_count),
+    )
+
+
 def predicted_cases(
-    recording: Recording, device: Device, progress: Progress | None = None
+    recording: Recording,
+    device: Device,
+    progress: Progress | None = None,
+    use: str | None = None,
+    workers: int = 1,
 ) -> list[Case]:
     """Return all cases of a recording, predicted for a device.
 
@@ -117,38 +147,82 @@ def predicted_cases(
     device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
+    use : {"fit", "validation"}, optional
+        Which cases; all by default.
+    workers : int
+        Processes that share the work; more than one need a main module that can be imported.
 
     Raises
     ------
     PerfmodelError
-        If a row cannot be predicted, or none can.
+        If a row cannot be predicted, or the recording has none that a kernel describes.
     """
-    pairs = list(matched(recording))
-    if not pairs:
+    pairs = _pairs(recording, use)
+    if not pairs and use is None:
         raise PerfmodelError(
             f"measurement folder {str(recording.folder)!r} has no row that a kernel describes"
         )
-    found = []
-    for done, (sweep, row) in enumerate(pairs):
+    found: list[Case] = []
+    for case in _each(recording, device, use, pairs, workers):
         if progress is not None:
-            progress(done, len(pairs))
-        found.append(_case(sweep, row, device))
+            progress(len(found), len(pairs))
+        found.append(case)
     if progress is not None:
         progress(len(pairs), len(pairs))
     return found
 
 
-def _case(sweep: Sweep, row: Row, device: Device) -> Case:
-    kernel = sweep.kernel_of(row)
-    cache = sweep.cache_of(row)
-    prediction = predict(
-        kernel,
-        device=device,
-        timing=cast(Timing, row.timing),
-        cache=cast(CacheState, cache),
-        **sweep.params_of(row, device.sm_count),
+def _pairs(recording: Recording, use: str | None) -> list[tuple[Sweep, Row]]:
+    return [(s, r) for s, r in matched(recording) if use in (None, s.use_of(r))]
+
+
+def _each(
+    recording: Recording,
+    device: Device,
+    use: str | None,
+    pairs: list[tuple[Sweep, Row]],
+    workers: int,
+) -> Iterator[Case]:
+    if workers < 2 or len(pairs) < _WORTH_PROCESSES:
+        for sweep, row in pairs:
+            yield one_case(sweep, row, at_floor(device, recording.event_floor(row)))
+        return
+    with ProcessPoolExecutor(
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(recording.folder, device, use),
+    ) as pool:
+        yield from pool.map(_nth_case, range(len(pairs)), chunksize=16)
+
+
+def _start_worker(folder: Path, device: Device, use: str | None) -> None:
+    # A recording is full of views that cannot be sent to another process: each reads its own.
+    recording = read_recording(folder)
+    _work.update(recording=recording, device=device, pairs=_pairs(recording, use))
+
+
+def _nth_case(position: int) -> Case:
+    sweep, row = _work["pairs"][position]
+    return one_case(sweep, row, at_floor(_work["device"], _work["recording"].event_floor(row)))
+
+
+def at_floor(device: Device, floor: float | None) -> Device:
+    """Return a device on the host of a measurement, where an empty kernel takes `floor` [s]."""
+    if floor is None or floor == device.event_floor:
+        return device
+    figure = Figure(
+        value=floor, unit="s", kind="measured", source="session file of the measurements"
     )
-    traffic = prediction.traffic
+    figures = MappingProxyType({**device.figures, "event_floor": figure})
+    return replace(device, event_floor=floor, figures=figures)
+
+
+def one_case(sweep: Sweep, row: Row, device: Device) -> Case:
+    """Return the case of a row that belongs to a sweep."""
+    kernel = sweep.kernel_of(row)
+    prediction = predict_row(sweep, row, device)
+    moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
     assert row.time_s is not None
     return Case(
         sweep=sweep.name,
@@ -158,7 +232,7 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         params=dict(prediction.params),
         use=sweep.use_of(row),
         timing=row.timing,
-        cache=cache,
+        cache=sweep.cache_of(row),
         measured_s=row.time_s,
         predicted_s=prediction.time_s,
         interval_s=prediction.interval_s,
@@ -168,7 +242,20 @@ def _case(sweep: Sweep, row: Row, device: Device) -> Case:
         spread=prediction.details.figure_spread,
         flop=prediction.roofline.flop,
         flop_peak=_peak(device, kernel),
-        dram_bytes=traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
+        roofline_bytes=max(_touched(prediction), moved),
+    )
+
+
+def _touched(prediction: Prediction) -> float:
+    """Return the bytes of all arrays, each once and no more of it than lanes ask for [B]."""
+    instance = prediction.details.instance
+    wanted: dict[str, float] = {}
+    for access in prediction.details.traffic.accesses:
+        asked = float(np.max(access.wanted_bytes))
+        wanted[access.buffer] = wanted.get(access.buffer, 0.0) + asked
+    return sum(
+        min(asked, float(np.max(instance.lengths[name]) * np.max(instance.element_bytes[name])))
+        for name, asked in wanted.items()
     )
 
 

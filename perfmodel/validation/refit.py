@@ -17,19 +17,28 @@ from perfmodel.validation.cases import Case, predicted_cases
 from perfmodel.validation.intervals import fit_intervals
 
 
-def refit_intervals(path: Path = INTERVALS) -> None:
+def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
     """Fit the intervals to all recorded measurements, ours and published ones, and write them.
 
     Parameters
     ----------
     path : Path
         The data file; by default the one that predictions read.
+    workers : int
+        Processes that share the predictions.
     """
-    ours = {name: folder for name, folder in folders.measured().items() if name in device_names()}
+    ours = {n: found for n, found in folders.measured().items() if n in device_names()}
     # A device outside the catalogue is another one's, with a data sheet: no figures of its own.
-    others = {n: folder for n, folder in folders.published().items() if n in device_names()}
-    measured = [case for name, folder in ours.items() for case in _cases(name, folder)]
-    published = [case for name, folder in others.items() for case in _cases(name, folder)]
+    others = {n: found for n, found in folders.published().items() if n in device_names()}
+    measured, published = (
+        [
+            case
+            for name, found in origin.items()
+            for folder in found
+            for case in _cases(name, folder, workers)
+        ]
+        for origin in (ours, others)
+    )
     fitted_on = [
         {case.sweep.split(":")[0] for case in some if case.use == "fit"}
         for some in (measured, published)
@@ -42,7 +51,7 @@ def refit_intervals(path: Path = INTERVALS) -> None:
     fit_intervals(measured, published, about, path)
 
 
-def _cases(device: str, folder: Path) -> list[Case]:
+def _cases(device: str, folder: Path, workers: int) -> list[Case]:
     """Return the cases of a folder, those of each kernel a sweep of their own."""
-    found = predicted_cases(read_recording(folder), load_device(device))
+    found = predicted_cases(read_recording(folder), load_device(device), use="fit", workers=workers)
     return [replace(case, sweep=f"{device}: {case.sweep}: {case.kernel}") for case in found]

@@ -17,7 +17,8 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Kernel, builtin_names, find_kernel, load_kernel
-from perfmodel.kernels.values import check_keys
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
+from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
 from perfmodel.text_files import read_text
 
@@ -25,7 +26,9 @@ KERNELS: Final = Path(__file__).parent / "kernels"
 """Kernel files of what was measured, but is no built-in kernel."""
 
 _CASES: Final = Path(__file__).parent / "cases.toml"
-_SWEEPS: Final = Path(__file__).parents[1] / "measure" / "sweeps"
+SWEEPS: Final = Path(__file__).parents[1] / "measure" / "sweeps"
+"""Sweep files of the measuring package."""
+_L2_WORDS: Final = ("normal", "streaming", "persisting")
 _KEYS: Final = ("name", "topic", "where", "kernel", "mapping", "params", "use", "cache")
 
 
@@ -49,6 +52,10 @@ class Sweep:
         "fit" or "validation", for rows that do not say it.
     cache : str
         "cold" or "warm" for rows that do not say it, or say it otherwise; else "".
+    cases : tuple of mappings
+        Values of which a row must have those of one, if there are any.
+    l2 : mapping of str to str or number
+        L2 control of the launch: the fields of a sweep's ``l2``, over the row's columns.
     """
 
     name: str
@@ -59,6 +66,8 @@ class Sweep:
     mapping: str | None = None
     use: str = "fit"
     cache: str = ""
+    cases: tuple[Mapping[str, Any], ...] = ()
+    l2: Mapping[str, Any] = field(default_factory=dict)
 
     def holds(self, row: Row) -> bool:
         """Whether a row belongs to the sweep, and a prediction has its protocol."""
@@ -67,6 +76,10 @@ class Sweep:
         return (
             named
             and all(row.values.get(k) in v for k, v in self.where.items())
+            and (
+                not self.cases
+                or any(all(row.values.get(k) == v for k, v in c.items()) for c in self.cases)
+            )
             and self.cache_of(row) in ("cold", "warm")
         )
 
@@ -90,22 +103,44 @@ class Sweep:
         PerfmodelError
             If an expression needs a column that the row does not have.
         """
-        numbers = {k: v for k, v in row.values.items() if not isinstance(v, str)} | {"sms": sms}
-        words = {k: v for k, v in row.values.items() if isinstance(v, str)}
-        where = f"sweep {self.name!r}, line {row.line} of {row.topic}"
         return {
-            # A column of words is taken as it is, for a parameter whose values are words.
-            name: words[text]
-            if text in words
-            else int(evaluate(parse(text, where=f"{where}, {name}"), numbers))
-            for name, text in self.params.items()
+            name: self._value(text, row, {"sms": sms}, name) for name, text in self.params.items()
         }
+
+    def control_of(self, row: Row) -> L2Control:
+        """Return what the program asked of L2 before a row's launch."""
+        found = {key: self._value(text, row, {}, key) for key, text in self.l2.items()}
+        window = None
+        if found.get("window"):
+            window = AccessPolicyWindow(
+                buffer=self.l2["window_buffer"],
+                num_bytes=found["window"],
+                hit_ratio=float(found.get("hit_ratio", 1.0)),
+                hit_prop=self.l2.get("hit_prop", "persisting"),
+                miss_prop=self.l2.get("miss_prop", "streaming"),
+            )
+        return L2Control(
+            set_aside=found.get("set_aside", 0),
+            window=window,
+            fetch_granularity=found.get("fetch_granularity", DEFAULT_FETCH),
+        )
+
+    def _value(self, text: Any, row: Row, more: Mapping[str, int], what: str) -> Any:
+        """Return an expression over a row's columns; the text of a column that is text."""
+        if not isinstance(text, str) or isinstance(row.values.get(text), str):
+            return row.values.get(text, text)
+        if text in _L2_WORDS or what == "window_buffer":
+            return text
+        numbers = {k: v for k, v in row.values.items() if not isinstance(v, str)} | dict(more)
+        where = f"sweep {self.name!r}, line {row.line} of {row.topic}, {what}"
+        number = evaluate(parse(text, where=where), numbers)
+        return number if what == "hit_ratio" else int(number)
 
 
 @lru_cache(maxsize=1)
 def sweeps() -> tuple[Sweep, ...]:
     """Return all sweeps that can be predicted, those of ``cases.toml`` first."""
-    return (*_listed(_CASES), *_measured())
+    return (*_listed(_CASES), *measured_sweeps())
 
 
 def read_sweeps(path: Path) -> tuple[Sweep, ...]:
@@ -126,7 +161,10 @@ def _listed(path: Path) -> list[Sweep]:
     except tomllib.TOMLDecodeError as error:
         raise PerfmodelError(f"{where} is not valid TOML: {error}") from None
     check_keys(table, ("sweep",), ("sweep",), where)
-    return [_sweep(entry, f"{where}, sweep {n}") for n, entry in enumerate(table["sweep"], 1)]
+    entries = table["sweep"]
+    if not is_list(entries) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise PerfmodelError(f"{where}: sweep must be a list of tables, each under [[sweep]]")
+    return [_sweep(entry, f"{where}, sweep {n}") for n, entry in enumerate(entries, 1)]
 
 
 def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
@@ -148,13 +186,22 @@ def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
     )
 
 
-def _measured() -> list[Sweep]:
-    """Return the sweeps of the measuring package that say which kernel predicts their rows."""
+def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
+    """Return the sweeps of the measuring package whose rows a known kernel predicts.
+
+    Parameters
+    ----------
+    folder : Path
+        Of sweep files, as `perfmodel.measure.sweep` reads them.
+    """
     found = []
-    for path in sorted(_SWEEPS.glob("*.toml")):
+    for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("sweep", ()):
             model = entry.get("model")
-            if model:
+            if model and _is_known(model["kernel"]):
+                own = {name: _several(values) for name, values in entry.get("vary", {}).items()}
+                own |= _constants(entry.get("set", {}))
+                own |= {name: _several(value) for name, value in model.get("where", {}).items()}
                 found.append(
                     Sweep(
                         name=f"{entry['topic']} {entry['function']}",
@@ -162,34 +209,26 @@ def _measured() -> list[Sweep]:
                         kernel=model["kernel"],
                         mapping=model.get("mapping"),
                         params=MappingProxyType(dict(model.get("params", {}))),
-                        where=MappingProxyType(
-                            {"function": (entry["function"],), **_words(entry), **_where(model)}
-                        ),
+                        where=MappingProxyType({"function": (entry["function"],), **own}),
                         use=entry.get("use", "fit"),
+                        cases=tuple(entry.get("cases", ())),
+                        l2=MappingProxyType(dict(entry.get("l2", {}))),
                     )
                 )
     return found
 
 
-def _words(entry: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Return the words that a sweep of the measuring package varies: they tell its rows apart."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for name, values in entry.get("vary", {}).items():
-        if all(isinstance(value, str) for value in values):
-            found[name] = tuple(values)
-    for case in entry.get("cases", ()):
-        for name, value in case.items():
-            if isinstance(value, str):
-                found[name] = (*found.get(name, ()), value)
-    return found
-
-
-def _where(model: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    return {name: _several(value) for name, value in model.get("where", {}).items()}
+def _constants(derived: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the derived parameters that are plain numbers: they tell sweeps of a topic apart."""
+    return {n: (int(v),) for n, v in derived.items() if isinstance(v, int) or v.strip().isdecimal()}
 
 
 def _several(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _is_known(kernel: str) -> bool:
+    return kernel in builtin_names() or (KERNELS / f"{kernel}.toml").is_file()
 
 
 @lru_cache(maxsize=128)

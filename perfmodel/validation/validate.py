@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from perfmodel.errors import PerfmodelError, shown
@@ -28,8 +27,8 @@ class Validation:
     device : Device
     machine : mapping
         What the session file says of the GPU that was measured.
-    folder : str
-        Name of the measurement folder.
+    folders : tuple of str
+        Names of the measurement folders.
     published : bool
         Whether others measured.
     judged : tuple of Judged
@@ -38,15 +37,18 @@ class Validation:
         Of the fitted roofline, by timing.
     left_out : int
         Rows that are flagged as wrong.
+    undescribed : int
+        Rows with a time, in L2 states that predictions know, that no kernel describes.
     """
 
     device: Device
     machine: Mapping[str, Any]
-    folder: str
+    folders: tuple[str, ...]
     published: bool
     judged: tuple[Judged, ...]
     constants: Mapping[str, Constants]
     left_out: int
+    undescribed: int
 
     def used(self, use: Use) -> list[Judged]:
         """Return the cases that are for fitting, or those for validation."""
@@ -76,13 +78,13 @@ class Transfer:
     own: tuple[Judged, ...]
 
 
-def find_recording(device: str) -> Path:
-    """Return the folder of a device's recorded measurements, ours before those of others.
+def find_recordings(device: str) -> list[Recording]:
+    """Return a device's recorded measurements, ours before those of others.
 
     Raises
     ------
     PerfmodelError
-        If there are none; names what there is.
+        If there are none, naming what there is; or if one cannot be read.
     """
     ours = folders.measured()
     others = {n: f for n, f in folders.published().items() if n in device_names()}
@@ -93,31 +95,48 @@ def find_recording(device: str) -> Path:
             f"{', '.join(ours) or 'none'}, and published ones of {', '.join(others) or 'none'}; "
             "--from DIR reads a folder of yours"
         )
-    return found
+    return [read_recording(folder) for folder in found]
 
 
-def validate(recording: Recording, device: Device, progress: Progress | None = None) -> Validation:
-    """Return how a device's predictions and the baselines compare with a recording.
+def validate(
+    recordings: Sequence[Recording],
+    device: Device,
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> Validation:
+    """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
     Parameters
     ----------
-    recording : Recording
+    recordings : sequence of Recording
     device : Device
     progress : callable, optional
-        Is told how many cases of how many are done.
+        Is told how many cases of how many are done, recording by recording.
+    workers : int
+        Processes that share the work.
     """
-    cases = predicted_cases(recording, device, progress)
+    cases = [
+        case
+        for recording in recordings
+        for case in predicted_cases(recording, device, progress, workers=workers)
+    ]
     constants = fit_constants(cases, device)
     times = zip(cases, data_sheet(cases, device), fitted(cases, device, constants), strict=True)
     return Validation(
         device=device,
-        machine=recording.machine,
-        folder=recording.folder.resolve().name,
-        published=recording.machine.get("origin") == "published",
+        machine=recordings[0].machine,
+        folders=tuple(recording.folder.resolve().name for recording in recordings),
+        published=recordings[0].machine.get("origin") == "published",
         judged=tuple(Judged(case, float(sheet), float(roof)) for case, sheet, roof in times),
         constants=constants,
-        left_out=left_out(recording),
+        left_out=sum(map(left_out, recordings)),
+        undescribed=sum(map(_timed, recordings)) - len(cases),
     )
+
+
+def _timed(recording: Recording) -> int:
+    rows = (row for topic in recording.topics.values() for row in topic.rows)
+    return sum(row.trusted and row.cache in ("cold", "warm") for row in rows)
 
 
 def transfers(teacher: Device, progress: Progress | None = None) -> list[Transfer]:
@@ -132,7 +151,7 @@ def transfers(teacher: Device, progress: Progress | None = None) -> list[Transfe
     """
     others = {n: f for n, f in folders.published().items() if n != teacher.name}
     found = []
-    for done, (name, folder) in enumerate(others.items()):
+    for done, (name, (folder, *_)) in enumerate(others.items()):
         if progress is not None:
             progress(done, len(others))
         recording = read_recording(folder)
@@ -145,8 +164,8 @@ def transfers(teacher: Device, progress: Progress | None = None) -> list[Transfe
                 device=name,
                 gpu=str(recording.machine.get("gpu", name)),
                 teacher=teacher.name,
-                taught=validate(recording, target).judged,
-                own=() if listed is None else validate(recording, listed).judged,
+                taught=validate([recording], target).judged,
+                own=() if listed is None else validate([recording], listed).judged,
             )
         )
     if progress is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from typer.testing import CliRunner
 
 from perfmodel import Prediction, predict
 from perfmodel.cli.app import app
-
-KERNELS = Path(__file__).parents[1] / "prediction" / "kernels"
+from perfmodel.validation.sweeps import KERNELS
 
 
 @lru_cache(maxsize=64)
@@ -25,7 +23,7 @@ def _predicted(kernel: str, options: tuple[tuple[str, Any], ...]) -> Prediction:
 
 @pytest.fixture
 def predicted() -> Callable[..., Prediction]:
-    """Predict a kernel: ``"gemm:naive"``, or the name of a file of tests/prediction/kernels."""
+    """Predict a kernel: ``"gemm:naive"``, or the name of a validation kernel."""
 
     def prediction(kernel: str, **options: Any) -> Prediction:
         return _predicted(kernel, tuple(options.items()))

@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.reports.explain_text import explanation_text
+from perfmodel.validation.sweeps import KERNELS
 
 Run = Callable[..., str]
 
@@ -84,5 +85,4 @@ def test_roofline_figure(command: Run, tmp_path: Path) -> None:
 
 
 def test_roofline_takes_kernel_files(command: Run) -> None:
-    path = Path(__file__).parents[1] / "prediction" / "kernels" / "polynomial.toml"
-    assert "polynomial" in command("roofline", str(path))
+    assert "polynomial" in command("roofline", str(KERNELS / "polynomial.toml"))

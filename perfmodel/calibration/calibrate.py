@@ -1,0 +1,304 @@
+"""Calibration: the figures of a device from what was measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.calibration.fit import Fit, fit_figures
+from perfmodel.calibration.stages import Fitting, Reading, Rows, stages
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device, load_device
+from perfmodel.hardware.device import quantities
+from perfmodel.hardware.figure import UNITS
+from perfmodel.measure.record import known_gpus
+from perfmodel.measure.recorded import Recording, Row
+from perfmodel.prediction.predict import predict
+from perfmodel.validation.cases import matched
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One figure that a calibration found.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        In SI.
+    unit : str
+        Unit that a file should state it in.
+    kind : {"measured", "fitted", "derived"}
+    standard_error : float or None
+        In SI; None where it is not known.
+    at_bound : bool
+    rows : int
+        That it rests on.
+    note : str
+    """
+
+    name: str
+    value: float
+    unit: str
+    kind: str
+    standard_error: float | None
+    at_bound: bool
+    rows: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a calibration found.
+
+    Attributes
+    ----------
+    base : Device
+        Device that all other figures are from.
+    device : Device
+        The base with the figures that were found.
+    figures : tuple of Found
+    fits : mapping of str to Fit
+        By stage.
+    skipped : tuple of str
+        What could not be found, and why, a line each.
+    recording : Recording
+    """
+
+    base: Device
+    device: Device
+    figures: tuple[Found, ...]
+    fits: Mapping[str, Fit]
+    skipped: tuple[str, ...]
+    recording: Recording
+
+
+def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Calibration:
+    """Find the figures of a device from a measurement folder.
+
+    First what the driver said, then figures that rows tell by themselves, then fits through the
+    time model, in the order of ``stages.toml``. Rows marked for validation take no part.
+
+    Parameters
+    ----------
+    recording : Recording
+    progress : callable
+        Is told how many stages of how many are done.
+
+    Raises
+    ------
+    PerfmodelError
+        If the folder does not say what GPU it is of, or too little of it can be used.
+    """
+    machine = _machine(recording)
+    base = load_device(base_device(machine))
+    found = {f.name: f for f in _from_driver(machine, base)}
+    device = _with(base, found)
+    readings, fits = stages()
+    skipped: list[str] = []
+    for reading in readings:
+        figure = _read(reading, recording, machine, device)
+        if figure is None:
+            skipped.append(
+                f"{reading.figure}: no rows of {' or '.join(reading.rows.topics)} tell it"
+            )
+        else:
+            found[figure.name] = figure
+    device = _with(base, found)
+    results: dict[str, Fit] = {}
+    for done, fitting in enumerate(fits):
+        progress(done, len(fits))
+        try:
+            results[fitting.name] = _fit(fitting, recording, machine, device)
+        except PerfmodelError as error:
+            skipped.append(f"{fitting.name}: {error}")
+            continue
+        for figure in _fitted(fitting, results[fitting.name], base):
+            found[figure.name] = figure
+        device = _with(base, found)
+    progress(len(fits), len(fits))
+    if not results:
+        raise PerfmodelError(
+            f"measurement folder {str(recording.folder)!r} tells too little for a calibration: "
+            + "; ".join(skipped)
+        )
+    return Calibration(base, device, tuple(found.values()), results, tuple(skipped), recording)
+
+
+def base_device(machine: Mapping[str, Any]) -> str:
+    """Return the catalogue device that a calibration of a GPU starts from.
+
+    Raises
+    ------
+    PerfmodelError
+        If the catalogue has none of its compute capability.
+    """
+    known = known_gpus()
+    name = known["device"].get(machine["gpu"])
+    name = name or known["base"].get(str(machine["compute_capability"]))
+    if name is None:
+        raise PerfmodelError(
+            f"{machine['gpu']} has compute capability {machine['compute_capability']}: the "
+            f"catalogue has devices of {', '.join(known['base'])} to start from"
+        )
+    return name
+
+
+def _machine(recording: Recording) -> Mapping[str, Any]:
+    machine = recording.machine
+    needed = ("gpu", "driver", "compute_capability", "sms", "l2_bytes", "sm_clock_mhz", "bus_bits")
+    for key in (*needed, "memory_clock_mhz", "memory_bytes"):
+        if key not in machine:
+            raise PerfmodelError(
+                f"measurement folder {str(recording.folder)!r}: session.toml has no {key} under "
+                "[machine]; only folders that `perfmodel measure` wrote can be calibrated from"
+            )
+    return machine
+
+
+def _from_driver(machine: Mapping[str, Any], base: Device) -> list[Found]:
+    """Return what the driver says, and peaks in proportion to SMs and clock."""
+    bandwidth = 2 * float(machine["memory_clock_mhz"]) * 1e6 * int(machine["bus_bits"]) / 8
+    said = {
+        "sm_count": (float(machine["sms"]), "SM", "device attribute"),
+        "sm_clock": (float(machine["sm_clock_mhz"]) * 1e6, "MHz", "device attribute, largest"),
+        "l2_size": (float(machine["l2_bytes"]), "B", "device attribute"),
+        "dram_size": (float(machine["memory_bytes"]), "B", "what the driver lets programs have"),
+        "dram_bandwidth": (bandwidth, "GB/s", "2 x memory clock x bus width, device attributes"),
+    }
+    if machine.get("persisting_max"):
+        said["l2_persisting_max"] = (float(machine["persisting_max"]), "B", "device attribute")
+    if machine.get("window_max"):
+        said["l2_window_max"] = (float(machine["window_max"]), "B", "device attribute")
+    found = [
+        Found(name, value, unit, "measured", None, False, 0, note)
+        for name, (value, unit, note) in said.items()
+        if getattr(base, name) != value
+    ]
+    scale = int(machine["sms"]) * float(machine["sm_clock_mhz"]) * 1e6
+    scale /= base.sm_count * base.sm_clock
+    if scale != 1:
+        for name, figure in base.figures.items():
+            value = getattr(base, name)
+            whole_gpu = name.startswith("peak_") or name in ("l2_read_bandwidth",)
+            if whole_gpu and value is not None and not UNITS[figure.unit].sms:
+                note = f"that of {base.name}, in proportion to SMs x clock"
+                unit = figure.unit
+                found.append(Found(name, value * scale, unit, "derived", None, False, 0, note))
+    return found
+
+
+def _read(
+    reading: Reading, recording: Recording, machine: Mapping[str, Any], device: Device
+) -> Found | None:
+    rows = _kept(reading.rows, recording, machine)
+    error = None
+    if reading.slope is not None:
+        x, y = reading.slope
+        ends = sorted(rows, key=lambda row: float(row.values[x]))
+        if len(ends) < 2 or ends[0].values[y] == ends[-1].values[y]:
+            return None
+        first, last = ends[0].values, ends[-1].values
+        slope = (float(last[x]) - float(first[x])) / (float(last[y]) - float(first[y]))
+        value = reading.factor * slope
+    else:
+        values = np.array(
+            [float(r.values[reading.column]) for r in rows if reading.column in r.values]
+        )
+        if not len(values):
+            return None
+        value = reading.factor * float(np.median(values)) + reading.offset
+        if len(values) > 1:
+            error = reading.factor * float(np.std(values, ddof=1)) / float(np.sqrt(len(values)))
+    if value <= 0:
+        return None
+    factor = _si_factor(reading.unit, device)
+    return Found(
+        name=reading.figure,
+        value=value * factor,
+        unit=reading.unit,
+        kind="measured",
+        standard_error=None if error is None else error * factor,
+        at_bound=False,
+        rows=len(rows),
+        note=reading.note,
+    )
+
+
+def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], device: Device) -> Fit:
+    cases = [
+        (sweep.kernel_of(row), sweep.params_of(row, device.sm_count), row, sweep)
+        for sweep, row in matched(recording)
+        if row.topic in fitting.rows.topics and fitting.rows.keep(row, machine)
+    ]
+    if not cases:
+        raise PerfmodelError(f"no rows of {' or '.join(fitting.rows.topics)} to fit on")
+
+    def times(values: Mapping[str, float]) -> Array:
+        changed = changed_device(device, values)
+        return np.array(
+            [
+                predict(
+                    kernel,
+                    device=changed,
+                    timing=row.timing,  # type: ignore[arg-type]
+                    cache=sweep.cache_of(row),  # type: ignore[arg-type]
+                    **params,
+                ).time_s
+                for kernel, params, row, sweep in cases
+            ]
+        )
+
+    start = {
+        name: float(getattr(device, name) or np.sqrt(low * high))
+        for name, (low, high) in fitting.figures.items()
+    }
+    measured = np.array([row.time_s for _, _, row, _ in cases], dtype=float)
+    labels = [f"{s.name} {' '.join(f'{k}={v}' for k, v in p.items())}" for _, p, _, s in cases]
+    return fit_figures(times, start, fitting.figures, measured, labels)
+
+
+def _fitted(fitting: Fitting, fit: Fit, base: Device) -> list[Found]:
+    spread = float(np.sqrt(np.mean(fit.residuals**2)))
+    note = f"fit of {fitting.name} through the time model; residuals {spread:.1%} rms"
+    return [
+        Found(
+            name=f.name,
+            value=f.value,
+            unit=base.figures[f.name].unit if f.name in base.figures else "B/s",
+            kind="fitted",
+            standard_error=f.standard_error if np.isfinite(f.standard_error) else None,
+            at_bound=f.at_bound,
+            rows=len(fit.labels),
+            note=note + ("; AT ITS BOUND" if f.at_bound else ""),
+        )
+        for f in fit.figures
+    ]
+
+
+def _kept(rows: Rows, recording: Recording, machine: Mapping[str, Any]) -> list[Row]:
+    topics = [recording.topics[t] for t in rows.topics if t in recording.topics]
+    return [row for topic in topics for row in topic.rows if rows.keep(row, machine)]
+
+
+def _with(base: Device, found: Mapping[str, Found]) -> Device:
+    return changed_device(base, {name: f.value for name, f in found.items()})
+
+
+def changed_device(device: Device, values: Mapping[str, float]) -> Device:
+    """Return a device with other numbers for some figures, in SI."""
+    known = quantities()
+    numbers: dict[str, Any] = {n: int(v) if known[n].whole else v for n, v in values.items()}
+    return replace(device, **numbers)
+
+
+def _si_factor(unit: str, device: Device) -> float:
+    u = UNITS[unit]
+    return float(u.factor * device.sm_clock**u.clock * device.sm_count**u.sms)

@@ -1,0 +1,139 @@
+"""Fitting figures of a device through the whole time model, with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+
+Array = npt.NDArray[Any]
+
+_SOFT: Final = 0.05
+"""Residuals (of the logarithm of the time) from which on an outlier's weight falls."""
+_NEAR: Final = 1e-3
+"""Share of the bounds' distance within which a value counts as at its bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedFigure:
+    """One figure after a fit.
+
+    Attributes
+    ----------
+    name : str
+    value, standard_error : float
+        In SI; the error is infinite where the data say nothing about it.
+    at_bound : bool
+        Whether the fit ended at a bound: the value is then no measurement.
+    """
+
+    name: str
+    value: float
+    standard_error: float
+    at_bound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A fit of some figures.
+
+    Attributes
+    ----------
+    figures : tuple of FittedFigure
+    labels : tuple of str
+        What was fitted on, a case each.
+    measured_s, before_s, after_s : array
+        Times: measured, and predicted before and after the fit [s].
+    """
+
+    figures: tuple[FittedFigure, ...]
+    labels: tuple[str, ...]
+    measured_s: Array
+    before_s: Array
+    after_s: Array
+
+    @property
+    def residuals(self) -> Array:
+        """Predicted over measured time after the fit, less one."""
+        return np.asarray(self.after_s / self.measured_s - 1)
+
+
+def fit_figures(
+    predict: Callable[[Mapping[str, float]], Array],
+    start: Mapping[str, float],
+    bounds: Mapping[str, tuple[float, float]],
+    measured: Array,
+    labels: Sequence[str],
+) -> Fit:
+    """Change figures until predictions come as near to measured times as they can.
+
+    Minimises ``log(predicted/measured)`` in the figures' logarithms, with SciPy's trust-region
+    reflective least squares and a soft-L1 loss. Standard errors come from the Jacobian at the end
+    and the residuals' variance.
+
+    Parameters
+    ----------
+    predict : callable
+        Times [s] for values of the figures.
+    start, bounds : mapping
+        Where to begin, and between what, in SI.
+    measured : array
+        Times [s].
+    labels : sequence of str
+
+    Raises
+    ------
+    PerfmodelError
+        If there are fewer cases than figures.
+    """
+    from scipy.optimize import least_squares
+
+    names = list(start)
+    if len(measured) < len(names):
+        raise PerfmodelError(
+            f"{len(measured)} cases cannot tell {len(names)} figures ({', '.join(names)}): "
+            "measure more sizes"
+        )
+    low = np.log([bounds[n][0] for n in names])
+    high = np.log([bounds[n][1] for n in names])
+    first = np.clip(np.log([start[n] for n in names]), low + 1e-6, high - 1e-6)
+
+    def values(logs: Array) -> dict[str, float]:
+        return {n: float(np.exp(v)) for n, v in zip(names, logs, strict=True)}
+
+    def residuals(logs: Array) -> Array:
+        return np.asarray(np.log(predict(values(logs)) / measured))
+
+    found = least_squares(
+        residuals, first, bounds=(low, high), loss="soft_l1", f_scale=_SOFT, diff_step=1e-4
+    )
+    errors = _standard_errors(found.jac, residuals(found.x))
+    at_bound = (found.x - low < _NEAR * (high - low)) | (high - found.x < _NEAR * (high - low))
+    final = values(found.x)
+    return Fit(
+        figures=tuple(
+            FittedFigure(n, final[n], final[n] * float(e), bool(b))
+            for n, e, b in zip(names, errors, at_bound, strict=True)
+        ),
+        labels=tuple(labels),
+        measured_s=measured,
+        before_s=predict(dict(start)),
+        after_s=predict(final),
+    )
+
+
+def _standard_errors(jacobian: Array, residuals: Array) -> Array:
+    """Return relative standard errors; infinite where no residual depends on a figure."""
+    freedom = max(len(residuals) - jacobian.shape[1], 1)
+    variance = float(residuals @ residuals) / freedom
+    tells = np.linalg.norm(jacobian, axis=0) > 1e-9
+    errors = np.full(jacobian.shape[1], np.inf)
+    if tells.any():
+        some = jacobian[:, tells]
+        errors[tells] = np.sqrt(np.clip(np.diag(np.linalg.pinv(some.T @ some)) * variance, 0, None))
+    return errors

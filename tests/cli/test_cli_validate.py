@@ -1,0 +1,163 @@
+"""`perfmodel validate` as users run it, on a small measurement folder and on what comes along."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perfmodel.cli.progress import progress_bar
+from perfmodel.measure.folders import measured, root
+from perfmodel.measure.seal import seal
+
+ROOT = Path(__file__).parents[2]
+SESSION = 'format = 1\n\n[machine]\ndevice = "h200-sxm"\ngpu = "NVIDIA H200"\n'
+HEAD = "kernel,bytes,vector,block,use,timing,cache,repeats,time_us,spread,clock_mhz,flag\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of copies: 12 for fitting, 6 for validation, one that is flagged."""
+    rows = [HEAD]
+    for n in range(18):
+        size = 1 << (14 + n)
+        use = "validation" if n % 3 == 0 else "fit"
+        rows.append(f"copy,{size},16,256,{use},profiler,cold,9,{2.5 + size / 2e6},0.01,1980,\n")
+    rows.append("copy,4096,16,256,fit,profiler,cold,9,99,0.01,900,clock dropped\n")
+    path = tmp_path / "mine"
+    path.mkdir()
+    (path / "streams.csv").write_text("".join(rows))
+    (path / "session.toml").write_text(SESSION)
+    seal(path)
+    return path
+
+
+def process(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "perfmodel", "validate", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def test_a_folder_of_ones_own(folder: Path) -> None:
+    found = process("--from", str(folder))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "Validation of h200-sxm (NVIDIA H200 SXM 141GB)" in found.stdout
+    assert "6 measured launches, never fitted on; 12 for fitting, 1 flagged" in found.stdout
+    assert "profiler, cold" in found.stdout
+    assert "Worst ten" in found.stdout
+
+
+def test_json_has_the_scores(folder: Path, run: Callable[..., str]) -> None:
+    found = json.loads(run("validate", "--from", str(folder), "--json"))
+    assert found["schema"] == "perfmodel.validation/1"
+    assert (found["device"], found["gpu"], found["folders"]) == (
+        "h200-sxm",
+        "NVIDIA H200",
+        ["mine"],
+    )
+    assert found["flagged"] == 1
+    whole = found["validation"]["regimes"][-1]
+    assert (whole["name"], whole["cases"]) == ("all", 6)
+    assert 0 <= whole["median"] <= whole["ninetieth"]
+    assert 0 <= whole["coverage"] <= 1
+    assert [s["name"] for s in found["validation"]["protocols"]] == ["profiler, cold"]
+    assert found["fitted_roofline"]["profiler"]["cases"] == 12
+    # by hand: error is predicted over measured, less one
+    worst = found["worst"][0]
+    assert worst["error"] == pytest.approx(worst["predicted_s"] / worst["measured_s"] - 1)
+
+
+def test_report_and_figure_are_written(folder: Path, run: Callable[..., str]) -> None:
+    report, figure = folder.parent / "report.md", folder.parent / "report.svg"
+    shown = run("validate", "--from", str(folder), "-o", str(report), "--plot", str(figure))
+    assert shown == ""
+    text = report.read_text()
+    assert "# Validation on h200-sxm" in text
+    assert "![Predicted over measured time](report.svg)" in text
+    assert "| launch |" in text
+    assert "-o FILE.md --plot FILE.svg" in text
+    assert "predicted over measured time" in figure.read_text()
+
+
+def test_another_device_can_be_held_against_the_same_folder(
+    folder: Path, run: Callable[..., str]
+) -> None:
+    words = ("validate", "--from", str(folder), "--json", "--device")
+    ours, theirs = (json.loads(run(*words, name)) for name in ("h200-sxm", "a100-sxm-40"))
+    assert theirs["device"] == "a100-sxm-40"
+    assert theirs["validation"] != ours["validation"]
+
+
+def test_published_measurements_of_a_gpu(run: Callable[..., str]) -> None:
+    found = json.loads(run("validate", "--device", "rtx-a6000", "--json"))
+    assert found["published"] is True
+    # ten products, five sizes in two mappings; none for fitting, so no fitted roofline
+    assert found["validation"]["regimes"][-1]["cases"] == 10
+    assert found["fitted_roofline"] == {}
+    assert found["validation"]["regimes"][-1]["fitted"] is None
+
+
+def test_a_gpu_without_measurements_is_named_with_what_there_is() -> None:
+    found = process("--device", "h100-sxm")
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.count("\n") == 1
+    assert "no measurements of 'h100-sxm' are recorded" in found.stderr
+    for name in (*measured(), "h100-pcie", "a100-sxm-80", "rtx-a6000"):
+        assert name in found.stderr
+
+
+def test_mistakes(folder: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
+    here = ["validate", "--from", str(folder)]
+    assert "must end in .md" in refused(*here, "-o", "report.txt")
+    assert "no directory" in refused(*here, "-o", str(tmp_path / "nowhere" / "report.md"))
+    assert "must end in .svg" in refused(*here, "--plot", "figure.gif")
+    assert "unknown device 'h300'" in refused(*here, "--device", "h300")
+    assert "does not exist" in refused("validate", "--from", str(tmp_path / "nowhere"))
+    (folder / "streams.csv").write_text(HEAD)
+    assert "not as it was recorded" in refused(*here)
+    seal(folder)
+    assert "no row that a kernel describes" in refused(*here)
+    (folder / "session.toml").write_text("format = 1\n")
+    seal(folder)
+    assert "give --device" in refused(*here)
+
+
+def test_help_says_what_it_does(run: Callable[..., str]) -> None:
+    text = run("validate", "--help")
+    for word in ("--device", "--from", "--transfer", "--json", "--plot", "Examples"):
+        assert word in text
+
+
+def test_no_bar_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("working") as tell:
+        tell(1, 2)
+    assert capfd.readouterr().err == ""
+
+
+def test_the_wheel_gets_every_measurement_folder() -> None:
+    # independent: the repository's folders
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    forced = table["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    ours = [folder for several in measured().values() for folder in several]
+    for folder in (*ours, root() / "published"):
+        name = folder.relative_to(ROOT).as_posix()
+        assert forced[name] == f"perfmodel/{name}"
+
+
+def test_the_committed_report_is_of_what_is_recorded() -> None:
+    # independent: counts of rows; the numbers change with the models
+    text = (ROOT / "reports" / "validation-h200-sxm.md").read_text()
+    assert "in `h200-sxm` and `h200-sxm-suite`" in text
+    assert "Wanted was the other direction" in text
+    assert (ROOT / "reports" / "validation-h200-sxm.svg").exists()

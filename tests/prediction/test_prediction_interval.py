@@ -1,0 +1,140 @@
+"""Intervals of predictions: what they are made of, and how many measured times they hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.hardware import Device, device_names, load_device
+from perfmodel.measure.folders import measured
+from perfmodel.measure.recorded import read_recording
+from perfmodel.prediction.interval import (
+    CLASSES,
+    REGIMES,
+    origin,
+    regime,
+    residual_class,
+    residuals,
+)
+from perfmodel.validation.cases import Case, at_floor, matched, one_case
+from perfmodel.validation.sweeps import KERNELS
+
+H200 = load_device("h200-sxm")
+
+
+def only_error(device: Device, name: str, share: float) -> Device:
+    """Return the device with a standard error for one figure, and for no other."""
+    figures = {n: replace(f, standard_error=None) for n, f in device.figures.items()}
+    figures[name] = replace(figures[name], standard_error=share * figures[name].value)
+    return replace(device, figures=MappingProxyType(figures))
+
+
+def test_an_error_of_the_floor_counts_by_its_part_of_the_time() -> None:
+    # by hand: the time is a sum of the floor and the rest
+    found = predict("copy", device=only_error(H200, "launch_floor", 0.1), bytes=1 << 16)
+    expected = 0.1 * H200.launch_floor / found.time_s
+    assert found.details.figure_spread == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_error_of_bandwidth_is_that_of_a_long_copy() -> None:
+    # by hand: of 4 GiB all but some us are DRAM time, inversely as the efficiency
+    device = only_error(H200, "dram_copy_efficiency", 0.01)
+    found = predict("copy", device=device, bytes=1 << 32)
+    assert found.details.figure_spread == pytest.approx(0.01, rel=0.05)
+
+
+def test_errors_of_figures_and_of_the_model_add_in_quadrature() -> None:
+    # independent: by hand from the two files
+    found = predict("copy", device=only_error(H200, "launch_floor", 0.1), bytes=1 << 16)
+    low, high = found.interval_s
+    # the device with an error in its floor only has no error in its DRAM, so counts as published
+    model = residuals("published", "launch")
+    figures = 1.6449 * 0.1 * H200.launch_floor / found.time_s
+    expected = (
+        found.time_s * math.exp(-math.hypot(math.log(model.low), figures)),
+        found.time_s * math.exp(math.hypot(math.log(model.high), figures)),
+    )
+    assert (low, high) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_every_prediction_lies_in_its_interval(name: str) -> None:
+    for size in (1 << 14, 1 << 24, 1 << 30):
+        found = predict("copy", device=name, bytes=size)
+        low, high = found.interval_s
+        assert 0 < low < found.time_s < high < 10 * found.time_s
+
+
+def test_where_figures_come_from() -> None:
+    # the H200's were fitted to measurements of ours, with standard errors
+    assert {n for n in device_names() if origin(load_device(n)) == "measured"} == {"h200-sxm"}
+
+
+def test_published_devices_have_the_wider_intervals_on_the_whole() -> None:
+    def width(name: str) -> float:
+        return sum(
+            math.log(residuals(name, c).high / residuals(name, c).low)  # type: ignore[arg-type]
+            for c in CLASSES
+        )
+
+    assert width("published") > width("measured")
+
+
+def test_regimes_by_the_largest_term() -> None:
+    details = predict("copy", device=H200, bytes=1 << 20).details
+    known = {"launch": "launch", "ramp": "launch", "dispatch": "launch", "stalls": "latency"}
+    known |= {"latency": "latency", "l1": "l1", "l2": "l2", "dram": "dram", "fma32": "compute"}
+    known |= {"issue": "compute", "sfu": "compute", "atomic": "atomics", "atomics": "atomics"}
+    assert {term: regime(details, term) for term in known} == known
+    assert set(known.values()) == set(REGIMES)
+
+
+def test_blocks_that_touch_no_memory_wait_for_their_start_only() -> None:
+    details = predict(KERNELS / "empty.toml", device=H200, blocks=4224, block=1024).details
+    assert regime(details, "latency") == "launch"
+
+
+def test_an_index_without_a_closed_form_has_residuals_of_its_own() -> None:
+    runs = predict(KERNELS / "run-copy.toml", device=H200, run=8, pitch=32)
+    assert residual_class(runs.details, runs.bottleneck) == "sampled"
+    copy = predict("copy", device=H200)
+    assert residual_class(copy.details, copy.bottleneck) == regime(copy.details, copy.bottleneck)
+
+
+@pytest.fixture(scope="module")
+def held_out() -> list[Case]:
+    # every third case of the recorded measurements that was never fitted on
+    return [
+        one_case(sweep, row, at_floor(H200, recording.event_floor(row)))
+        for folder in measured()["h200-sxm"]
+        for recording in [read_recording(folder)]
+        for sweep, row in [(s, r) for s, r in matched(recording) if s.use_of(r) == "validation"][
+            ::3
+        ]
+    ]
+
+
+def test_coverage_of_what_was_never_fitted_on(held_out: list[Case]) -> None:
+    # wanted: 80% to 97%
+    assert len(held_out) > 400
+    assert 0.80 <= np.mean([c.covered for c in held_out]) <= 0.97
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_coverage_by_regime(held_out: list[Case], name: str) -> None:
+    # wanted: 80% to 97%; see reports/validation-h200-sxm.md for what was reached. The band leaves
+    # room for what a third of the cases scatters
+    some = [c.covered for c in held_out if c.regime == name]
+    if len(some) >= 30:
+        assert 0.75 <= np.mean(some) <= 0.99, f"{np.mean(some):.3f} of {len(some)}"
+
+
+@pytest.mark.parametrize("timing", ["profiler", "events"])
+def test_coverage_by_timing(held_out: list[Case], timing: str) -> None:
+    some = [c.covered for c in held_out if c.timing == timing]
+    assert 0.80 <= np.mean(some) <= 0.97

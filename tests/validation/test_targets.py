@@ -1,0 +1,49 @@
+"""Targets: what was reached, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from perfmodel.validation.cases import Case
+from perfmodel.validation.targets import Reached, reached
+
+Make = Callable[..., Case]
+
+
+def of(found: list[Reached], name: str) -> dict[tuple[str, str], Reached]:
+    return {(r.protocol, r.what): r for r in found if r.name.startswith(name)}
+
+
+def test_streams_by_hand(case: Make) -> None:
+    sizes = [2**20, 2**22, 2**24]
+    errors = [0.01, -0.2, 0.03]
+    cases = [
+        case(use="validation", params={"bytes": b}, predicted_s=1e-3 * (1 + e))
+        for b, e in zip(sizes, errors, strict=True)
+    ]
+    small = case(use="validation", params={"bytes": 4096}, predicted_s=9e-3)
+    fit = case(params={"bytes": 2**25}, predicted_s=9e-3)
+    found = of(reached([*cases, small, fit]), "copy, read, write")
+    median = found["profiler, cold", "median"]
+    assert (median.use, median.cases, median.wanted, median.met) == ("validation", 3, 0.04, True)
+    assert median.reached == pytest.approx(0.03)
+    worst = found["profiler, cold", "worst"]
+    assert (worst.wanted, worst.met) == (0.15, False)
+    assert worst.reached == pytest.approx(0.2)
+
+
+def test_protocols_are_judged_apart_and_fit_cases_only_if_there_are_no_others(case: Make) -> None:
+    floor = {"kernel": "empty", "params": {"blocks": 1, "block": 32}}
+    cases = [
+        case(**floor, measured_s=1.5e-6, predicted_s=1.9e-6),
+        case(**floor, timing="events", cache="warm", measured_s=4.5e-6, predicted_s=5.8e-6),
+        case(kernel="empty", params={"blocks": 9}, measured_s=1e-6, predicted_s=9e-6),
+    ]
+    found = of(reached(cases), "empty")
+    assert {key: (r.use, r.met) for key, r in found.items()} == {
+        ("profiler, cold", "worst_us"): ("fit", True),
+        ("events, warm", "worst_us"): ("fit", False),
+    }
+    assert found["events, warm", "worst_us"].reached == pytest.approx(1.3)
