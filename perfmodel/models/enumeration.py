@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.histogram import BIN, Histogram
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 
 Array = npt.NDArray[Any]
@@ -52,6 +53,20 @@ class Counts:
     sharing: Sharing | None = None
 
 
+class Drawn(NamedTuple):
+    """A random part of an index whose values are not equally likely.
+
+    Attributes
+    ----------
+    key : Node
+        What it is drawn by: the same value for the same key.
+    histogram : Histogram
+    """
+
+    key: Node
+    histogram: Histogram
+
+
 def count(
     index: Node,
     guards: Sequence[Node],
@@ -63,6 +78,7 @@ def count(
     width: int,
     pieces: int = 1,
     atomic: bool = False,
+    drawn: Drawn | None = None,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -84,6 +100,8 @@ def count(
         Accesses that an element takes, `width` apart.
     atomic : bool
         Whether to find out how lanes share addresses too.
+    drawn : Drawn, optional
+        Where ``bin`` in the index comes from.
     """
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
@@ -111,6 +129,8 @@ def count(
     active = np.broadcast_to(inside[None], full).copy()
     for guard in guards:
         active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    if drawn is not None:
+        env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
     element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
     address = np.where(active, element * element_bytes, 0).astype(np.int64)
     takes_part = active.any(axis=-1)

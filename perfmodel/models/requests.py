@@ -24,6 +24,7 @@ from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE, Box
 from perfmodel.models.contention import Sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
+from perfmodel.models.histogram import histogram, random_part
 from perfmodel.models.wavefronts import pattern_wavefronts
 
 Array = npt.NDArray[Any]
@@ -341,13 +342,20 @@ def _counted(
 ) -> Requests:
     size = math.prod(instance.shape)
     rows = []
+    part = random_part(index) if access.weights is not None else None
     for i in range(size):
         pick = _picker(i, size)
+        known = {name: pick(value) for name, value in instance.known.items()}
+        drawn = None
+        if part is not None:
+            key, bins = part[1].operands
+            likely = histogram(access, int(evaluate(bins, known)), known)
+            drawn = enumeration.Drawn(key, likely)
         rows.append(
             enumeration.count(
-                index,
+                index if part is None else part[0],
                 guards,
-                {name: pick(value) for name, value in instance.known.items()},
+                known,
                 shape,
                 [pick(g) for g in instance.grid],
                 {name: pick(t) for name, t in trips.items()},
@@ -355,6 +363,7 @@ def _counted(
                 width,
                 pieces,
                 access.kind == "atomic",
+                drawn,
             )
         )
 

@@ -174,7 +174,7 @@ class TimeModel:
     time_s : array
     terms_s : mapping of str to array
         Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch".
+        "dram", "latency", "dispatch", "atomics", "shared-loops".
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
     chain : Chain

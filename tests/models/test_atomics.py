@@ -1,4 +1,4 @@
-"""Closed forms of atomics: against counting, at their limits, and in the order that they must have."""
+"""Closed forms of atomics: against counting, at their limits, and in the order that they need."""
 
 from __future__ import annotations
 
@@ -121,6 +121,19 @@ def test_weights_make_a_hot_bin_that_binds() -> None:
     slow = predict(hot, n=n, device=device)
     assert slow.terms_s["atomics"] == pytest.approx(n / 2 * device.atomic_interval, rel=0.1)
     assert slow.time_s > 20 * predict(even, n=n, device=device).time_s
+
+
+def test_weights_hold_where_lanes_are_counted_too() -> None:
+    # independent: runs of four lanes share a draw, so that warps are counted, not worked out; the
+    # hot bin then has its share of all lanes, as where every lane draws for itself
+    weights = {"weights": "where(bin == 0, n - 1, 1)"}
+    runs = kernel_from_table(custom({"index": "random(i // 4, n)", **weights}))
+    lanes = kernel_from_table(custom({"index": "random(i, n)", **weights}))
+    n = 1 << 18
+    for kernel, slack in ((runs, 0.05), (lanes, 0.001)):
+        sharing = predict(kernel, n=n).details.requests[0].sharing
+        assert sharing is not None
+        assert float(np.ravel(sharing.hottest)[0]) == pytest.approx(0.5, rel=slack)
 
 
 def test_one_address_is_the_measured_interval() -> None:
