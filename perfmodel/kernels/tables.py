@@ -15,7 +15,6 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
 from perfmodel.kernels.kernel import (
     DATA_TYPES,
-    LARGEST_PARAMETER,
     PIPES,
     PRECISIONS,
     Access,
@@ -27,10 +26,10 @@ from perfmodel.kernels.kernel import (
     Kernel,
     Launch,
     Loop,
-    Parameter,
     Space,
     width_fault,
 )
+from perfmodel.kernels.parameter_tables import read_parameter
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import (
     MOST_ENTRIES,
@@ -39,7 +38,6 @@ from perfmodel.kernels.values import (
     is_list,
     read_table,
     read_text,
-    whole,
     word,
 )
 
@@ -95,7 +93,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     check_keys(table, _KEYS, ("name", "launch"), where)
     scope = Scope(where)
     parameters = tuple(
-        _parameter(name, value, scope)
+        read_parameter(name, value, scope)
         for name, value in read_table(table, "parameters", where).items()
     )
     _add_loops(table, scope)
@@ -123,60 +121,6 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
-    )
-
-
-def _parameter(name: str, value: object, scope: Scope) -> Parameter:
-    where = f"{scope.where}, parameter {shown(name)}"
-    table = value if isinstance(value, Mapping) else {"default": value}
-    check_keys(table, ("default", "minimum", "maximum", "choices", "summary"), (), where)
-    default = table.get("default")
-    minimum = whole(table.get("minimum", 1), f"{where}: minimum", least=0)
-    maximum = whole(table.get("maximum", LARGEST_PARAMETER), f"{where}: maximum", least=minimum)
-    choices = table.get("choices", ())
-    if not is_list(choices):
-        raise PerfmodelError(f"{where}: choices must be a list of integers, not {shown(choices)}")
-    if isinstance(default, bool) and not choices:
-        choices, default = ("false", "true"), "true" if default else "false"
-    if choices and all(isinstance(c, str) for c in choices):
-        return _word_parameter(name, table, choices, default, scope)
-    node = None
-    if default is not None:
-        node = scope.of_parameters(default, f"parameter {shown(name)}: default")
-    scope.add(name, "parameter")
-    return Parameter(
-        name=name,
-        default=node,
-        minimum=minimum,
-        maximum=maximum,
-        summary=read_text(table.get("summary", ""), f"{where}: summary"),
-        choices=tuple(whole(c, f"{where}: choices", minimum, maximum) for c in choices),
-    )
-
-
-def _word_parameter(
-    name: str, table: Mapping[str, Any], choices: Sequence[str], default: object, scope: Scope
-) -> Parameter:
-    """Return a parameter whose values are words; types of data stand for their own positions."""
-    where = f"{scope.where}, parameter {shown(name)}"
-    for key in ("minimum", "maximum"):
-        if key in table:
-            raise PerfmodelError(f"{where}: {key} is for numbers only: take it out")
-    types = tuple(DATA_TYPES)
-    of_types = all(c in types for c in choices)
-    codes = tuple(types.index(c) if of_types else i for i, c in enumerate(choices))
-    if choices != ("false", "true"):
-        scope.add_words(choices, codes)
-    scope.add(name, "parameter")
-    chosen = None if default is None else choice(default, tuple(choices), f"{where}: default")
-    return Parameter(
-        name=name,
-        default=None if chosen is None else Number(codes[list(choices).index(chosen)]),
-        minimum=0,
-        maximum=max(codes),
-        summary=read_text(table.get("summary", ""), f"{where}: summary"),
-        choices=codes,
-        words=tuple(choices),
     )
 
 
