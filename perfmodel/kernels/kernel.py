@@ -15,7 +15,7 @@ from perfmodel.expressions import Node, Number
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared"]
 CacheLevel = Literal["l1", "l2"]
-AtomicOperation = Literal["add", "swap", "cas-loop"]
+AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
 
 DATA_TYPES: Final = {
     "int32": 4,
@@ -175,8 +175,8 @@ class Access:
     dtype : Node or None
         Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
         buffer's element size.
-    operation : {"add", "swap", "cas-loop"}
-        What an atomic does: an addition (or any other arithmetic), an exchange or a single
+    operation : {"add", "exchange", "cas", "cas-loop"}
+        What an atomic does: an addition (or any other arithmetic), an exchange, one
         compare-and-swap, or a loop of compare-and-swaps until one succeeds.
     aggregated : bool or Node
         Whether the compiler adds up a warp's values first, so that one lane's atomic does for all:

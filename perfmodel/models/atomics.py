@@ -124,6 +124,10 @@ HALF2_FULL_COST: Final = 1.75
 WIDE_FLOAT: Final = 2.0
 """A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
 (atomics.csv)."""
+COMPARE_FULL: Final = 2.1
+"""A compare-and-swap's pass through a full sector over an addition's, for it brings two operands:
+2.55 and 2.34 against 1.2 and 1.15 clocks with 32 elements of 4 and 8 B (atomics-cas.csv, fit rows).
+"""
 RETURN_LATENCY: Final = 2.0
 """Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
 and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
@@ -202,6 +206,8 @@ def _atomic_time(
     full = filled > _FULL
     each = np.where(full, device.atomic_full_interval or partial, partial)
     each = np.where(full & _DOUBLES[dtype], each * WIDE_FLOAT, each)
+    if r.access.operation in ("cas", "cas-loop"):
+        each = np.where(full, each * COMPARE_FULL, each)
     turn = np.where(_FLOATS[dtype], np.maximum(turn_of_float, 2 * each * _DOUBLES[dtype]), each)
     hot = _in_flight(instance, r, device)
     share = {
