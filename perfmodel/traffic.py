@@ -6,7 +6,7 @@ model and the two can be compared. Every number is an array over configurations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,13 @@ class Traffic:
     accesses : tuple of AccessTraffic
     dram_write_cost : array
         Mean cost of a DRAM write byte, relative to dense writes (1 or more).
+    l2_repeated_sectors : array
+        L2 sectors read of tables, buffers that are read again and again.
+    writeback_bytes : array
+        Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
+        without one.
+    tables : tuple
+        Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
 
     global_load_requests: Array
@@ -96,11 +103,14 @@ class Traffic:
     l2_write_cost: Array
     accesses: tuple[AccessTraffic, ...]
     dram_write_cost: Array | float = 1.0
+    l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    tables: tuple[Any, ...] = ()
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""
         return {
             f.name: float(np.atleast_1d(getattr(self, f.name))[position])
             for f in fields(self)
-            if f.name != "accesses"
+            if f.name not in ("accesses", "tables")
         }

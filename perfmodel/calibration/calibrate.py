@@ -17,7 +17,7 @@ from perfmodel.hardware.device import quantities
 from perfmodel.hardware.figure import UNITS
 from perfmodel.measure.record import known_gpus
 from perfmodel.measure.recorded import Recording, Row
-from perfmodel.prediction.predict import predict
+from perfmodel.prediction.predict import predict_many
 from perfmodel.validation.cases import matched
 
 Array = npt.NDArray[Any]
@@ -219,7 +219,7 @@ def _read(
             error = reading.factor * float(np.std(values, ddof=1)) / float(np.sqrt(len(values)))
     if value <= 0:
         return None
-    factor = _si_factor(reading.unit, device)
+    factor = si_factor(reading.unit, device)
     return Found(
         name=reading.figure,
         value=value * factor,
@@ -241,20 +241,22 @@ def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], dev
     if not cases:
         raise PerfmodelError(f"no rows of {' or '.join(fitting.rows.topics)} to fit on")
 
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, (kernel, _, row, sweep) in enumerate(cases):
+        groups.setdefault((id(kernel), row.timing, sweep.cache_of(row)), []).append(i)
+
     def times(values: Mapping[str, float]) -> Array:
         changed = changed_device(device, values)
-        return np.array(
-            [
-                predict(
-                    kernel,
-                    device=changed,
-                    timing=row.timing,  # type: ignore[arg-type]
-                    cache=sweep.cache_of(row),  # type: ignore[arg-type]
-                    **params,
-                ).time_s
-                for kernel, params, row, sweep in cases
-            ]
-        )
+        found = np.empty(len(cases))
+        for (_, timing, cache), members in groups.items():
+            kernel, first, _, _ = cases[members[0]]
+            columns: dict[str, Any] = {
+                name: np.array([cases[i][1][name] for i in members]) for name in first
+            }
+            columns |= {"timing": timing, "cache": cache}
+            many = predict_many(kernel, device=changed, **columns)
+            found[members] = many.time_s
+        return found
 
     start = {
         name: float(getattr(device, name) or np.sqrt(low * high))
@@ -299,6 +301,7 @@ def changed_device(device: Device, values: Mapping[str, float]) -> Device:
     return replace(device, **numbers)
 
 
-def _si_factor(unit: str, device: Device) -> float:
+def si_factor(unit: str, device: Device) -> float:
+    """Return how many SI units one of `unit` is on a device."""
     u = UNITS[unit]
     return float(u.factor * device.sm_clock**u.clock * device.sm_count**u.sms)

@@ -17,7 +17,10 @@ from typer.core import TyperGroup
 
 from perfmodel.errors import PerfmodelError, nearest
 
-COMMANDS: Final = ("predict", "explain", "roofline", "devices", "kernels", "validate", "measure")
+COMMANDS: Final = (
+    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
+    *("validate", "measure", "calibrate"),
+)
 """Commands in the order of the help."""
 
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}

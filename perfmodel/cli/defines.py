@@ -32,7 +32,10 @@ SUFFIXES: Final[Mapping[str, int]] = {
 """Sizes by suffix; case matters, for a lower-case b is a bit."""
 
 # Names of arguments of `perfmodel.predict`, which no parameter of a kernel can have besides.
-_OPTIONS: Final = ("mapping", "device", "timing", "cache")
+_OPTIONS: Final = (
+    *("mapping", "device", "timing", "cache", "traffic", "seed", "sample"),
+    *("mig", "mps", "concurrent", "l2"),
+)
 
 _NUMBER: Final = re.compile(
     r"(?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?(?P<suffix>[A-Za-z]*)"

@@ -8,6 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.l2_options import (
+    CompressionOption,
+    ConcurrentOption,
+    FetchGranularityOption,
+    HitPropOption,
+    HitRatioOption,
+    MissPropOption,
+    SetAsideOption,
+    WindowBufferOption,
+    WindowOption,
+    concurrent_windows,
+    l2_control,
+)
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -24,6 +37,7 @@ from perfmodel.errors import PerfmodelError
 EXAMPLES = (
     "perfmodel explain gemm --mapping naive -D N=4096",
     "perfmodel explain strided-copy -D stride=8 --device a100-sxm-80",
+    "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
     "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
     "perfmodel explain atomic-add --timeline atomics.svg",
 )
@@ -36,6 +50,15 @@ def explain(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    set_aside: SetAsideOption = None,
+    window: WindowOption = None,
+    window_buffer: WindowBufferOption = None,
+    hit_ratio: HitRatioOption = 1.0,
+    hit_prop: HitPropOption = "persisting",
+    miss_prop: MissPropOption = "streaming",
+    fetch_granularity: FetchGranularityOption = 64,
+    compression: CompressionOption = 1.0,
+    concurrent: ConcurrentOption = None,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
     ] = False,
@@ -62,7 +85,26 @@ def explain(
 
     found = find_kernel(kernel, mapping)
     values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
-    prediction = predict(found, device=device, timing=timing, cache=cache, **values)
+    control = l2_control(
+        found,
+        set_aside=set_aside,
+        window=window,
+        window_buffer=window_buffer,
+        hit_ratio=hit_ratio,
+        hit_prop=hit_prop,
+        miss_prop=miss_prop,
+        fetch_granularity=fetch_granularity,
+        compression=compression,
+    )
+    prediction = predict(
+        found,
+        device=device,
+        timing=timing,
+        cache=cache,
+        l2=control,
+        concurrent=concurrent_windows(concurrent),
+        **values,
+    )
     if timeline is not None:
         from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.timeline_figure import timeline_figure

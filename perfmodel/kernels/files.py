@@ -46,6 +46,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # operation = "add"                   # or "exchange", "cas", "cas-loop"
     # aggregated = true                   # the compiler adds up the warp first
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
+    # needs = "rows"                      # an earlier load whose value makes the index
     name = "x"
 
     [[accesses]]
@@ -59,8 +60,10 @@ The format, by example; `perfmodel.kernels.tables` checks it::
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops
-around them. Grid and block use parameters (and definitions made of these only); all others use
-``blockDim`` and ``gridDim`` besides.
+around them. An index that starts again and again is ``i % m``; one that other data holds is
+``random(key, n)``, a number from 0 to n - 1 that only the key decides. Grid and block use
+parameters (and definitions made of these only); all others use ``blockDim`` and ``gridDim``
+besides.
 """
 
 from __future__ import annotations

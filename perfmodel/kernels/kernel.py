@@ -184,6 +184,8 @@ class Access:
     weights : Node, tuple of float or None
         How often an index made with ``random(key, n)`` takes each of its n values, in proportion:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
+    needs : str
+        Name of a load whose value the index is made from, or empty: this access waits for it.
     """
 
     buffer: str
@@ -199,6 +201,7 @@ class Access:
     operation: AtomicOperation = "add"
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,3 +58,7 @@ class L2Control:
     window: AccessPolicyWindow | None = None
     fetch_granularity: int = DEFAULT_FETCH
     compression: float = 1.0
+
+
+DRIVERS_L2: Final = L2Control()
+"""What the driver starts with."""

@@ -223,13 +223,39 @@ def _accesses(
         name = access.name or next(name for name in tries if name not in taken)
         taken.add(name)
         named.append(replace(access, name=name))
+    _check_needs(named, scope)
     return tuple(named)
+
+
+def _check_needs(accesses: Sequence[Access], scope: Scope) -> None:
+    """Refuse an access that needs what no earlier load of the same loop brings."""
+    before: dict[str, Access] = {}
+    for access in accesses:
+        if access.needs:
+            source = before.get(access.needs)
+            if source is None or source.kind != "load" or source.loop != access.loop:
+                loads = [a.name for a in before.values() if a.kind == "load"]
+                raise PerfmodelError(
+                    f"{scope.where}, access {access.name!r}: needs {shown(access.needs)} is no "
+                    f"earlier load of the same loop{nearest(access.needs, loads)}"
+                )
+        before[access.name] = access
 
 
 def _access(
     value: Mapping[str, Any], where: str, scope: Scope, buffers: Mapping[str, Buffer]
 ) -> Access:
-    others = ("index", "vector", "loop", "guard", "cache", "name", *_ATOMIC_KEYS, "weights")
+    others = (
+        "index",
+        "vector",
+        "loop",
+        "guard",
+        "cache",
+        "name",
+        "needs",
+        *_ATOMIC_KEYS,
+        "weights",
+    )
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
@@ -267,6 +293,7 @@ def _access(
         ),
         aggregated=_flag(value, "aggregated", key, scope),
         weights=_weights(value, key, scope),
+        needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access

@@ -14,43 +14,76 @@ Array = npt.NDArray[Any]
 DIRTY_LEFT = Formula(
     name="dirty bytes that stay in L2",
     unit="B",
-    text="min(0.433*c, 0.7*c*writes/max(reads + writes, 1))",
+    text="min(min(0.433*c, 0.7*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
     symbols={
         "c": "capacity of L2 [B]",
+        "w": "ways set aside, of 16: dirty lines may not use them [1]",
         "reads": "bytes read from DRAM [B]",
         "writes": "bytes written to L2 [B]",
     },
-    holds="streams of 32 MiB and more within 6% of the capacity",
+    holds="streams of 32 MiB and more within 6% of the capacity; set-asides within 3%",
     source="fitted: DRAM writes of copies, writes and strided copies on an H200 "
     "(measurements/h200-sxm/streams.csv, strided.csv)",
 )
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
-    text="read*r + write*(1 - r) - 4*((read + write)/2 - copy)*r*(1 - r)",
+    text="read*r + write*(1 - r) - (4*((read + write)/2 - copy) + skew*(1 - 2*r))*r*(1 - r)",
     symbols={
         "r": "share of reads in the DRAM bytes [1]",
         "read": "efficiency of reads alone [1]",
         "write": "efficiency of writes alone [1]",
         "copy": "efficiency of equal reads and writes [1]",
+        "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
     holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
-    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r)",
+    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r); the "
+    "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
+    "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
 )
+
+SKEW: Final = 0.2
+"""See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
 
 # Cost of reading one isolated 64 B atom every 64*2**i bytes, relative to dense reads; fitted to
 # strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an
 # open DRAM row are used; that this is the mechanism is not established.
 _ATOM_COST: Final = (1.0, 1.15, 1.39, 1.48, 1.59, 1.62)
+# By fetch granularity [B]. 32 B: 1.07, 1.94 and 2.6 at 64, 128 and 256 B, then twice the cost of
+# 64 B; 128 B at 128 and 256 B as dense (measurements/h200-sxm-suite/strided-granularity.csv).
+_ATOM_COSTS: Final = {
+    32: (1.07, 1.94, 2.6, 2.9, 3.1, 3.2),
+    64: _ATOM_COST,
+    128: (1.0, 1.0, 1.0, 1.03, 1.06, 1.1),
+}
+_RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
+"""At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
+(measurements/h200-sxm-suite/gather.csv)."""
 
 
-def dirty_left(reads: Any, writes: Any, capacity: float) -> Array:
+def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
-    return np.asarray(DIRTY_LEFT(c=capacity, reads=reads, writes=writes))
+    return np.asarray(DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes))
 
 
-def read_cost(pitch: Any) -> Array:
-    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads."""
-    octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0) / 64.0)
-    return np.asarray(np.interp(octaves, np.arange(len(_ATOM_COST)), _ATOM_COST))
+def read_cost(pitch: Any, granule: int = 64) -> Array:
+    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
+
+    Parameters
+    ----------
+    pitch : array
+        From one atom to the next [B]; under 64 where they are dense.
+    granule : int
+        Bytes of an atom: the fetch granularity.
+    """
+    table = _ATOM_COSTS[granule]
+    octaves = np.log2(np.clip(np.asarray(pitch, dtype=float), 64.0, 2048.0) / 64.0)
+    isolated = np.interp(octaves, np.arange(len(table)), table)
+    return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+
+
+def random_cost(wide: Any) -> Array:
+    """Return the cost of DRAM bytes at random places, `wide` bytes at each, relative to dense."""
+    sizes, costs = zip(*_RANDOM_COST.items(), strict=True)
+    return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), costs))

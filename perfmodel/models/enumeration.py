@@ -39,6 +39,8 @@ class Counts:
         Lanes that took part, summed over requests.
     sampled : float
         Share of the block executions that was counted; 1 is exact.
+    pairs : float
+        Distinct 64 B halves of lines, summed over requests.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     """
@@ -50,6 +52,7 @@ class Counts:
     tag_wavefronts: float
     active_lanes: float
     sampled: float
+    pairs: float
     sharing: Sharing | None = None
 
 
@@ -106,7 +109,7 @@ def count(
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
     if executions == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0)
     lanes = MAX_LANES >> 3 if atomic else MAX_LANES
     most = max(1, lanes // (shape.warps * WARP_SIZE))
     if executions <= most:
@@ -136,13 +139,14 @@ def count(
     takes_part = active.any(axis=-1)
     scale = executions / samples
 
-    totals = dict.fromkeys(("sectors", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
+    totals = dict.fromkeys(("sectors", "pairs", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
     for piece in range(pieces):
         moved = address + piece * width
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
         for name, found in (
             ("sectors", _distinct(moved // SECTOR, active)),
+            ("pairs", _distinct(moved // (LINE // 2), active)),
             ("lines", _distinct(moved // LINE, active)),
             ("data_wavefronts", data_wavefronts(based, width, active) * takes_part),
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),

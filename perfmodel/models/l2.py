@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
+from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +37,12 @@ READS_BESIDE: Final = 0.45
 Fitted: between warm copies of 10 and 16.8 MB the slope is 0.283 us/MB, where reads and writes one
 after the other give 0.339 (measurements/h200-sxm-suite/streams.csv).
 """
+TABLES_BESIDE: Final = 0.9
+"""The same for reads of tables, buffers that are read again and again.
+
+Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
+(measurements/h200-sxm-suite/data-reset.csv).
+"""
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -47,6 +54,13 @@ STORE_COST = Formula(
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
     source="fitted: stores of runs on an H200 (measurements/h200-sxm/stores.csv)",
 )
+
+
+def reads_beside(traffic: Traffic) -> Array:
+    """Return the share of L2's reads, where they hit, that run beside its writes."""
+    tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    share = np.minimum(tables, 1.0)
+    return np.atleast_1d(READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * share)
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:

@@ -144,6 +144,8 @@ class Batch:
         Iterations whose loads are in one batch.
     inputs : mapping
         What `BATCH_LATENCY` takes.
+    depth : int
+        Batches of the same iteration that it has to wait for: those that bring its indices.
     """
 
     loop: str | None
@@ -152,6 +154,7 @@ class Batch:
     fresh: Array
     unroll: Array
     inputs: Mapping[str, Any]
+    depth: int = 0
 
     @property
     def latency(self) -> Array:
@@ -260,7 +263,12 @@ def block_chain(
         "warp": WARP_START,
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
-    found = (_batch(instance, requests, traffic, device, missing, loop) for loop in loops)
+    depths = _depths(requests)
+    found = (
+        _batch(instance, requests, traffic, device, missing, loop, depth, depths)
+        for loop in loops
+        for depth in range(1 + max(depths, default=0))
+    )
     batches = tuple(b for b in found if b is not None)
     looped = np.asarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
@@ -284,13 +292,19 @@ def _batch(
     device: Device,
     missing: Array,
     loop: str | None,
+    depth: int,
+    depths: Sequence[int],
 ) -> Batch | None:
-    """Return the batches of loads of one loop (None: outside all), or None if it has no loads."""
-    members = [
+    """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
+
+    None if there are no such loads.
+    """
+    every = [
         i
         for i, r in enumerate(requests)
         if r.access.loop == loop and (r.access.kind == "load" or _returns(instance, r))
     ]
+    members = [i for i in every if depths[i] == depth]
     if not members:
         return None
     nest = instance.kernel.loop_nest(loop)
@@ -298,7 +312,7 @@ def _batch(
     for around in nest:
         times = times * np.asarray(instance.trips[around.variable], dtype=float)
     in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
-    unroll = np.maximum(np.asarray(in_flight) / len(members), 1.0) if nest else np.ones(1)
+    unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
     unroll = np.minimum(unroll, np.maximum(times, 1.0))
     count = np.ceil(times / unroll)
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -309,7 +323,8 @@ def _batch(
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
-    inputs = {
+    missing = _own_missing(traffic, members, missing)
+    inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far,
         "dram": max(device.dram_latency, device.l2_latency * far),
@@ -320,7 +335,33 @@ def _batch(
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
-    return Batch(loop, count, filled, fresh, unroll, inputs)
+    if loop is None and any(
+        requests[i].access.name == r.access.needs for r in requests for i in members
+    ):
+        # Indices are read once, in order: warps that share a line all wait while it is under way.
+        fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
+        inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
+        inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth)
+
+
+def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
+    """Return the share of these loads' L2 reads that miss, from that of all loads."""
+    fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    loads = [a for a in traffic.accesses if a.kind == "load"]
+    every = sum((a.dram_bytes for a in loads), np.zeros(1))
+    all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
+    relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
+    return np.asarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))
+
+
+def _depths(requests: Sequence[Requests]) -> list[int]:
+    """Return how many loads, one after the other, each access has to wait for."""
+    found: dict[str, int] = {}
+    for r in requests:
+        found[r.access.name] = found[r.access.needs] + 1 if r.access.needs in found else 0
+    return list(found.values())
 
 
 def _returns(instance: Instance, r: Requests) -> bool:

@@ -10,15 +10,20 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left, read_cost
+from perfmodel.models.dram import dirty_left, random_cost, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
+from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
 from perfmodel.models.shared_atomics import native_wavefronts
+from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
+from perfmodel.models.tables import Table, fetched_by, find_tables
+from perfmodel.models.writeback import crowds_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -30,7 +35,13 @@ _ZERO: Final = np.zeros(1)
 
 
 def closed_form_traffic(
-    instance: Instance, shape: BlockShape, device: Device, occupied: Occupancy, cache: CacheState
+    instance: Instance,
+    shape: BlockShape,
+    device: Device,
+    occupied: Occupancy,
+    cache: CacheState,
+    control: L2Control = DRIVERS_L2,
+    claimed: float = 0.0,
 ) -> tuple[Traffic, list[Requests], list[Requests]]:
     """Return the traffic of all configurations of an instance, its global and its shared requests.
 
@@ -44,6 +55,10 @@ def closed_form_traffic(
         Of the same configurations.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
+    control : L2Control
+        Set-aside, window, fetch granularity and compression in effect.
+    claimed : float
+        Bytes that concurrent kernels keep in the set-aside.
     """
     kernel = instance.kernel
     known: ActivityCache = {}
@@ -55,9 +70,22 @@ def closed_form_traffic(
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     sector_misses, dram_reads, touched = _l2_misses(
-        instance, requests, groups, device, resident, blocks, fills
+        instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
+    granule = _granule(device, control)
+    tables = find_tables(
+        instance,
+        requests,
+        fills,
+        [t for t, _ in touched],
+        dram_reads,
+        device,
+        control,
+        claimed,
+        np.minimum(1.0, device.sm_count * resident / blocks),
+        granule,
+    )
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
         lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
@@ -69,6 +97,9 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
+    rewritten = _ZERO
+    for table in tables:
+        rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     changed = {
         i: atomic_memory(r, l2_size, cache == "warm")
         for i, r in enumerate(requests)
@@ -90,16 +121,28 @@ def closed_form_traffic(
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
     written = total([t for t, _ in touched], [*stores, *others])
-    left = kept * written if cache == "warm" else dirty_left(reads, written, l2_size)
+    ways = granted_ways(control.set_aside, l2_size)
+    crowding = reads + crowding_lines(tables, requests, granule, cache == "warm")
+    left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
     written_back = sum((c.written for c in changed.values()), _ZERO)
-    dram_written = np.maximum(written - left, 0.0) + written_back
+    dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
-    cost = sum((dram_reads[i] * read_cost(_pitch(requests[i])) for i in [*loads, *others]), _ZERO)
+    cost = sum(
+        (dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *others]),
+        _ZERO,
+    )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
+    write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
+    cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
+    persisting, fleeting = marked_reads(tables, cache == "warm")
+    if control.compression > 1:
+        reads, dram_written = reads / control.compression, dram_written / control.compression
+        cost = cost / control.compression
+        persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
             requests[i].sectors
@@ -127,7 +170,7 @@ def closed_form_traffic(
         shared_wavefronts=np.asarray(sum((_bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
-        dram_write_cost=np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0),
+        dram_write_cost=write_back_cost,
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -145,8 +188,47 @@ def closed_form_traffic(
             )
             for i, r in enumerate(requests)
         ),
+        tables=tuple(tables),
+        l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
+        writeback_bytes=writeback_bytes(
+            dram_written,
+            np.maximum(reads - fleeting - persisting, 0.0),
+            fleeting,
+            persisting,
+            ways if crowds_writes(device) else ways * 0,
+        ),
     )
     return traffic, requests, on_chip
+
+
+def _granule(device: Device, control: L2Control) -> int:
+    """Return the least that an L2 miss fetches [B]."""
+    asked = control.fetch_granularity
+    return device.dram_access_size if asked == DEFAULT_FETCH else asked
+
+
+def _put_in(
+    table: Table,
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    sector_misses: list[Array],
+    dram_reads: list[Array],
+    cache: CacheState,
+) -> Array:
+    """Set what a table's loads miss, by their shares; return what its stores write again [B]."""
+    loads = [i for i in table.members if requests[i].access.kind == "load"]
+    asked = sum((fills[i] for i in loads), _ZERO)
+    fetched = table.read(cache == "warm")
+    rewritten = _ZERO
+    for i in table.members:
+        if i in loads:
+            part = fills[i] / np.maximum(asked, 1e-9)
+            dram_reads[i] = fetched * part
+            sector_misses[i] = np.minimum(fetched / SECTOR * part, fills[i])
+        else:
+            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
+            rewritten = rewritten + again * table.misses
+    return rewritten
 
 
 def _l1_fills(
@@ -198,6 +280,7 @@ def _l2_misses(
     resident: Array,
     blocks: Array,
     fills: Sequence[Array],
+    control: L2Control,
 ) -> tuple[list[Array], list[Array], list[tuple[Array, Array]]]:
     """Return missing sectors, DRAM read bytes, and (bytes touched, copies), by access."""
     wave = np.minimum(blocks, device.sm_count * resident)
@@ -218,7 +301,7 @@ def _l2_misses(
     windows = [*_loop_windows(instance), *growth]
     weights = [_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
-    atom = device.dram_access_size
+    atom = _granule(device, control)
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
     everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
@@ -294,8 +377,15 @@ def _passes(r: Requests) -> Array:
     return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
-def _pitch(r: Requests) -> Array:
-    """Return the distance of isolated DRAM atoms that an access reads [B]; 64 where it is dense."""
+def _read_cost(r: Requests, granule: int) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+    if r.random:
+        return random_cost(fetched_by(r, granule))
+    return read_cost(_pitch(r, granule), granule)
+
+
+def _pitch(r: Requests, granule: int) -> Array:
+    """Return the distance of isolated DRAM atoms that an access reads [B]; 0 where it is dense."""
     strides = r.strides
     if strides is None:  # whole lines are dense enough, single sectors lie anywhere
         return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
@@ -304,10 +394,11 @@ def _pitch(r: Requests) -> Array:
     for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
         stride = np.abs(strides[v.name])
         moves = (v.extent > 1) & (stride > 0)
-        dense = stride < run + 64
+        dense = stride < run + granule
         run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
         pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
-    return np.where((run <= 64) & (pitch > 0), np.maximum(pitch, 64.0), 64.0)
+    isolated = (run <= granule) & (pitch > granule)
+    return np.where(isolated, pitch, 0.0)
 
 
 def _line_bytes(r: Requests, touched: Array) -> Array:

@@ -64,6 +64,8 @@ class Requests:
         Whether the index is random: rows of a table that other data chooses.
     sharing : Sharing or None
         How the lanes of an atomic share addresses.
+    pairs : array or None
+        Distinct 64 B halves of lines, summed over requests; None for a closed form.
     """
 
     access: Access
@@ -82,6 +84,7 @@ class Requests:
     period: Array | None = None
     random: bool = False
     sharing: Sharing | None = None
+    pairs: Array | None = None
 
     @property
     def wanted_bytes(self) -> Array:
@@ -162,15 +165,19 @@ def access_requests(
                 **found._asdict(),
             )
             return _only_where(taken, affine)
-    cycle = _modulo(index)
+    cycle = _modulo(index, values)
     if activity is not None and cycle is not None:
         flat = plane(cycle[0], values, variables)
         period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
         if flat.affine:
-            # Where whole lines make up the period, no request notices that it starts again.
+            # Where the period is whole lines, and more than a request spans, none notices it.
+            reach = sum(
+                (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in variables if v.in_lane),
+                np.ones(1),
+            )
             found = (
                 _closed_form(activity.classes, flat, variables, element, width, pieces)
-                if not np.any(period % LINE) and not np.any((flat.offset * element) % LINE)
+                if not np.any(period % LINE) and np.all(reach * element <= period)
                 else None
             )
             requests = (
@@ -238,15 +245,12 @@ def _of_atomic(
     )
 
 
-def _modulo(index: Node) -> tuple[Node, Node] | None:
+def _modulo(index: Node, shared: Mapping[str, Any]) -> tuple[Node, Node] | None:
     """Return a and m of an index ``a % m`` whose m is the same for all threads, else None."""
     if not isinstance(index, Operation) or index.operator != "%":
         return None
     whole, modulus = index.operands
-    own = any(
-        "." in name and not name.startswith(("blockDim", "gridDim")) for name in names(modulus)
-    )
-    return None if own else (whole, modulus)
+    return (whole, modulus) if names(modulus) <= shared.keys() else None
 
 
 def _uses_random(node: Node) -> bool:
@@ -385,6 +389,7 @@ def _counted(
         shares={},
         sampled=min(row.sampled for row in rows),
         sharing=stacked_sharing([row.sharing for row in rows]),
+        pairs=column("pairs"),
     )
 
 

@@ -20,10 +20,10 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import MIXED_EFFICIENCY
+from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
-from perfmodel.models.l2 import L2_TIME, READS_BESIDE
+from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
     CODE_FETCH,
@@ -148,7 +148,7 @@ BURST_WAIT = Formula(
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring [1]",
+        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
         "held": "blocks that share an SM [1]",
     },
@@ -174,7 +174,8 @@ class TimeModel:
     time_s : array
     terms_s : mapping of str to array
         Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch", "atomics", "shared-loops".
+        "dram", "latency", "dispatch", "atomics", "shared-loops",
+        and "writeback" beside a set-aside.
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
     chain : Chain
@@ -257,17 +258,24 @@ def time_model(
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
     }
-    inputs["l2"]["beside"] = READS_BESIDE
+    inputs["l2"]["beside"] = reads_beside(traffic)
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
+    if np.any(traffic.writeback_bytes > 0):
+        inputs["writeback"] = {
+            "bytes": np.atleast_1d(traffic.writeback_bytes),
+            "bandwidth": device.dram_bandwidth,
+        }
+        terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
         "read": device.dram_read_efficiency,
         "write": device.dram_write_efficiency,
         "copy": device.dram_copy_efficiency,
+        "skew": SKEW,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
     effective = (
@@ -333,12 +341,15 @@ def _memory_inputs(
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
     at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
+    # Loads that find tables in L2 stand in no queue of DRAM.
+    found = _tables_found(traffic)
     bandwidth = np.maximum(terms["dram"], terms["l2"])
+    bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
     burst = {
         "latency": terms["latency"],
-        "burst": BURST,
+        "burst": BURST * (1 - found),
         "share": share,
         "bandwidth": bandwidth,
         "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
@@ -346,11 +357,19 @@ def _memory_inputs(
     queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
+    apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     return burst | {
         "wait": wait,
         "queue": np.atleast_1d(queue),
-        "p": BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed),
+        "p": apart + (OVERLAP - apart) * found,
     }
+
+
+def _tables_found(traffic: Traffic) -> Array:
+    """Return the share of the L2 reads that find a table there."""
+    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
+    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
+    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
 
 
 def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +14,18 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.interval import bottleneck, interval, spread
+from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
+    Method,
     OccupancyResult,
     Prediction,
     RooflineResult,
@@ -59,6 +62,11 @@ def predict(
     device: str | Path | Device = "h100-sxm",
     timing: Timing = "profiler",
     cache: CacheState = "cold",
+    traffic: Method = "closed-form",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
     **params: int | str,
 ) -> Prediction:
     """Predict one launch.
@@ -75,6 +83,16 @@ def predict(
         Whether the kernel alone is timed, or what two events around it see.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
+    traffic : {"closed-form", "simulated"}
+        Who counts requests, sectors and bytes; the simulator takes seconds.
+    l2 : L2Control, optional
+        Set-aside, access policy window, fetch granularity and compression; by default the
+        driver's.
+    mig, mps : bool
+        Whether the GPU is in multi-instance mode (no set-aside), or shared by a multi-process
+        server (which alone can set L2 aside).
+    concurrent : sequence of AccessPolicyWindow
+        Windows of kernels that run at the same time and share the set-aside.
     **params : int or str
         The kernel's parameters: whole numbers, or words where it has a choice of words.
 
@@ -94,15 +112,16 @@ def predict(
     """
     chosen = _kernel(kernel, mapping)
     gpu = _device(device)
-    _check_protocol(timing, cache)
+    _check_protocol(timing, cache, traffic)
     instance = bind(chosen, _scalars(params))
     check_bounds(instance)
-    details = _evaluate(instance, gpu, timing, cache)
+    setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
+    details = _evaluate(instance, gpu, timing, cache, setting, traffic)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
     total = float(time.time_s[0])
-    traffic = details.traffic.numbers()
+    moved = details.traffic.numbers()
     largest = str(bottleneck(terms))
     occupied = details.occupied
     blocks = float(np.max(np.asarray(instance.blocks)))
@@ -118,14 +137,14 @@ def predict(
         grid=_triple(instance.grid),
         block=_triple(instance.block),
         device=gpu.name,
-        method="closed-form",
+        method=traffic,
         timing=timing,
         cache=cache,
         time_s=total,
         interval_s=interval(details, largest, details.figure_spread, total),
         bottleneck=largest,
         terms_s=terms,
-        traffic=traffic,
+        traffic=moved,
         occupancy=OccupancyResult(
             blocks_per_sm=blocks_per_sm,
             warps_per_sm=int(occupied.warps_per_sm),
@@ -138,11 +157,9 @@ def predict(
             flop_per_s=flop / total,
             intensity=intensities(
                 flop,
-                traffic["global_load_sectors"] + traffic["global_store_sectors"],
-                traffic["l2_read_sectors"]
-                + traffic["l2_write_sectors"]
-                + traffic["l2_atomic_sectors"],
-                traffic["dram_read_bytes"] + traffic["dram_write_bytes"],
+                moved["global_load_sectors"] + moved["global_store_sectors"],
+                moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
+                moved["dram_read_bytes"] + moved["dram_write_bytes"],
             ),
             ceilings=tuple(
                 Ceiling(name, kind, value)  # type: ignore[arg-type]
@@ -161,6 +178,10 @@ def predict_many(
     device: str | Path | Device = "h100-sxm",
     timing: Timing = "profiler",
     cache: CacheState = "cold",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
     **params: npt.ArrayLike,
 ) -> Predictions:
     """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
@@ -185,7 +206,10 @@ def predict_many(
 
     def work(rows: Array) -> dict[str, Array]:
         instance = bind(chosen, {name: value[rows] for name, value in flat.items()})
-        details = _evaluate(instance, gpu, timing, cache)
+        setting = l2_setting(
+            l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
+        )
+        details = _evaluate(instance, gpu, timing, cache, setting)
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
@@ -209,15 +233,42 @@ def predict_many(
     )
 
 
-def _evaluate(instance: Instance, gpu: Device, timing: Timing, cache: CacheState) -> Details:
+def _evaluate(
+    instance: Instance,
+    gpu: Device,
+    timing: Timing,
+    cache: CacheState,
+    setting: L2Setting,
+    method: Method = "closed-form",
+) -> Details:
     shape = block_shape(_triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
-    traffic, requests, on_chip = closed_form_traffic(instance, shape, gpu, occupied, cache)
+    traffic, requests, on_chip = closed_form_traffic(
+        instance, shape, gpu, occupied, cache, setting.control, setting.claimed
+    )
+    notes: tuple[str, ...] = ()
+    if method == "simulated":
+        from perfmodel.prediction.simulated import sample_notes, simulated_traffic
+
+        traffic, simulation = simulated_traffic(
+            traffic, instance, occupied, gpu, cache, setting.control
+        )
+        notes = sample_notes(simulation)
     time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time, on_chip=tuple(on_chip))
+    return Details(
+        instance,
+        gpu,
+        occupied,
+        tuple(requests),
+        traffic,
+        time,
+        setting,
+        notes,
+        on_chip=tuple(on_chip),
+    )
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -258,10 +309,11 @@ def _device(device: str | Path | Device) -> Device:
     return device if isinstance(device, Device) else load_device(device)
 
 
-def _check_protocol(timing: str, cache: str) -> None:
+def _check_protocol(timing: str, cache: str, traffic: str = "closed-form") -> None:
     for name, value, allowed in (
         ("timing", timing, ("profiler", "events")),
         ("cache", cache, ("cold", "warm")),
+        ("traffic", traffic, ("closed-form", "simulated")),
     ):
         if value not in allowed:
             raise PerfmodelError(f"{name} {value!r} is unknown; choose {' or '.join(allowed)}")
@@ -275,6 +327,8 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _warnings(details: Details) -> Iterator[str]:
+    yield from details.setting.warnings
+    yield from details.notes
     for access in details.traffic.accesses:
         if access.sampled is not None:
             share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"

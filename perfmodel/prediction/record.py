@@ -12,6 +12,7 @@ from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
 from perfmodel.models.time import TimeModel, Timing
+from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
 from perfmodel.traffic import Traffic
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -74,8 +75,9 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
-    ``requests`` are those of global memory, ``on_chip`` those of shared memory. ``figure_spread``
-    is the standard deviation of the time from the device's figures, as a share.
+    `notes` are warnings about how the traffic was counted. ``requests`` are those of global memory,
+    ``on_chip`` those of shared memory. ``figure_spread`` is the standard deviation of the time from
+    the device's figures, as a share.
     """
 
     instance: Instance
@@ -84,6 +86,8 @@ class Details:
     requests: tuple[Requests, ...]
     traffic: Traffic
     time: TimeModel
+    setting: L2Setting = AS_THE_DRIVER
+    notes: tuple[str, ...] = ()
     figure_spread: float = 0.0
     on_chip: tuple[Requests, ...] = ()
 
@@ -172,4 +176,5 @@ class Prediction:
                 ],
             },
             "warnings": list(self.warnings),
+            "l2_control": self.details.setting.to_json(),
         }

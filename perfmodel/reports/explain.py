@@ -26,6 +26,7 @@ from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
 from perfmodel.reports.explain_memory import dram_steps, l2_steps
 from perfmodel.reports.explain_requests import access_shares, all_request_steps
+from perfmodel.reports.explain_residency import residency_steps, writeback_steps
 from perfmodel.reports.explain_sm import (
     Unit,
     arithmetic_steps,
@@ -46,6 +47,16 @@ _BANDWIDTH: Final = definition(
     "s",
     "max(dram, l2)",
     {"dram": "time of dram alone [s]", "l2": "time of l2 alone [s]"},
+)
+_BANDWIDTH_ASIDE: Final = definition(
+    "bandwidth",
+    "s",
+    "max(dram, l2, writeback)",
+    {
+        "dram": "time of dram alone [s]",
+        "l2": "time of l2 alone [s]",
+        "writeback": "time of write-backs beside the set-aside [s]",
+    },
 )
 _TOGETHER: Final = definition(
     "all of them, together",
@@ -129,8 +140,11 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
         yield from atomic_steps(details)
     if "shared-loops" in terms and "shared-loops" not in small:
         yield from shared_loop_steps(details)
+    yield from residency_steps(prediction)
     if "dram" not in small:
         yield from dram_steps(details, shares)
+    if "writeback" in terms and "writeback" not in small:
+        yield from writeback_steps(prediction)
     waits = not {"latency", "stalls"} <= small.keys()
     if waits:
         yield from latency_steps(details)
@@ -156,7 +170,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     memory = prediction.details.time.inputs["memory"]
     busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
     yield busy
-    yield step(TIME, _BANDWIDTH, {"dram": terms["dram"], "l2": terms["l2"]})
+    yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))
     found = {}
     if scalar(memory["share"]) < 1:

@@ -81,9 +81,11 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
     meanings: dict[str, str] = {}
     for found, batch in zip(batches, chain.batches, strict=True):
         prefix = f"{batch.loop}_" if batch.loop else ""
-        parts.append(f"{prefix}batches*{prefix}batch" if batch.loop else "batch")
-        values[f"{prefix}batch"] = found.result
-        meanings[f"{prefix}batch"] = "latency of a batch of loads [s]"
+        one = f"{prefix}batch" + (f"_{batch.depth + 1}" if batch.depth else "")
+        parts.append(f"{prefix}batches*{one}" if batch.loop else one)
+        values[one] = found.result
+        after = ", after those that bring its indices" if batch.depth else ""
+        meanings[one] = f"latency of a batch of loads{after} [s]"
         if batch.loop:
             values[f"{prefix}batches"] = scalar(batch.count)
             meanings[f"{prefix}batches"] = f"batches of loads in loop {batch.loop} [1]"
@@ -112,7 +114,8 @@ def _batch_step(section: str, batch: Batch, missing: float) -> Step:
         section,
         named(
             BATCH_LATENCY,
-            f"batch of loads, {f'loop {batch.loop}' if batch.loop else 'outside loops'}",
+            f"batch of loads, {f'loop {batch.loop}' if batch.loop else 'outside loops'}"
+            + (", by the indices just loaded" if batch.depth else ""),
         ),
         batch.inputs,
         f"sectors into L1, a block and batch: {filled:.4g}, so p1 = 1 - exp(-{filled:.4g}); "

@@ -8,6 +8,7 @@ from typing import Any, Final
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import DIRTY_LEFT, MIXED_EFFICIENCY
 from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.residency import granted_ways
 from perfmodel.models.time import BYTES_TIME
 from perfmodel.prediction.record import Details
 from perfmodel.reports.explain_requests import AccessShare
@@ -100,6 +101,7 @@ def _written_steps(details: Details) -> Iterator[Step]:
         DIRTY_LEFT,
         {
             "c": float(details.device.l2_size),
+            "w": granted_ways(details.setting.control.set_aside, float(details.device.l2_size)),
             "reads": details.traffic.dram_read_bytes,
             "writes": written,
         },

@@ -130,6 +130,8 @@ def _how(access: Access) -> str:
         parts.append(_if("returns the old value", access.returns))
     if access.aggregated:
         parts.append(_if("added up in the warp first", access.aggregated))
+    if access.needs:
+        parts.append(f"waits for {access.needs}")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)

@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 
 from perfmodel.kernels.kernel import PIPES
+from perfmodel.kernels.l2_control import DEFAULT_FETCH
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
@@ -28,6 +29,7 @@ TERMS: Final = {
     "sfu": "special function pipe",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
+    "writeback": "write-backs that a set-aside holds up",
     "dram": "DRAM bandwidth",
     "atomics": "atomics in L2",
     "shared-loops": "atomics in shared memory",
@@ -170,6 +172,14 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     )
 
 
+def _writeback_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    aside = units.capacity(prediction.details.setting.control.set_aside)
+    return "Write-backs take", (
+        f"dirty lines may not use the {aside} set aside, so L2 hands "
+        f"{units.data(prediction.traffic['dram_write_bytes'])} to DRAM in short runs"
+    )
+
+
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     what = "Instruction issue is busy" if name == "issue" else f"The {TERMS[name]} is busy"
     return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
@@ -190,6 +200,7 @@ _BINDING: Final = {
     "l1": _l1_binds,
     "l2": _l2_binds,
     "dram": _dram_binds,
+    "writeback": _writeback_binds,
     "dispatch": _dispatch_binds,
     **dict.fromkeys(("issue", *PIPES), _pipe_binds),
 }
@@ -294,11 +305,31 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
+    yield from _control(prediction)
     yield (
         "DRAM",
         f"{units.data(read)} read, {units.data(written)} written: "
         f"{units.bandwidth((read + written) / prediction.time_s)} on average",
     )
+
+
+def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    """Say what L2 control is in effect, if any."""
+    control = prediction.details.setting.control
+    parts = []
+    if control.set_aside:
+        parts.append(f"{units.capacity(control.set_aside)} set aside")
+    if (w := control.window) is not None:
+        parts.append(
+            f"window of {units.capacity(w.num_bytes)} over {w.buffer}: hitRatio {w.hit_ratio:g}, "
+            f"{w.hit_prop}, else {w.miss_prop}"
+        )
+    if control.fetch_granularity != DEFAULT_FETCH:
+        parts.append(f"fetches of {control.fetch_granularity} B")
+    if control.compression > 1:
+        parts.append(f"compressed {control.compression:g} times")
+    if parts:
+        yield "L2 control", "; ".join(parts)
 
 
 def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:

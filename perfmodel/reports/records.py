@@ -105,6 +105,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 **({"operation": access.operation} if access.kind == "atomic" else {}),
                 **({"aggregated": _flag(access.aggregated)} if access.aggregated else {}),
                 **({"weights": _weights(access.weights)} if access.weights is not None else {}),
+                "needs": access.needs or None,
             }
             for access in kernel.accesses
         ],

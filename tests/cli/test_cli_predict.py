@@ -31,6 +31,7 @@ TOP = [
     "occupancy",
     "roofline",
     "warnings",
+    "l2_control",
 ]
 TRAFFIC = {
     "global_load_requests",
@@ -201,8 +202,3 @@ def test_nothing_in_names_is_markup(run: Run, tmp_path: Any) -> None:
     device = tmp_path / "mine.toml"
     device.write_text('name = "x"\ntitle = "[bold]GPU[/] :smile:"\nextends = "h100-sxm"\n')
     assert "([bold]GPU[/] :smile:)" in run("predict", "copy", "--device", str(device))
-
-
-def test_the_simulator_is_announced_as_missing(refused: Callable[..., str]) -> None:
-    message = refused("predict", "copy", "--traffic", "simulated")
-    assert "not available yet: use --traffic closed-form" in message

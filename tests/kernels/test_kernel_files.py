@@ -300,3 +300,29 @@ def test_documented_examples_are_kernels() -> None:
     check_bounds(bind(kernel, {"n": 1000}))
     assert doctest.testmod(tables).attempted > 0
     assert doctest.testmod(tables).failed == 0
+
+
+NEEDY = """
+name = "needy"
+[launch]
+grid = 1
+block = 32
+[buffers]
+a = { length = 32 }
+b = { length = 32 }
+[[accesses]]
+load = "a"
+index = "threadIdx.x"
+[[accesses]]
+load = "b"
+index = "random(threadIdx.x, 32)"
+needs = "NEEDED"
+"""
+
+
+def test_an_access_may_need_an_earlier_load(refusal: Refusal) -> None:
+    kernel = parse_kernel(NEEDY.replace("NEEDED", "a"))
+    assert [access.needs for access in kernel.accesses] == ["", "a"]
+    for wrong in ("b", "c", "A"):
+        message = refusal(parse_kernel, NEEDY.replace("NEEDED", wrong))
+        assert "is no earlier load of the same loop" in message

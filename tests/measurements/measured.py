@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
-TEXT = ("kernel", "mapping", "pattern", "timing", "cache", "state")
+TEXT = (
+    *("kernel", "mapping", "pattern", "timing", "cache", "state"),
+    *("function", "use", "stream", "flag"),
+)
 
 
-def rows(topic: str, **wanted: Any) -> list[dict[str, Any]]:
+def rows(topic: str, folder: Path = FOLDER, **wanted: Any) -> list[dict[str, Any]]:
     """Return the rows of a topic ("gemm": gemm.csv), or those with the given values.
 
     Numbers are int or float, `offsets` a tuple of 32 byte offsets, and a column that says nothing
     about a row is absent from it: ``rows("gemm", mapping="naive", timing="profiler")``.
     """
-    with (FOLDER / f"{topic}.csv").open(newline="") as file:
+    with (folder / f"{topic}.csv").open(newline="") as file:
         parsed = [
             {name: _value(name, cell) for name, cell in row.items() if cell != ""}
             for row in csv.DictReader(file)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import predict, predict_many
 
 DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")
@@ -167,3 +168,36 @@ def test_wider_strides_never_move_less(n: int, stride: int, offset: int) -> None
     )
     for name in ("global_load_sectors", "dram_read_bytes"):
         assert far[name] >= near[name] * (1 - 1e-9)
+
+
+def test_l2_control_in_arrays() -> None:
+    # independent: one launch at a time takes the scalar path
+    control = L2Control(8 << 20, AccessPolicyWindow("in", 16 << 20, 0.5), 32)
+    sizes = np.array([[1, 4, 16], [24, 32, 64]]) << 20
+    many = predict_many("data-reset", in_bytes=sizes, out_bytes=1 << 30, l2=control)
+    for at, size in np.ndenumerate(sizes):
+        one = predict("data-reset", in_bytes=int(size), out_bytes=1 << 30, l2=control)
+        assert many.time_s[at] == pytest.approx(one.time_s, rel=1e-9)
+        found = many.traffic["dram_read_bytes"][at]
+        assert found == pytest.approx(one.traffic["dram_read_bytes"], rel=1e-9)
+
+
+def test_compression_divides_dram_bytes_only() -> None:
+    plain = predict("copy", bytes=1 << 30)
+    half = predict("copy", bytes=1 << 30, l2=L2Control(compression=2.0))
+    for name in ("dram_read_bytes", "dram_write_bytes"):
+        assert half.traffic[name] == pytest.approx(plain.traffic[name] / 2)
+    assert half.traffic["l2_read_sectors"] == plain.traffic["l2_read_sectors"]
+    assert plain.terms_s["dram"] / half.terms_s["dram"] == pytest.approx(2)
+
+
+def test_two_gigabytes_asked_six_moved() -> None:
+    # the article's over-fetch of 3 x and more: isolated sectors, at 128 B four times, at 32 B once
+    moved = {
+        granularity: predict(
+            "strided-copy", n=1 << 22, stride=64, l2=L2Control(fetch_granularity=granularity)
+        ).traffic["dram_read_bytes"]
+        for granularity in (32, 64, 128)
+    }
+    assert moved[64] == pytest.approx(2 * moved[32])
+    assert moved[128] == pytest.approx(4 * moved[32])

@@ -1,0 +1,108 @@
+"""Writing what a calibration found as a device file, which ``--device`` takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from perfmodel.calibration.calibrate import Calibration, Found, si_factor
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.files import load_device
+
+
+def device_text(calibration: Calibration, name: str) -> str:
+    """Return the device file of a calibration, as TOML.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    name : str
+        Of the device: a-z, 0-9 and '-'.
+    """
+    import tomli_w
+
+    machine = calibration.recording.machine
+    dates = [run["date"] for run in calibration.recording.session.get("run", [])]
+    taken = f", {min(dates)[:10]}" if dates else ""
+    source = (
+        f"perfmodel calibrate, {machine['gpu']}, driver {machine['driver']}, "
+        f"CUDA {machine['cuda']}, SM {float(machine['sm_clock_mhz']):.0f} MHz{taken}"
+    )
+    head = {
+        "name": name,
+        "title": f"{machine['gpu']}, calibrated",
+        "extends": calibration.base.name,
+    }
+    figures = {f.name: _table(f, calibration, source) for f in calibration.figures}
+    comment = (
+        "# Figures that a calibration found; all others are those of the device that it extends.\n"
+    )
+    return comment + tomli_w.dumps({**head, **figures})
+
+
+def write_device(calibration: Calibration, path: Path) -> None:
+    """Write the device file as a whole or not at all, after reading it back.
+
+    Raises
+    ------
+    PerfmodelError
+        If the name is no TOML file's, or it cannot be written.
+    """
+    check_output(path)
+    name = re.sub(r"[^a-z0-9-]+", "-", path.stem.lower()).strip("-") or "my-gpu"
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, suffix=".toml", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(device_text(calibration, name))
+        load_device(temporary)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise PerfmodelError(
+            f"--output {str(path)!r} cannot be written: {error.strerror or error}"
+        ) from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def check_output(path: Path) -> None:
+    """Refuse a path that no device file can be written to, before anything is measured.
+
+    Raises
+    ------
+    PerfmodelError
+    """
+    if path.suffix != ".toml":
+        raise PerfmodelError(f"--output {str(path)!r}: a device file ends in .toml")
+    if not path.parent.is_dir():
+        raise PerfmodelError(
+            f"--output {str(path)!r}: no directory {str(path.parent)!r}; create it first"
+        )
+
+
+def _table(found: Found, calibration: Calibration, source: str) -> dict[str, Any]:
+    factor = si_factor(found.unit, calibration.device)
+    table: dict[str, Any] = {
+        "value": _rounded(found.value / factor),
+        "unit": found.unit,
+        "kind": found.kind,
+        "source": source if found.rows else f"{source}: {found.note}",
+    }
+    if found.standard_error is not None and found.standard_error > 0:
+        table["standard_error"] = float(f"{found.standard_error / factor:.2g}")
+    if found.rows:
+        table["note"] = f"{found.note}; {found.rows} rows"
+    return table
+
+
+def _rounded(value: float) -> int | float:
+    """Return a number with 6 digits, or a whole one exactly."""
+    return int(value) if value == int(value) else float(f"{value:.6g}")

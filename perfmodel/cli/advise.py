@@ -1,0 +1,112 @@
+"""`perfmodel advise`: which changes to a launch pay, with the lines to write, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.l2_options import (
+    CompressionOption,
+    ConcurrentOption,
+    FetchGranularityOption,
+    HitPropOption,
+    HitRatioOption,
+    MigOption,
+    MissPropOption,
+    MpsOption,
+    SetAsideOption,
+    WindowBufferOption,
+    WindowOption,
+    concurrent_windows,
+    l2_control,
+)
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    CacheOption,
+    DefineOption,
+    DeviceOption,
+    JsonOption,
+    KernelArgument,
+    MappingOption,
+    TimingOption,
+)
+from perfmodel.cli.output import print_json, show
+
+EXAMPLES = (
+    "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
+    "perfmodel advise gather -D run=8 --device h200-sxm",
+    "perfmodel advise gemm --mapping naive -D N=4096 --json",
+)
+
+
+def advise(
+    kernel: KernelArgument,
+    define: DefineOption = None,
+    mapping: MappingOption = None,
+    device: DeviceOption = DEFAULT_DEVICE,
+    timing: TimingOption = "profiler",
+    cache: CacheOption = "cold",
+    set_aside: SetAsideOption = None,
+    window: WindowOption = None,
+    window_buffer: WindowBufferOption = None,
+    hit_ratio: HitRatioOption = 1.0,
+    hit_prop: HitPropOption = "persisting",
+    miss_prop: MissPropOption = "streaming",
+    fetch_granularity: FetchGranularityOption = 64,
+    compression: CompressionOption = 1.0,
+    mig: MigOption = False,
+    mps: MpsOption = False,
+    concurrent: ConcurrentOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Rank changes by what they are predicted to gain, with the CUDA lines to write.
+
+    Tries residency windows (set-aside and hitRatio), fetch granularity, other mappings, coalescing,
+    vector width, block size and privatised atomics. "Leave it alone" is an answer too. With
+    --set-aside that much is taken as given, and only the window is chosen.
+
+    L2 residency control needs compute capability 8.0, and the runtime API of CUDA 11.0 or
+    cuda::annotated_ptr of libcu++ (CUDA 11.5). cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize)
+    sets L2 aside, at most cudaDeviceProp::persistingL2CacheMaxSize; cudaGetDeviceProperties also
+    tells l2CacheSize and accessPolicyMaxWindowSize. A window (base_ptr, num_bytes, hitRatio,
+    hitProp, missProp) is an attribute of a stream (cudaStreamAttributeAccessPolicyWindow) or of a
+    graph's kernel node (cudaKernelNodeAttributeAccessPolicyWindow); num_bytes = 0 closes it. MIG
+    switches the set-aside off; under MPS only the server's environment sets it
+    (CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT). Concurrent kernels share one
+    set-aside: their windows add up. Persisting lines stay after use until a window of
+    cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
+    too, after a time that nobody knows, so do not count on it.
+    """
+    from perfmodel.kernels import find_kernel
+    from perfmodel.prediction.advise import advise as advise_on
+
+    found = find_kernel(kernel, mapping)
+    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    control = l2_control(
+        found,
+        set_aside=set_aside,
+        window=window,
+        window_buffer=window_buffer,
+        hit_ratio=hit_ratio,
+        hit_prop=hit_prop,
+        miss_prop=miss_prop,
+        fetch_granularity=fetch_granularity,
+        compression=compression,
+    )
+    advice = advise_on(
+        found,
+        device=device,
+        timing=timing,
+        cache=cache,
+        l2=control,
+        mig=mig,
+        mps=mps,
+        concurrent=concurrent_windows(concurrent),
+        **values,
+    )
+    if json:
+        print_json(advice.to_json())
+    else:
+        from perfmodel.reports.advice_text import advice_report
+
+        show(advice_report(advice))

@@ -1,0 +1,73 @@
+"""`perfmodel calibrate`: a device file of a GPU, from measurements of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.measure import GpuOption, ProfilerOption
+from perfmodel.cli.options import JsonOption
+from perfmodel.cli.output import print_json, show
+from perfmodel.cli.progress import progress_bar
+
+EXAMPLES = (
+    "perfmodel calibrate --output my-gpu.toml",
+    "perfmodel calibrate --from measurements/h200-sxm-suite",
+    "perfmodel predict gemm --device my-gpu.toml",
+)
+
+
+def calibrate(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Device file to write (.toml); without it the figures are only shown.",
+            show_default=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="DIR",
+            help="Fit to this measurement folder, instead of measuring a GPU of this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    gpu: GpuOption = 0,
+    profiler: ProfilerOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Measure a GPU, fit the model's figures to it, and write a device file.
+
+    The rows that it measured stay beside the device file, in a folder of the same name: an
+    interrupted run goes on there, and --from fits to them again. Rows kept for validation take no
+    part; `perfmodel validate --from DIR --device FILE` says how wrong predictions are on them.
+    """
+    from perfmodel.calibration import calibrate as fit_device
+    from perfmodel.calibration.device_file import check_output, write_device
+    from perfmodel.measure.recorded import read_recording
+    from perfmodel.reports.calibration_text import calibration_record, calibration_report
+
+    if output is not None:
+        check_output(output)
+    if folder is None:
+        folder = str((output or Path("my-gpu.toml")).with_suffix(""))
+        from perfmodel.measure.session import measure_gpu
+
+        with progress_bar("measuring") as tell:
+            measure_gpu(Path(folder), gpu, None, profiler, lambda _, d, n: tell(d, n))
+    recording = read_recording(folder)
+    with progress_bar("fitting") as tell:
+        found = fit_device(recording, tell)
+    if output is not None:
+        write_device(found, output)
+    if json:
+        print_json(calibration_record(found))
+    else:
+        show(calibration_report(found))

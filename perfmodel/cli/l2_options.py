@@ -1,0 +1,194 @@
+"""Options of L2 control, and from them the `L2Control` that they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from perfmodel.cli.defines import parse_size
+from perfmodel.errors import PerfmodelError, shown
+
+if TYPE_CHECKING:
+    from perfmodel.kernels import Kernel
+    from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+
+_PANEL = "L2 control"
+
+SetAsideOption = Annotated[
+    str | None,
+    typer.Option(
+        "--set-aside",
+        metavar="SIZE",
+        help="L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
+        "persistingL2CacheMaxSize, and not under MIG.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+WindowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="SIZE",
+        help="Length of the access policy window (num_bytes, at most accessPolicyMaxWindowSize; "
+        "0 closes it).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+WindowBufferOption = Annotated[
+    str | None,
+    typer.Option(
+        "--window-buffer",
+        metavar="NAME",
+        help="Buffer that the window starts at (base_ptr); by default the one read most often.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+HitRatioOption = Annotated[
+    float,
+    typer.Option(
+        "--hit-ratio",
+        metavar="RATIO",
+        help="Share of the window's lines that get --hit-prop, chosen at random by the hardware; "
+        "the others get --miss-prop.",
+        rich_help_panel=_PANEL,
+    ),
+]
+HitPropOption = Annotated[
+    Literal["persisting", "streaming", "normal"],
+    typer.Option(
+        "--hit-prop",
+        help="persisting: kept in the set-aside; streaming: first to leave; normal: as without.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MissPropOption = Annotated[
+    Literal["streaming", "normal"],
+    typer.Option(
+        "--miss-prop",
+        help="Of the window's other lines.",
+        rich_help_panel=_PANEL,
+    ),
+]
+FetchGranularityOption = Annotated[
+    int,
+    typer.Option(
+        "--fetch-granularity",
+        metavar="32|64|128",
+        help="Bytes that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity).",
+        rich_help_panel=_PANEL,
+    ),
+]
+CompressionOption = Annotated[
+    float,
+    typer.Option(
+        "--compression",
+        metavar="RATIO",
+        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MigOption = Annotated[
+    bool,
+    typer.Option(
+        "--mig",
+        help="The GPU is in multi-instance mode: no set-aside.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MpsOption = Annotated[
+    bool,
+    typer.Option(
+        "--mps",
+        help="A multi-process server runs: only its environment sets L2 aside.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ConcurrentOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--concurrent",
+        metavar="SIZE[:RATIO]",
+        help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
+        "such as 16MiB:0.5; once for each.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def l2_control(
+    kernel: Kernel,
+    *,
+    set_aside: str | None = None,
+    window: str | None = None,
+    window_buffer: str | None = None,
+    hit_ratio: float = 1.0,
+    hit_prop: Literal["persisting", "streaming", "normal"] = "persisting",
+    miss_prop: Literal["streaming", "normal"] = "streaming",
+    fetch_granularity: int = 64,
+    compression: float = 1.0,
+) -> L2Control:
+    """Return the L2 control that the options mean.
+
+    Raises
+    ------
+    PerfmodelError
+        If a size is none, or a window has no buffer that it could start at.
+    """
+    from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+
+    opened = None
+    if window is not None or window_buffer is not None:
+        if window is None:
+            raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
+        opened = AccessPolicyWindow(
+            buffer=window_buffer or _likely_buffer(kernel),
+            num_bytes=parse_size(window, "--window"),
+            hit_ratio=hit_ratio,
+            hit_prop=hit_prop,
+            miss_prop=miss_prop,
+        )
+    elif (hit_ratio, hit_prop, miss_prop) != (1.0, "persisting", "streaming"):
+        raise PerfmodelError("--hit-ratio, --hit-prop and --miss-prop need --window SIZE")
+    return L2Control(
+        set_aside=0 if set_aside is None else parse_size(set_aside, "--set-aside"),
+        window=opened,
+        fetch_granularity=fetch_granularity,
+        compression=compression,
+    )
+
+
+def concurrent_windows(texts: list[str] | None) -> tuple[AccessPolicyWindow, ...]:
+    """Return the windows of ``--concurrent`` options."""
+    from perfmodel.kernels.l2_control import AccessPolicyWindow
+
+    found = []
+    for text in texts or ():
+        size, _, ratio = text.partition(":")
+        try:
+            share = float(ratio or 1)
+        except ValueError:
+            raise PerfmodelError(
+                f"--concurrent {shown(text)} must be SIZE or SIZE:RATIO, such as 16MiB:0.5"
+            ) from None
+        found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
+    return tuple(found)
+
+
+def _likely_buffer(kernel: Kernel) -> str:
+    """Return the only buffer that is read at repeating or random places, or the only one read."""
+    from perfmodel.expressions import text
+
+    read = [a for a in kernel.accesses if a.kind == "load"]
+    again = {a.buffer for a in read if "%" in text(a.index) or "random(" in text(a.index)}
+    every = again if len(again) == 1 else {a.buffer for a in read}
+    if len(every) != 1:
+        raise PerfmodelError(
+            f"--window needs --window-buffer: kernel {kernel.name!r} reads "
+            f"{', '.join(sorted(every)) or 'nothing'}"
+        )
+    return every.pop()

@@ -1,0 +1,192 @@
+"""`perfmodel simulate`: what a launch moves at each level, counted access by access."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from perfmodel.cli.l2_options import (
+    FetchGranularityOption,
+    HitPropOption,
+    HitRatioOption,
+    MissPropOption,
+    SetAsideOption,
+    WindowBufferOption,
+    WindowOption,
+    l2_control,
+)
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    CacheOption,
+    DefineOption,
+    DeviceOption,
+    JsonOption,
+    KernelArgument,
+    MappingOption,
+    parse_defines,
+)
+from perfmodel.cli.output import print_json, show
+from perfmodel.errors import PerfmodelError
+
+if TYPE_CHECKING:
+    from perfmodel.kernels import Instance
+
+EXAMPLES = (
+    "perfmodel simulate copy -D bytes=64MiB",
+    "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
+    "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05",
+    "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
+    "--hit-ratio 0.5 --cache warm",
+)
+
+_PATIENCE: Final = 600.0
+"""Simulations that are expected to take longer say so first [s]."""
+_BAR_AFTER: Final = 1.0
+_BAR_WIDTH: Final = 40
+
+
+def simulate(
+    kernel: KernelArgument,
+    define: DefineOption = None,
+    mapping: MappingOption = None,
+    device: DeviceOption = DEFAULT_DEVICE,
+    cache: CacheOption = "cold",
+    set_aside: SetAsideOption = None,
+    window: WindowOption = None,
+    window_buffer: WindowBufferOption = None,
+    hit_ratio: HitRatioOption = 1.0,
+    hit_prop: HitPropOption = "persisting",
+    miss_prop: MissPropOption = "streaming",
+    fetch_granularity: FetchGranularityOption = 64,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", help="Decides what hashes decide; equal seeds give equal counts."),
+    ] = 0,
+    sample: Annotated[
+        float,
+        typer.Option("--sample", metavar="0..1", help="Share of the launch to run."),
+    ] = 1.0,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw hit rates over time into a .svg, .png or .pdf file.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Simulate a launch: requests, sectors, hits and bytes of every access and buffer.
+
+    Addresses go through models of the coalescer, each SM's L1, both L2 partitions and DRAM. It
+    takes seconds where `predict` takes milliseconds, and covers what closed forms do not.
+    """
+    if not 0 <= seed < 2**16:
+        raise PerfmodelError(f"--seed must be 0 to 65535, not {seed}")
+    if not 0 < sample <= 1:
+        raise PerfmodelError(f"--sample must be over 0 and up to 1, not {sample:g}")
+    if plot is not None:
+        from perfmodel.reports.figure_style import check_figure_path
+
+        check_figure_path(plot)
+    from perfmodel.kernels import find_kernel
+
+    words = find_kernel(kernel, mapping).word_parameters
+    values: dict[str, Any] = parse_defines(define or (), words)
+    from perfmodel.prediction.l2_rules import l2_setting
+    from perfmodel.prediction.simulated import prepare
+    from perfmodel.prediction.simulated import simulate as run
+
+    chosen, gpu, instance = prepare(kernel, mapping, device, values)
+    control = l2_control(
+        chosen,
+        set_aside=set_aside,
+        window=window,
+        window_buffer=window_buffer,
+        hit_ratio=hit_ratio,
+        hit_prop=hit_prop,
+        miss_prop=miss_prop,
+        fetch_granularity=fetch_granularity,
+    )
+    control = l2_setting(control, instance, gpu).control
+    _warn_if_long(instance, sample, 2 if cache == "warm" else 1)
+    with _bar() as progress:
+        found = run(
+            chosen,
+            device=gpu,
+            cache=cache,
+            control=control,
+            seed=seed,
+            sample=sample,
+            progress=progress,
+            **values,
+        )
+    if plot is not None:
+        from perfmodel.reports.figure_style import save_figure
+        from perfmodel.reports.simulation_figure import hit_rate_figure
+
+        save_figure(hit_rate_figure(found), plot)
+    if json:
+        print_json(found.to_json())
+    else:
+        from perfmodel.reports.simulation_text import simulation_report
+
+        show(simulation_report(found))
+    if found.simulation.interrupted:
+        raise KeyboardInterrupt
+
+
+def _warn_if_long(instance: Instance, sample: float, runs: int) -> None:
+    from perfmodel.trace.simulate import seconds, warp_requests
+
+    expected = seconds(instance) * runs
+    if expected * sample <= _PATIENCE or sys.stderr is None:
+        return
+    from perfmodel.reports.units import count
+
+    took = _spoken(expected * sample)
+    share = _PATIENCE / 10 / expected
+    print(
+        f"note: {count(warp_requests(instance) * runs)} warp requests will take about {took}; "
+        f"--sample {share:.2g} takes about a minute; Ctrl-C ends it and prints what was counted",
+        file=sys.stderr,
+    )
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal's standard error, after a second."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    start = shown = time.perf_counter()
+
+    def progress(share: float) -> None:
+        nonlocal shown
+        now = time.perf_counter()
+        if now - start < _BAR_AFTER or now - shown < 0.1:
+            return
+        shown = now
+        full = round(share * _BAR_WIDTH)
+        left = (now - start) * (1 / max(share, 1e-6) - 1)
+        sys.stderr.write(
+            f"\r[{'#' * full}{' ' * (_BAR_WIDTH - full)}] {share:4.0%}  {left:.0f} s left "
+        )
+        sys.stderr.flush()
+
+    try:
+        yield progress
+    finally:
+        if shown != start:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()

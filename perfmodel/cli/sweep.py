@@ -1,0 +1,160 @@
+"""`perfmodel sweep`: time and DRAM bytes over a knob or a parameter, as table or figure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from perfmodel.cli.defines import parse_defines, parse_value_lists
+from perfmodel.cli.l2_options import (
+    CompressionOption,
+    ConcurrentOption,
+    FetchGranularityOption,
+    HitPropOption,
+    HitRatioOption,
+    MigOption,
+    MissPropOption,
+    MpsOption,
+    SetAsideOption,
+    WindowBufferOption,
+    WindowOption,
+    concurrent_windows,
+    l2_control,
+)
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    CacheOption,
+    DefineOption,
+    DeviceOption,
+    JsonOption,
+    KernelArgument,
+    MappingOption,
+    TimingOption,
+)
+from perfmodel.cli.output import print_json, show
+from perfmodel.errors import PerfmodelError, shown
+
+EXAMPLES = (
+    "perfmodel sweep stream-persistent --over persistent_bytes=1MiB:64MiB:*2",
+    "perfmodel sweep data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
+    "--over hit-ratio=0:1:0.125 -o hit-ratio.svg",
+    "perfmodel sweep gather -D run=8 --over fetch-granularity=32,64,128 --over run=1:64:*2 "
+    "-o knobs.png",
+)
+
+_FRACTIONS = ("hit-ratio", "compression")
+
+
+def sweep(
+    kernel: KernelArgument,
+    over: Annotated[
+        list[str],
+        typer.Option(
+            "--over",
+            metavar="NAME=VALUES",
+            help="What to vary: hit-ratio, set-aside, window, fetch-granularity, compression or a "
+            "parameter; a list a,b,c or a range start:stop:step or start:stop:*factor. Several "
+            "are drawn side by side.",
+            show_default=False,
+        ),
+    ],
+    define: DefineOption = None,
+    mapping: MappingOption = None,
+    device: DeviceOption = DEFAULT_DEVICE,
+    timing: TimingOption = "profiler",
+    cache: CacheOption = "cold",
+    set_aside: SetAsideOption = None,
+    window: WindowOption = None,
+    window_buffer: WindowBufferOption = None,
+    hit_ratio: HitRatioOption = 1.0,
+    hit_prop: HitPropOption = "persisting",
+    miss_prop: MissPropOption = "streaming",
+    fetch_granularity: FetchGranularityOption = 64,
+    compression: CompressionOption = 1.0,
+    mig: MigOption = False,
+    mps: MpsOption = False,
+    concurrent: ConcurrentOption = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw a figure into a .svg, .png or .pdf file.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
+    if output is not None:
+        from perfmodel.reports.figure_style import check_figure_path
+
+        check_figure_path(output)
+    ranges = [_over(text) for text in over]
+    from perfmodel.kernels import find_kernel
+    from perfmodel.prediction.sweep import sweep as sweep_over
+
+    found = find_kernel(kernel, mapping)
+    params: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    control = l2_control(
+        found,
+        set_aside=set_aside,
+        window=window,
+        window_buffer=window_buffer,
+        hit_ratio=hit_ratio,
+        hit_prop=hit_prop,
+        miss_prop=miss_prop,
+        fetch_granularity=fetch_granularity,
+        compression=compression,
+    )
+    common: dict[str, Any] = {
+        "device": device,
+        "timing": timing,
+        "cache": cache,
+        "mig": mig,
+        "mps": mps,
+        "concurrent": concurrent_windows(concurrent),
+    }
+    sweeps = [
+        sweep_over(found, name, values, control=control, params=params, **common)
+        for name, values in ranges
+    ]
+    if output is not None:
+        from perfmodel.reports.figure_style import save_figure
+        from perfmodel.reports.sweep_figure import sweep_figure
+
+        save_figure(sweep_figure(sweeps), output)
+    if json:
+        print_json([each.to_json() for each in sweeps])
+    elif output is None:
+        from perfmodel.reports.sweep_text import sweeps_report
+
+        show(sweeps_report(sweeps))
+
+
+def _over(text: str) -> tuple[str, tuple[float, ...]]:
+    """Return the name and the values of an ``--over`` option."""
+    name, _, values = text.partition("=")
+    if name.strip() in _FRACTIONS:
+        return name.strip(), _fractions(values, text)
+    # A knob's name has a dash, which no parameter has.
+    plain = name.strip().replace("-", "_")
+    found = parse_value_lists([f"{plain}={values}"])[plain]
+    return name.strip(), tuple(float(value) for value in found)
+
+
+def _fractions(values: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of ``a,b,c`` or ``start:stop:step``."""
+    try:
+        if ":" not in values:
+            return tuple(float(part) for part in values.split(","))
+        start, stop, step = (float(part) for part in values.split(":"))
+    except ValueError:
+        raise PerfmodelError(
+            f"--over {shown(text)} must be NAME=a,b,c or NAME=start:stop:step"
+        ) from None
+    if not step > 0 or not start <= stop or (stop - start) / step > 10_000:
+        raise PerfmodelError(f"--over {shown(text)}: a range goes up, by steps above 0")
+    return tuple(start + i * step for i in range(int((stop - start) / step + 1e-9) + 1))

@@ -1,0 +1,73 @@
+"""What misses of tables cost beyond their bytes: scattered reads, whole lines, write-backs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.coalescing import LINE
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
+from perfmodel.models.tables import Table, random_draws
+
+Array = npt.NDArray[Any]
+
+SCATTERED_COST = Formula(
+    name="cost of a scattered miss beyond a dense one",
+    unit="1",
+    text="0.4 + 0.95*alone",
+    symbols={"alone": "share of the writes that no steady read goes with [1]"},
+    holds="misses of tables that mostly stay",
+    source="fitted: data-reset and stream-persistent on an H200, where 0.4 + 1.0*alone is as good "
+    "(1.5% rms against 1.8%); between them the published H100 table decided",
+)
+
+
+def crowding_lines(
+    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+) -> Array:
+    """Return the L2 that misses at random places take beyond what they fetch: whole lines [B]."""
+    extra = np.zeros(1)
+    for table in tables:
+        if table.random:
+            _, wide = random_draws(requests, table.members, granule)
+            fetched = table.read(warm)
+            extra = extra + fetched * (1.5 * LINE / wide - 1)
+    return np.asarray(extra)
+
+
+def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
+    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    reads, written : array
+        DRAM bytes of the launch.
+    warm : bool
+        Whether L2 starts as the same launch left it.
+    """
+    extra = np.zeros(1)
+    for table in tables:
+        if table.random:
+            continue  # costs as its own places do
+        lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
+        steady = np.maximum(reads - lost, 0.0)
+        alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
+        extra = extra + lost * SCATTERED_COST(alone=alone)
+    return np.asarray(extra)
+
+
+def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
+    """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
+    persisting = streaming = np.zeros(1)
+    for table in tables:
+        given = table.inputs
+        read = table.read(warm) / np.maximum(table.misses, 1e-9)
+        lost = given["persisting"] * given["overflow"] * given["normal_miss"]
+        persisting = persisting + read * lost
+        streaming = streaming + read * given["streaming"] * given["streaming_miss"]
+    return np.asarray(persisting), np.asarray(streaming)

@@ -1,0 +1,358 @@
+"""Tables: buffers that a launch reads again and again, and what of them comes from DRAM.
+
+A table is a buffer whose index repeats (``i % m``) or is random, or one under a window that loops
+read several times. What else the launch moves passes by as streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models import residency
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.requests import Requests
+
+Array = npt.NDArray[Any]
+
+_INTRUDING: Final = 0.3
+"""Share of the lines marked streaming that take room from the others where nothing else passes;
+fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
+_AGAIN: Final = 1.5
+"""Passes over a buffer from which loops that read it under a window make it a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A buffer that is read again and again.
+
+    Attributes
+    ----------
+    buffer : str
+    members : tuple of int
+        Positions of its loads and stores among the requests.
+    random : bool
+        Whether it is read at random places.
+    size, first, again : array
+        Bytes of it that are used; bytes that first reads fetch; and that the others would fetch
+        if all of them missed.
+    inputs : mapping
+        What `TABLE_MISSES` takes.
+    distance : mapping
+        Bytes kept, and bytes of streams that pass in one pass over it.
+    misses : array
+        Share of the re-reads that miss.
+    scattered : array
+        Share of the misses at places that no neighbour misses at.
+    workings : tuple of (Formula, mapping)
+        How the misses of its normal lines were worked out.
+    """
+
+    buffer: str
+    members: tuple[int, ...]
+    random: bool
+    size: Array
+    first: Array
+    again: Array
+    inputs: Mapping[str, Array]
+    distance: Mapping[str, Array]
+    misses: Array
+    scattered: Array
+    workings: residency.Workings = ()
+
+    def read(self, warm: bool) -> Array:
+        """Bytes that its loads fetch from DRAM [B]."""
+        once = self.first * (self.misses if warm else 1.0)
+        return np.asarray(once + self.again * self.misses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What a launch asks of one buffer: bytes that loads and stores ask of L2, bytes touched."""
+
+    loads: Array
+    stores: Array
+    touched: Array
+
+
+def find_tables(
+    instance: Instance,
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    touched: Sequence[Array],
+    misses: Sequence[Array],
+    device: Device,
+    control: L2Control,
+    claimed: float,
+    running: Array,
+    granule: float,
+) -> list[Table]:
+    """Return the tables of a launch and what they miss.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    fills : sequence of array
+        Sectors that each asks of L2.
+    touched : sequence of array
+        Bytes that each touches at least once.
+    misses : sequence of array
+        DRAM bytes of each by `perfmodel.models.reuse`, for what loops read again.
+    device : Device
+    control : L2Control
+    claimed : float
+        Bytes that concurrent kernels keep in the set-aside.
+    running : array
+        Share of the blocks that run together.
+    granule : float
+        Bytes that a miss fetches.
+    """
+    window = control.window
+    uses: dict[str, _Use] = {}
+    members: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        members.setdefault(r.access.buffer, []).append(i)
+    for buffer, positions in members.items():
+        loads = [i for i in positions if requests[i].access.kind == "load"]
+        stores = [i for i in positions if requests[i].access.kind != "load"]
+        uses[buffer] = _Use(
+            sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
+            sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
+            _largest([touched[i] for i in positions]),
+        )
+    chosen = []
+    for buffer, positions in members.items():
+        repeats = any(
+            (requests[i].period is not None or requests[i].random)
+            and requests[i].access.kind == "load"
+            for i in positions
+        )
+        looped = bool(np.any(uses[buffer].loads > _AGAIN * uses[buffer].touched)) and (
+            (window is not None and window.buffer == buffer)
+            or any(_private(instance, requests[i]) for i in positions)
+        )
+        if repeats or looped:
+            chosen.append(buffer)
+    return [
+        _table(
+            buffer,
+            chosen,
+            members,
+            uses,
+            instance,
+            requests,
+            misses,
+            device,
+            control,
+            claimed,
+            running,
+            granule,
+        )
+        for buffer in chosen
+    ]
+
+
+def _table(
+    buffer: str,
+    tables: Sequence[str],
+    members: Mapping[str, Sequence[int]],
+    uses: Mapping[str, _Use],
+    instance: Instance,
+    requests: Sequence[Requests],
+    misses: Sequence[Array],
+    device: Device,
+    control: L2Control,
+    claimed: float,
+    running: Array,
+    granule: float,
+) -> Table:
+    own = uses[buffer]
+    random = any(requests[i].random for i in members[buffer])
+    size = _buffer_bytes(instance, buffer) if random else own.touched
+    capacity = float(device.l2_size)
+    passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
+    persisting, streaming = _marked(control, instance, buffer, size)
+    ways = residency.granted_ways(control.set_aside, capacity)
+    way = capacity / residency.WAYS
+    spilled = residency.overflow(
+        _window_bytes(control, instance, buffer, size) / way,
+        _picked(control),
+        ways - claimed / way,
+    )
+    normal = 1 - persisting - streaming
+    read = written = fleeting_read = fleeting_written = np.zeros(1)
+    kept = np.asarray(size * (1 - streaming))
+    for other, use in uses.items():
+        if other == buffer:
+            continue
+        if other in tables:
+            _, fleeting = _marked(control, instance, other, use.touched)
+            kept = kept + use.touched * (1 - fleeting)
+            continue
+        _, fleeting = _marked(control, instance, other, use.touched)
+        loads = np.minimum(use.loads, use.touched) / passes
+        stores = np.minimum(use.stores, use.touched) / passes
+        read, written = read + loads, written + stores
+        fleeting_read = fleeting_read + loads * fleeting
+        fleeting_written = fleeting_written + stores * fleeting
+    beside = read + written
+    read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
+    distance = {"kept": kept, "read": read, "written": written}
+    first = np.minimum(size, own.loads)
+    again = own.loads - first
+    workings: residency.Workings = ()
+    if random:
+        first, again, lost = _random_reads(
+            size, distance, passes, capacity, requests, members[buffer], granule
+        )
+        scattered = np.ones(1)
+    elif any(requests[i].period is not None for i in members[buffer]):
+        harmless = (fleeting_read, fleeting_written)
+        workings = residency.normal_misses(kept, read, written, harmless, capacity)
+        both = workings[-1][1]
+        lost = np.asarray(residency.NORMAL_MISSES(**both))
+        scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
+    elif all(_private(instance, requests[i]) for i in members[buffer]):
+        own_kept = kept + _INTRUDING * size * streaming
+        workings = residency.private_misses(own_kept, read - size * streaming, written, capacity)
+        lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
+        scattered = np.zeros(1)
+    else:
+        dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
+        lost = np.clip((dram - size) / np.maximum(own.loads - size, 1.0), 0.0, 1.0)
+        scattered = np.zeros(1)
+    alone = np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0)
+    together = residency.REUSE_IN_WAVE * running * own.loads
+    in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
+    fleeting_lost = np.where(beside > 0, 1 - in_wave, alone)
+    inputs = {
+        "persisting": np.atleast_1d(persisting),
+        "overflow": np.atleast_1d(spilled),
+        "normal": np.atleast_1d(normal),
+        "normal_miss": np.atleast_1d(lost),
+        "streaming": np.atleast_1d(streaming),
+        "streaming_miss": np.atleast_1d(fleeting_lost),
+    }
+    misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
+    competing = (inputs["persisting"] * spilled + inputs["normal"]) * inputs["normal_miss"]
+    return Table(
+        buffer=buffer,
+        members=tuple(members[buffer]),
+        random=random,
+        size=np.atleast_1d(size),
+        first=np.atleast_1d(first),
+        again=np.atleast_1d(again),
+        inputs=inputs,
+        distance=distance,
+        misses=misses_of_all,
+        workings=workings,
+        scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
+    )
+
+
+def _private(instance: Instance, request: Requests) -> bool:
+    """Return whether an outer loop reads the same again, each block its own part."""
+    nest = instance.kernel.loop_nest(request.access.loop)
+    if not nest or request.strides is None or request.access.kind != "load":
+        return False
+    if np.any(request.strides[nest[0].variable] != 0):
+        return False
+    moves = (
+        (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
+    )
+    return all(bool(np.all(m)) for m in moves)
+
+
+def _random_reads(
+    size: Array,
+    distance: Mapping[str, Array],
+    passes: Array,
+    capacity: float,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    granule: float,
+) -> tuple[Array, Array, Array]:
+    """Return bytes of first reads and of the others, and the share of those that miss."""
+    draws, wide = random_draws(requests, members, granule)
+    stream = (1.5 * distance["read"] + distance["written"]) * passes / draws
+    hits = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
+    parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
+    atoms = np.maximum(size / wide, 1.0)
+    first = atoms * (1 - np.exp(-draws / atoms))
+    missed = np.maximum(draws * (1 - parts), first)
+    # Where no line ever leaves, each part of it is fetched once.
+    lines = size / LINE
+    stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
+    missed = np.where(stays, first, missed)
+    again = np.maximum(draws - first, 1e-9)
+    return first * wide, again * wide, np.clip((missed - first) / again, 0.0, 1.0)
+
+
+def random_draws(
+    requests: Sequence[Requests], members: Sequence[int], granule: float
+) -> tuple[Array, Array]:
+    """Return how many lines random accesses draw, and the bytes that a miss brings of each."""
+    chosen = [requests[i] for i in members if requests[i].random]
+    draws = np.maximum(sum((r.lines for r in chosen), np.zeros(1)), 1.0)
+    wide = sum((fetched_by(r, granule) * r.lines for r in chosen), np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    parts = request.sectors if granule <= SECTOR or request.pairs is None else request.pairs
+    return np.asarray(parts * max(granule, SECTOR) / np.maximum(request.lines, 1.0))
+
+
+def _marked(
+    control: L2Control, instance: Instance, buffer: str, size: Array
+) -> tuple[Array, Array]:
+    """Return the shares of a buffer that are persisting and streaming."""
+    window = control.window
+    none = np.zeros(1)
+    if window is None or window.buffer != buffer:
+        return none, none
+    inside = _window_bytes(control, instance, buffer, size) / np.maximum(size, 1.0)
+    picked = _picked(control)
+    hit, missed = inside * picked, inside * (1 - picked)
+    persisting = hit if window.hit_prop == "persisting" and control.set_aside else none
+    streaming = hit if window.hit_prop == "streaming" else none
+    streaming = streaming + (missed if window.miss_prop == "streaming" else none)
+    return np.asarray(persisting), np.asarray(streaming)
+
+
+def _picked(control: L2Control) -> Array:
+    if control.window is None:
+        return np.zeros(1)
+    return residency.picked_share(control.window.hit_ratio)
+
+
+def _window_bytes(control: L2Control, instance: Instance, buffer: str, size: Array) -> Array:
+    """Return the bytes of a buffer that lie in the window."""
+    window = control.window
+    if window is None or window.buffer != buffer:
+        return np.zeros(1)
+    return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
+
+
+def _buffer_bytes(instance: Instance, buffer: str) -> Array:
+    length = np.asarray(instance.lengths[buffer], dtype=float)
+    return np.asarray(length * np.asarray(instance.element_bytes[buffer], dtype=float))
+
+
+def _largest(values: Sequence[Array]) -> Array:
+    found = np.zeros(1)
+    for value in values:
+        found = np.maximum(found, value)
+    return found

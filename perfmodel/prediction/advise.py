@@ -1,0 +1,220 @@
+"""Advice: which changes to a launch are predicted to pay, ranked, or that none is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device
+from perfmodel.kernels import Kernel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.memory import CacheState
+from perfmodel.models.time import Timing
+from perfmodel.prediction.changes import Change, changes, reused_buffers
+from perfmodel.prediction.interval import origin, residual_class, residuals
+from perfmodel.prediction.predict import predict
+from perfmodel.prediction.record import Prediction
+
+SCHEMA: Final = "perfmodel.advice/1"
+
+GAIN_ERROR: Final = {"residency": 0.13, "fetch granularity": 0.045}
+"""Half width of the 90% interval of a gain's logarithm, by kind of change.
+
+Measured: 90th percentiles of |log(predicted gain / measured gain)| over 152 launches with windows
+(0.12 to 0.15 by kernel) and 60 with other granularities of an H200 (measurements/h200-sxm-suite).
+"""
+SHARED_ERROR: Final = 0.5
+"""Of other changes: share of a prediction's error that the same launch, changed, has too; assumed.
+"""
+WORTH: Final = 1.02
+"""Least gain that is called one; its interval may still reach below 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A change and what it is predicted to gain.
+
+    Attributes
+    ----------
+    kind, what : str
+    cuda : tuple of str
+        Lines to write; empty where the kernel itself has to change.
+    gain : float
+        Time as it is over time with the change.
+    gain_interval : tuple of two float
+        90% interval.
+    prediction : Prediction
+        The launch with the change.
+    """
+
+    kind: str
+    what: str
+    cuda: tuple[str, ...]
+    gain: float
+    gain_interval: tuple[float, float]
+    prediction: Prediction
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the option as plain data; its prediction without terms and roofline."""
+        found = self.prediction.to_json()
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "cuda": list(self.cuda),
+            "gain": self.gain,
+            "gain_interval": list(self.gain_interval),
+            "time_s": self.prediction.time_s,
+            "bottleneck": self.prediction.bottleneck,
+            "dram_bytes": dram_bytes(self.prediction),
+            "kernel": found["kernel"],
+            "l2_control": found["l2_control"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to change about a launch.
+
+    Attributes
+    ----------
+    base : Prediction
+        The launch as it is.
+    options : tuple of Option
+        Changes that pay, the best of each kind, largest gain first; empty: leave it alone.
+    rejected : tuple of Option
+        The best of each other kind: tried, and not worth it.
+    reason : str
+        Why there is nothing to do, or what the first option changes.
+    """
+
+    base: Prediction
+    options: tuple[Option, ...]
+    rejected: tuple[Option, ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice as the JSON object ``perfmodel.advice/1``."""
+        return {
+            "schema": SCHEMA,
+            "prediction": self.base.to_json(),
+            "leave_it_alone": not self.options,
+            "reason": self.reason,
+            "options": [option.to_json() for option in self.options],
+            "rejected": [option.to_json() for option in self.rejected],
+        }
+
+
+def advise(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    timing: Timing = "profiler",
+    cache: CacheState = "cold",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
+    **params: Any,
+) -> Advice:
+    """Try the changes that could concern a launch, and rank what they gain.
+
+    Arguments are those of `predict`. A set-aside given in `l2` is kept, and only the window is
+    chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
+    is.
+
+    Raises
+    ------
+    PerfmodelError
+        As `predict`.
+    """
+    common: dict[str, Any] = {
+        "device": device,
+        "timing": timing,
+        "cache": cache,
+        "mig": mig,
+        "mps": mps,
+        "concurrent": concurrent,
+    }
+    fixed = l2.set_aside if l2 is not None and l2.set_aside else None
+    base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
+    if l2 is not None and l2.set_aside and l2.window is None:
+        # A set-aside that nobody uses yet is not the launch as it is.
+        l2 = replace(l2, set_aside=0)
+        base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
+    options = []
+    for change in changes(base, fixed_set_aside=fixed):
+        if mig and change.kind == "residency":
+            continue
+        try:
+            sizes: dict[str, Any] = change.params
+            found = predict(change.kernel, l2=change.control, **common, **sizes)
+        except PerfmodelError:
+            continue  # such as a block that does not fit
+        options.append(_option(change, base, found))
+    best: dict[str, Option] = {}
+    for option in options:
+        if option.kind not in best or _rank(option) > _rank(best[option.kind]):
+            best[option.kind] = option
+    ranked = sorted(best.values(), key=_rank, reverse=True)
+    good = tuple(o for o in ranked if o.gain >= WORTH)
+    rejected = tuple(o for o in ranked if o not in good)
+    return Advice(base, good, rejected, _reason(base, good, rejected))
+
+
+def dram_bytes(prediction: Prediction) -> float:
+    """Return the bytes that a launch moves between L2 and DRAM."""
+    return prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
+
+
+def _rank(option: Option) -> tuple[float, float]:
+    # Of equal gains, the one that takes least L2 from everyone else.
+    return (round(option.gain, 3), -float(option.prediction.details.setting.control.set_aside))
+
+
+def _option(change: Change, base: Prediction, found: Prediction) -> Option:
+    gain = base.time_s / found.time_s
+    own = (1 - SHARED_ERROR) * max(math.log1p(_width(p)) for p in (base, found))
+    factor = math.exp(GAIN_ERROR.get(change.kind, own))
+    return Option(
+        kind=change.kind,
+        what=change.what,
+        cuda=change.cuda,
+        gain=gain,
+        gain_interval=(gain / factor, gain * factor),
+        prediction=found,
+    )
+
+
+def _width(prediction: Prediction) -> float:
+    """Return the 90% half width of a prediction's own error, as a share."""
+    details = prediction.details
+    found = residuals(origin(details.device), residual_class(details, prediction.bottleneck))
+    return max(1 / found.low, found.high) - 1
+
+
+def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]) -> str:
+    if good:
+        return f"the {good[0].kind} change is predicted to gain most: {good[0].gain:.2f} times"
+    share = base.terms_s[base.bottleneck] / base.time_s
+    tried = ", ".join(f"{o.kind} {o.gain:.3f}" for o in rejected) or "nothing applies"
+    parts = [
+        f"leave it alone: {base.bottleneck} takes {share:.0%} of the time, and nothing tried gains "
+        f"{WORTH - 1:.0%} ({tried})"
+    ]
+    if not reused_buffers(base):
+        parts.append("no buffer is read from L2 twice, so there is nothing to keep there")
+    elif base.traffic["dram_read_bytes"] < 1.2 * _distinct(base):
+        parts.append("L2 already keeps what is read again")
+    return "; ".join(parts)
+
+
+def _distinct(base: Prediction) -> float:
+    """Return the bytes of all buffers that are read."""
+    instance = base.details.instance
+    read = {a.buffer for a in base.details.traffic.accesses if a.kind == "load"}
+    return float(sum(int(instance.lengths[b] * instance.element_bytes[b]) for b in read))

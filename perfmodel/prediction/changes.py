@@ -1,0 +1,243 @@
+"""Changes worth trying on a launch: what each is, and the launch as it would be with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from perfmodel.expressions import Name, Node, Number, Operation, substitute
+from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.residency import WAYS, best_hit_ratio, granted
+from perfmodel.prediction.cuda_lines import fetch_lines, residency_lines
+from perfmodel.prediction.record import Prediction
+
+Kind = Literal[
+    "residency",
+    "fetch granularity",
+    "coalescing",
+    "vector width",
+    "block size",
+    "mapping",
+    "privatisation",
+]
+
+_WASTE: Final = 1.3
+"""Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
+_BLOCKS: Final = (64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change to try.
+
+    Attributes
+    ----------
+    kind : str
+    what : str
+        What to do, as a sentence.
+    cuda : tuple of str
+        Lines to write; empty where the kernel itself has to change.
+    kernel : Kernel
+    params : mapping of str to int
+    control : L2Control
+        The launch with it.
+    """
+
+    kind: Kind
+    what: str
+    cuda: tuple[str, ...]
+    kernel: Kernel
+    params: dict[str, int]
+    control: L2Control
+
+
+def changes(base: Prediction, *, fixed_set_aside: int | None = None) -> Iterator[Change]:
+    """Yield the changes that could concern a launch, whether they gain or not.
+
+    Parameters
+    ----------
+    base : Prediction
+        The launch as it is.
+    fixed_set_aside : int, optional
+        Set-aside that is given and not to be chosen [B].
+    """
+    yield from _residency(base, fixed_set_aside)
+    yield from _granularity(base)
+    yield from _mappings(base)
+    yield from _coalescing(base)
+    yield from _parameters(base)
+    yield from _privatisation(base)
+
+
+def _with(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
+    details = base.details
+    return Change(
+        kind=kind,
+        what=what,
+        cuda=other.get("cuda", ()),
+        kernel=other.get("kernel", details.instance.kernel),
+        params=other.get("params", dict(base.params)),
+        control=other.get("control", details.setting.control),
+    )
+
+
+def reused_buffers(base: Prediction) -> dict[str, float]:
+    """Return the buffers that a launch reads from L2 more than once, and how often."""
+    found: dict[str, float] = {}
+    instance = base.details.instance
+    for access in base.details.traffic.accesses:
+        size = float(
+            np.max(instance.lengths[access.buffer] * instance.element_bytes[access.buffer])
+        )
+        asked = float(np.max(access.l1_fill_sectors)) * SECTOR
+        if access.kind == "load" and size > 0 and asked > 1.5 * size:
+            found[access.buffer] = max(found.get(access.buffer, 0.0), asked / size)
+    return found
+
+
+def _residency(base: Prediction, fixed: int | None) -> Iterator[Change]:
+    details = base.details
+    device, instance = details.device, details.instance
+    capability = tuple(int(part) for part in device.compute_capability.split("."))
+    most = device.l2_persisting_max
+    if capability < (8, 0) or not most:
+        return
+    way = device.l2_size // WAYS
+    steps = [*range(way, most + 1, way)] if fixed is None else [fixed]
+    for buffer, times in reused_buffers(base).items():
+        size = int(np.max(instance.lengths[buffer] * instance.element_bytes[buffer]))
+        length = min(size, device.l2_window_max or size)
+        for set_aside in filter(None, steps):
+            ratio = float(best_hit_ratio(granted(set_aside, device.l2_size), float(length)))
+            ratios = {round(ratio, 4), round(min(1.0, set_aside / length), 4)}
+            for each in sorted(ratios):
+                control = replace(
+                    details.setting.control,
+                    set_aside=set_aside,
+                    window=AccessPolicyWindow(buffer, length, each),
+                )
+                yield _with(
+                    base,
+                    "residency",
+                    f"keep {buffer!r} ({_mib(size)}, read {times:.0f} times) in L2: set "
+                    f"{_mib(set_aside)} aside, window of {_mib(length)}, "
+                    f"hitRatio {each:.4g}",
+                    cuda=residency_lines(control),
+                    control=control,
+                )
+
+
+def _granularity(base: Prediction) -> Iterator[Change]:
+    control = base.details.setting.control
+    for granularity in (32, 64, 128):
+        if granularity != control.fetch_granularity:
+            yield _with(
+                base,
+                "fetch granularity",
+                f"let an L2 miss fetch {granularity} B instead of {control.fetch_granularity} B",
+                cuda=fetch_lines(granularity),
+                control=replace(control, fetch_granularity=granularity),
+            )
+
+
+def _mappings(base: Prediction) -> Iterator[Change]:
+    if base.mapping and base.kernel in builtin_names():
+        for name in mappings(base.kernel):
+            if name != base.mapping:
+                kernel = find_kernel(base.kernel, name)
+                known = {p.name for p in kernel.parameters}
+                yield _with(
+                    base,
+                    "mapping",
+                    f"map work to threads as {name!r} does",
+                    kernel=kernel,
+                    params={k: v for k, v in base.params.items() if k in known},
+                )
+
+
+def _coalescing(base: Prediction) -> Iterator[Change]:
+    """Yield each uncoalesced access as it would be if lanes touched neighbouring elements."""
+    kernel = base.details.instance.kernel
+    for access, found, request in zip(
+        (a for a in kernel.accesses if kernel.buffer(a.buffer).space == "global"),
+        base.details.traffic.accesses,
+        base.details.requests,
+        strict=True,
+    ):
+        sectors, wanted = float(np.max(found.sectors)), float(np.max(found.wanted_bytes))
+        if access.kind == "atomic" or request.strides is None or not wanted:
+            continue
+        if sectors * SECTOR <= _WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
+            continue
+        dense = replace(access, index=_neighbours(access, kernel))
+        accesses = tuple(dense if a is access else a for a in kernel.accesses)
+        share = sectors * SECTOR / wanted
+        yield _with(
+            base,
+            "coalescing",
+            f"lay {access.buffer!r} out, or map threads, so that lanes of a warp {access.kind} "
+            f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
+            kernel=replace(kernel, accesses=accesses),
+        )
+
+
+def _neighbours(access: Access, kernel: Kernel) -> Node:
+    """Return an index whose lanes are neighbours, and whose warps start where they did."""
+    lane = Operation("%", (Name("threadIdx.x"), Number(32)))
+    start = substitute(
+        expanded(kernel, access.index),
+        {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
+    )
+    return Operation("+", (start, Operation("*", (lane, access.vector))))
+
+
+def _parameters(base: Prediction) -> Iterator[Change]:
+    known = {p.name: p for p in base.details.instance.kernel.parameters}
+    if "vector" in known and known["vector"].choices:
+        for vector in known["vector"].choices:
+            if vector > int(base.params["vector"]):
+                yield _with(
+                    base,
+                    "vector width",
+                    f"move {vector} bytes a thread instead of {base.params['vector']}",
+                    params=dict(base.params) | {"vector": vector},
+                )
+    if "block" in known:
+        for block in _BLOCKS:
+            if block != base.params["block"] and _allowed(known["block"], block):
+                yield _with(
+                    base,
+                    "block size",
+                    f"use blocks of {block} threads instead of {base.params['block']}",
+                    params=dict(base.params) | {"block": block},
+                )
+
+
+def _allowed(parameter: Any, value: int) -> bool:
+    within = bool(parameter.minimum <= value <= parameter.maximum)
+    return within and (not parameter.choices or value in parameter.choices)
+
+
+def _privatisation(base: Prediction) -> Iterator[Change]:
+    """Yield the privatised form of a built-in that has one."""
+    private = base.kernel.removesuffix("-add") + "-privatized"
+    if base.kernel == private or private not in builtin_names():
+        return
+    kernel = find_kernel(private)
+    known = {p.name for p in kernel.parameters}
+    yield _with(
+        base,
+        "privatisation",
+        "add up within each block in shared memory, then one global atomic a block",
+        kernel=kernel,
+        params={k: v for k, v in base.params.items() if k in known},
+    )
+
+
+def _mib(size: float) -> str:
+    return f"{size / 2**20:.4g} MiB"

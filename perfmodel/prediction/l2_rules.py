@@ -1,0 +1,187 @@
+"""What CUDA allows of L2 control, checked before a prediction, and what has no effect, explained.
+
+Rules are those of NVIDIA's CUDA Programming Guide, section "L2 Cache Control".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, get_args
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.hardware import Device
+from perfmodel.kernels import Instance
+from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
+
+LEAST_CAPABILITY: Final = (8, 0)
+"""First compute capability with L2 residency control."""
+GRANULARITIES: Final = (32, 64, 128)
+"""Fetch granularities of L2 [B]."""
+MPS_VARIABLE: Final = "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT"
+"""Environment variable of an MPS server: what it sets aside, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class L2Setting:
+    """L2 control as it takes effect.
+
+    Attributes
+    ----------
+    control : L2Control
+        Without what the platform switches off.
+    claimed : float
+        Bytes that windows of concurrent kernels mark as persisting.
+    warnings : tuple of str
+        What was asked for and has no effect, or another one.
+    """
+
+    control: L2Control = DRIVERS_L2
+    claimed: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the object ``l2_control`` of a prediction."""
+        return {**asdict(self.control), "claimed": self.claimed}
+
+
+AS_THE_DRIVER: Final = L2Setting()
+"""No L2 control at all."""
+
+
+def l2_setting(
+    control: L2Control,
+    instance: Instance,
+    device: Device,
+    *,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
+) -> L2Setting:
+    """Check L2 control against a device and a kernel.
+
+    Parameters
+    ----------
+    control : L2Control
+        What the program asks for.
+    instance : Instance
+        The launch, whose buffers windows name.
+    device : Device
+    mig, mps : bool
+        Whether the GPU is in multi-instance mode, or shared by a multi-process server.
+    concurrent : sequence of AccessPolicyWindow
+        Windows of kernels that run at the same time and share the set-aside.
+
+    Raises
+    ------
+    PerfmodelError
+        If CUDA would refuse it.
+    """
+    _check_numbers(control, device)
+    for window in filter(None, (control.window, *concurrent)):
+        _check_window(window, device)
+    if control.window is not None:
+        _check_buffer(control.window, instance)
+    warnings = []
+    if control.window is not None and control.window.num_bytes == 0:
+        control = replace(control, window=None)  # num_bytes = 0 closes a window
+    if mig and control.set_aside:
+        warnings.append(
+            "in MIG mode L2 set-aside is switched off: nothing is set aside here, and persisting "
+            "accesses count as normal ones"
+        )
+        control = replace(control, set_aside=0)
+    if mig:
+        warnings.append(
+            "a MIG instance has a part of the SMs, of L2 and of DRAM: describe it in "
+            "a device file, for here the whole GPU is predicted"
+        )
+    if mps and control.set_aside:
+        share = 100 * control.set_aside / (device.l2_persisting_max or device.l2_size)
+        warnings.append(
+            "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
+            f"{MPS_VARIABLE}={share:.0f} (percent) to get this prediction"
+        )
+    claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
+    warnings += _without_effect(control, instance, claimed)
+    return L2Setting(control, claimed, tuple(warnings))
+
+
+def _check_numbers(control: L2Control, device: Device) -> None:
+    granularity = control.fetch_granularity
+    if granularity not in GRANULARITIES:
+        raise PerfmodelError(f"fetch_granularity must be 32, 64 or 128 bytes, not {granularity}")
+    if not control.compression >= 1:
+        raise PerfmodelError(
+            f"compression must be 1 or more (bytes over compressed bytes), not "
+            f"{control.compression}"
+        )
+    if control.set_aside < 0:
+        raise PerfmodelError(f"set_aside must not be negative, not {control.set_aside}")
+    if control.set_aside or (control.window is not None and control.window.num_bytes):
+        capability = tuple(int(part) for part in device.compute_capability.split("."))
+        if capability < LEAST_CAPABILITY:
+            raise PerfmodelError(
+                f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
+                f"{device.name} has {device.compute_capability}: take them out"
+            )
+    most = device.l2_persisting_max
+    if most is not None and control.set_aside > most:
+        raise PerfmodelError(
+            f"set_aside of {control.set_aside} bytes is over the {most} bytes that {device.name} "
+            "can set aside (persistingL2CacheMaxSize): set less aside"
+        )
+    if most is None and control.set_aside > device.l2_size:
+        raise PerfmodelError(
+            f"set_aside of {control.set_aside} bytes is over the {device.l2_size} bytes of L2"
+        )
+
+
+def _check_window(window: AccessPolicyWindow, device: Device) -> None:
+    most = device.l2_window_max
+    if window.num_bytes < 0 or window.offset < 0:
+        raise PerfmodelError("a window's num_bytes and offset must not be negative")
+    if most is not None and window.num_bytes > most:
+        raise PerfmodelError(
+            f"window of {window.num_bytes} bytes is over the {most} bytes of {device.name}'s "
+            "accessPolicyMaxWindowSize: make it shorter"
+        )
+    if not 0 <= window.hit_ratio <= 1:
+        raise PerfmodelError(f"hit_ratio must be from 0 to 1, not {window.hit_ratio}")
+    if window.hit_prop not in get_args(AccessProperty):
+        raise PerfmodelError(
+            f"hit_prop {shown(window.hit_prop)} is unknown; choose normal, streaming or persisting"
+        )
+    if window.miss_prop not in ("normal", "streaming"):
+        raise PerfmodelError(
+            f"miss_prop must be normal or streaming, not {shown(window.miss_prop)}: CUDA refuses "
+            "persisting there"
+        )
+
+
+def _check_buffer(window: AccessPolicyWindow, instance: Instance) -> None:
+    known = [b.name for b in instance.kernel.buffers if b.space == "global"]
+    if window.buffer not in known:
+        hint = nearest(window.buffer, known) or f"; there are {', '.join(known)}"
+        raise PerfmodelError(
+            f"window buffer {shown(window.buffer)} is no global buffer of kernel "
+            f"{instance.kernel.name!r}{hint}"
+        )
+
+
+def _without_effect(control: L2Control, instance: Instance, claimed: float) -> list[str]:
+    found = []
+    window = control.window
+    if window is not None and window.hit_prop == "persisting" and not control.set_aside:
+        found.append("nothing is set aside, so persisting accesses count as normal ones")
+    if control.set_aside and (window is None or window.hit_prop != "persisting") and not claimed:
+        found.append("nobody persists in the set-aside: it only takes L2 from everyone else")
+    if window is not None:
+        sizes = instance.lengths[window.buffer] * instance.element_bytes[window.buffer]
+        if int(min(map(int, [sizes] if isinstance(sizes, int) else sizes.ravel()))) < (
+            window.offset + window.num_bytes
+        ):
+            found.append(
+                f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
+            )
+    return found

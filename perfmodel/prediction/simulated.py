@@ -1,0 +1,248 @@
+"""Simulated launches: the trace simulator's counts by a kernel's name, and as `Traffic`.
+
+Imported only when asked for, so that predictions by closed forms start as fast as they do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.hardware import Device, load_device
+from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.memory import CacheState
+from perfmodel.models.occupancy import Occupancy, check_block, occupancy
+from perfmodel.trace.cache import Engine, Policy
+from perfmodel.trace.counts import Simulation
+from perfmodel.trace.launch import Progress, Residency
+from perfmodel.trace.simulate import Simulator, check_launch
+from perfmodel.trace.simulate import seconds as estimated_seconds
+from perfmodel.traffic import Traffic
+
+SCHEMA: Final = "perfmodel.simulation/1"
+
+PATIENCE: Final = 30.0
+"""Simulation of one prediction that is run whole [s]; longer ones are sampled."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedLaunch:
+    """A simulated launch and what it was.
+
+    Attributes
+    ----------
+    kernel : str
+    mapping : str or None
+    params : mapping of str to int
+    device : Device
+    cache : {"cold", "warm"}
+    control : L2Control
+    seed : int
+    simulation : Simulation
+    """
+
+    kernel: str
+    mapping: str | None
+    params: Mapping[str, int]
+    device: Device
+    cache: CacheState
+    control: L2Control
+    seed: int
+    simulation: Simulation
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON object ``perfmodel.simulation/1``."""
+        found = self.simulation
+        return {
+            "schema": SCHEMA,
+            "kernel": {"name": self.kernel}
+            | ({"mapping": self.mapping} if self.mapping else {})
+            | {"params": dict(self.params)},
+            "device": self.device.name,
+            "cache": self.cache,
+            "l2": asdict(self.control),
+            "seed": self.seed,
+            "sampled": found.sampled,
+            "error": found.error,
+            "interrupted": found.interrupted,
+            "traffic": totals(found),
+            "dirty_left_bytes": found.dirty_left_bytes,
+            "accesses": [asdict(a) for a in found.accesses],
+            "buffers": [asdict(b) for b in found.buffers],
+            "series": {name: list(values) for name, values in found.series.items()},
+        }
+
+
+def simulate(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    cache: CacheState = "cold",
+    control: L2Control | None = None,
+    seed: int = 0,
+    sample: float = 1.0,
+    policy: Policy = "lru",
+    engine: Engine = "auto",
+    progress: Progress | None = None,
+    **params: int,
+) -> SimulatedLaunch:
+    """Count what a launch moves, access by access.
+
+    Parameters
+    ----------
+    kernel, mapping, device, cache, **params
+        As for `perfmodel.predict`.
+    control : L2Control, optional
+        Set-aside, window, fetch granularity and compression.
+    seed : int
+        Decides what the hardware decides by hashes that are not known.
+    sample : float
+        Share of the launch to run, over 0 to 1.
+    policy : {"lru", "fifo", "random", "nru"}
+        Replacement in L2; the default fits the hardware.
+    engine : {"auto", "numpy", "numba"}
+        Who counts; the counts are equal.
+    progress : callable, optional
+        Told the share that is done.
+
+    Raises
+    ------
+    PerfmodelError
+        For anything unknown, out of range or impossible, in one line.
+    """
+    chosen, gpu, instance = prepare(kernel, mapping, device, params)
+    occupied = _occupancy(instance, gpu)
+    found = _run(instance, occupied, gpu, cache, control, seed, sample, policy, engine, progress)
+    return SimulatedLaunch(
+        kernel=chosen.name,
+        mapping=chosen.mapping or None,
+        params={name: int(np.max(value)) for name, value in instance.values.items()},
+        device=gpu,
+        cache=cache,
+        control=control or L2Control(),
+        seed=seed,
+        simulation=found,
+    )
+
+
+def prepare(
+    kernel: str | Path | Kernel,
+    mapping: str | None,
+    device: str | Path | Device,
+    params: Mapping[str, int],
+) -> tuple[Kernel, Device, Instance]:
+    """Return kernel, device and instance, after checking that the launch can run."""
+    chosen = kernel if isinstance(kernel, Kernel) else find_kernel(kernel, mapping)
+    gpu = device if isinstance(device, Device) else load_device(device)
+    instance = bind(chosen, params)
+    check_launch(instance)
+    check_bounds(instance)
+    return chosen, gpu, instance
+
+
+def simulated_traffic(
+    closed: Traffic,
+    instance: Instance,
+    occupied: Occupancy,
+    gpu: Device,
+    cache: CacheState,
+    control: L2Control | None = None,
+) -> tuple[Traffic, Simulation]:
+    """Return the traffic as the simulator counts it, and the simulation.
+
+    What is no count of moved data stays that of the closed forms: clocks of L1's stages, shared
+    memory, and the costs of scattered reads and partial stores.
+
+    Parameters
+    ----------
+    closed : Traffic
+        Of the closed forms, of the same launch.
+    instance, occupied, gpu, cache, control
+        As for the closed forms; one configuration.
+    """
+    control = control or L2Control()
+    check_launch(instance)
+    share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))
+    found = _run(instance, occupied, gpu, cache, control, 0, share, "lru", "auto", None)
+    numbers: dict[str, Any] = {n: np.full(1, value) for n, value in totals(found).items()}
+    accesses = tuple(
+        replace(
+            access,
+            requests=np.full(1, count.requests),
+            sectors=np.full(1, count.sectors),
+            lines=np.full(1, count.lines),
+            l1_fill_sectors=np.full(1, count.sectors - count.l1_hit_sectors),
+            dram_bytes=np.full(1, count.dram_read_sectors * 32 / control.compression),
+            sampled=None,
+        )
+        for access, count in zip(closed.accesses, found.accesses, strict=True)
+    )
+    values: dict[str, Any] = {**numbers, "accesses": accesses}
+    return replace(closed, **values), found
+
+
+def sample_notes(found: Simulation) -> tuple[str, ...]:
+    """Return what a prediction must say about its simulation: whether it is a sample."""
+    if found.sampled >= 1:
+        return ()
+    error = "" if found.error is None else f", its bytes +/- {found.error:.1%}"
+    return (f"the simulator counted a sample of {found.sampled:.2%} of the launch{error}",)
+
+
+def totals(found: Simulation) -> dict[str, float]:
+    """Return what a simulation counted under the names of `Traffic`."""
+    return {
+        "global_load_requests": found.total("requests", "load"),
+        "global_load_sectors": found.total("sectors", "load"),
+        "global_store_requests": found.total("requests", "store"),
+        "global_store_sectors": found.total("sectors", "store"),
+        "global_atomic_requests": found.total("requests", "atomic"),
+        "l1_hit_sectors": found.total("l1_hit_sectors", "load"),
+        "l2_read_sectors": found.total("l2_sectors", "load"),
+        "l2_write_sectors": found.total("l2_sectors", "store"),
+        "l2_atomic_sectors": found.total("l2_sectors", "atomic"),
+        "l2_hit_rate": found.l2_hit_rate,
+        "dram_read_bytes": found.dram_read_bytes,
+        "dram_write_bytes": found.dram_write_bytes,
+    }
+
+
+def _occupancy(instance: Instance, gpu: Device) -> Occupancy:
+    threads = math.prod(int(n) for n in instance.block)
+    check_block(gpu, threads, int(instance.registers), int(instance.shared_bytes))
+    return occupancy(gpu, threads, instance.registers, instance.shared_bytes)
+
+
+def _run(
+    instance: Instance,
+    occupied: Occupancy,
+    gpu: Device,
+    cache: CacheState,
+    control: L2Control | None,
+    seed: int,
+    sample: float,
+    policy: Policy,
+    engine: Engine,
+    progress: Progress | None,
+) -> Simulation:
+    check_launch(instance, sample)
+    caches = Simulator(gpu, control, seed=seed, policy=policy, engine=engine)
+    residency = Residency(int(occupied.blocks_per_sm), int(occupied.l1_size))
+    runs = 2 if cache == "warm" else 1
+    for done in range(runs):
+
+        def tell(share: float, done: int = done) -> None:
+            if progress:
+                progress((done + share) / runs)
+
+        found = caches.launch(instance, residency, share=sample, progress=tell)
+        if found.interrupted:
+            break
+    return found

@@ -1,0 +1,113 @@
+"""Sweeps: one launch predicted over the values of a parameter or of a knob of L2 control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.kernels import Kernel
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.prediction.predict import predict
+from perfmodel.prediction.record import Prediction
+
+MOST_VALUES: Final = 1000
+"""Values that a knob takes at most."""
+
+
+def _of_window(field: str, kind: type) -> Callable[[L2Control, float], L2Control]:
+    def turned(control: L2Control, value: float) -> L2Control:
+        if control.window is None:
+            raise PerfmodelError("a sweep over a window needs one: give --window SIZE")
+        return replace(control, window=replace(control.window, **{field: kind(value)}))
+
+    return turned
+
+
+KNOBS: Final[Mapping[str, Callable[[L2Control, float], L2Control]]] = MappingProxyType(
+    {
+        "hit-ratio": _of_window("hit_ratio", float),
+        "window": _of_window("num_bytes", int),
+        "set-aside": lambda control, value: replace(control, set_aside=int(value)),
+        "fetch-granularity": lambda control, value: replace(control, fetch_granularity=int(value)),
+        "compression": lambda control, value: replace(control, compression=float(value)),
+    }
+)
+"""Knobs of L2 control, and what turning each makes of it."""
+
+SIZES: Final = frozenset({"window", "set-aside"})
+"""Knobs that are sizes [B]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A launch over the values of one knob or parameter.
+
+    Attributes
+    ----------
+    name : str
+        A key of `KNOBS`, or a parameter of the kernel.
+    values : tuple of float
+    predictions : tuple of Prediction
+    """
+
+    name: str
+    values: tuple[float, ...]
+    predictions: tuple[Prediction, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sweep as plain data."""
+        return {
+            "over": self.name,
+            "values": list(self.values),
+            "predictions": [p.to_json() for p in self.predictions],
+        }
+
+
+def sweep(
+    kernel: Kernel,
+    name: str,
+    values: Sequence[float],
+    *,
+    control: L2Control | None = None,
+    params: Mapping[str, int] | None = None,
+    **common: Any,
+) -> Sweep:
+    """Predict a launch for each value of a knob or parameter.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    name : str
+        A key of `KNOBS`, or a parameter of the kernel.
+    values : sequence of float
+    control : L2Control, optional
+        Where the other knobs stand.
+    params : mapping of str to int, optional
+        The kernel's other parameters.
+    **common
+        Other arguments of `perfmodel.predict`.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such knob, no or too many values, or as `perfmodel.predict`.
+    """
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise PerfmodelError(f"a sweep takes 1 to {MOST_VALUES} values, not {len(values)}")
+    start = control or L2Control()
+    given: dict[str, Any] = dict(params or {})
+    parameters = [p.name for p in kernel.parameters]
+    if name not in KNOBS and name not in parameters:
+        known = [*KNOBS, *parameters]
+        hint = nearest(name, known) or f"; there are {', '.join(known)}"
+        raise PerfmodelError(f"cannot sweep over {shown(name)}{hint}")
+    found = []
+    for value in values:
+        if name in KNOBS:
+            found.append(predict(kernel, l2=KNOBS[name](start, value), **common, **given))
+        else:
+            found.append(predict(kernel, l2=start, **common, **given | {name: int(value)}))
+    return Sweep(name, tuple(values), tuple(found))

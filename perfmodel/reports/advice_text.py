@@ -1,0 +1,61 @@
+"""Advice as a report: what the launch does now, what would gain, and the lines to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+
+from perfmodel.prediction.advise import Advice, Option, dram_bytes
+from perfmodel.reports import units
+from perfmodel.reports.prediction_text import binding, title
+from perfmodel.reports.tables import plain, table
+
+
+def advice_report(advice: Advice) -> RenderableType:
+    """Return the report of an `Advice`."""
+    base = advice.base
+    low, high = base.interval_s
+    now = (
+        f"now {units.seconds(base.time_s)} (90%: {units.span(low, high)}), "
+        f"{units.data(dram_bytes(base))} to and from DRAM"
+    )
+    parts: list[RenderableType] = [
+        plain(title(base), "bold"),
+        plain(now),
+        plain(binding(base)),
+        "",
+    ]
+    if advice.options:
+        parts += [part for i, o in enumerate(advice.options, 1) for part in _option(i, o)]
+    else:
+        parts += [plain(advice.reason[:1].upper() + advice.reason[1:] + ".", "bold"), ""]
+    if advice.rejected:
+        rows = [
+            [o.kind, f"{o.gain:.3f}", units.seconds(o.prediction.time_s), o.what]
+            for o in advice.rejected
+        ]
+        parts.append(plain("Tried, and not worth it (the best of each kind):"))
+        parts.append(
+            table(
+                ["kind", "gain", "time", "change"], rows, align=["left", "right", "right", "left"]
+            )
+        )
+    parts += [plain(f"warning  {warning}") for warning in base.warnings]
+    return Group(*parts)
+
+
+def _option(number: int, option: Option) -> Iterator[RenderableType]:
+    low, high = option.gain_interval
+    yield plain(
+        f"{number}. {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}): {option.what}",
+        "bold",
+    )
+    yield plain(
+        f"   {units.seconds(option.prediction.time_s)}, "
+        f"{units.data(dram_bytes(option.prediction))} to and from DRAM; "
+        f"then {option.prediction.bottleneck} binds"
+    )
+    for line in option.cuda:
+        yield plain(f"       {line}")
+    yield ""

@@ -1,0 +1,120 @@
+"""What a calibration found, as text and as a record."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from perfmodel.calibration.calibrate import Calibration, Found, si_factor
+from perfmodel.calibration.fit import Fit
+from perfmodel.reports.tables import table
+
+SCHEMA: Final = "perfmodel.calibration/1"
+_WORST: Final = 5
+
+
+def calibration_report(calibration: Calibration) -> RenderableType:
+    """Return figures, residuals and what is missing, for a terminal."""
+    machine = calibration.recording.machine
+    parts: list[RenderableType] = [
+        Text(f"{machine['gpu']}, driver {machine['driver']}; starts from {calibration.base.name}"),
+        Text(),
+        _figures(calibration),
+    ]
+    for name, fit in calibration.fits.items():
+        parts += [Text(), Text(_summary(name, fit)), _residuals(fit)]
+    for line in calibration.skipped:
+        parts.append(Text(f"not found: {line}"))
+    return Group(*parts)
+
+
+def calibration_record(calibration: Calibration) -> dict[str, Any]:
+    """Return the calibration as the JSON object ``perfmodel.calibration/1``, in SI."""
+    return {
+        "schema": SCHEMA,
+        "machine": dict(calibration.recording.machine),
+        "base": calibration.base.name,
+        "figures": {
+            f.name: {
+                "value": f.value,
+                "standard_error": f.standard_error,
+                "at_bound": f.at_bound,
+                "kind": f.kind,
+                "rows": f.rows,
+                "base": getattr(calibration.base, f.name),
+                "note": f.note,
+            }
+            for f in calibration.figures
+        },
+        "fits": {
+            name: {
+                "rms_residual": float(np.sqrt(np.mean(fit.residuals**2))),
+                "cases": [
+                    {"case": case, "measured_s": took, "before_s": before, "after_s": after}
+                    for case, took, before, after in zip(
+                        fit.labels,
+                        fit.measured_s.tolist(),
+                        fit.before_s.tolist(),
+                        fit.after_s.tolist(),
+                        strict=True,
+                    )
+                ],
+            }
+            for name, fit in calibration.fits.items()
+        },
+        "skipped": list(calibration.skipped),
+    }
+
+
+def _figures(calibration: Calibration) -> RenderableType:
+    rows = []
+    for f in calibration.figures:
+        factor = si_factor(f.unit, calibration.device)
+        before = getattr(calibration.base, f.name)
+        rows.append(
+            (
+                f.name,
+                f"{f.value / factor:.5g}",
+                _error(f, factor),
+                f.unit,
+                "-" if before is None else f"{before / factor:.5g}",
+                f.kind,
+                str(f.rows or "-"),
+            )
+        )
+    headers = ("figure", "value", "error", "unit", "before", "kind", "rows")
+    return table(headers, rows, align=("left", "right", "right", "left", "right"))
+
+
+def _error(found: Found, factor: float) -> str:
+    if found.at_bound:
+        return "AT BOUND"
+    if found.standard_error is None:
+        return "-"
+    return f"{found.standard_error / factor:.2g}"
+
+
+def _summary(name: str, fit: Fit) -> str:
+    spread = float(np.sqrt(np.mean(fit.residuals**2)))
+    before = float(np.sqrt(np.mean((fit.before_s / fit.measured_s - 1) ** 2)))
+    return (
+        f"{name}: {len(fit.labels)} cases, residuals {spread:.1%} rms, {before:.1%} before; worst:"
+    )
+
+
+def _residuals(fit: Fit) -> RenderableType:
+    worst = np.argsort(-np.abs(fit.residuals))[:_WORST]
+    rows = [
+        (
+            fit.labels[i],
+            f"{fit.measured_s[i] * 1e6:.2f} us",
+            f"{fit.after_s[i] * 1e6:.2f} us",
+            f"{fit.residuals[i]:+.1%}",
+        )
+        for i in worst
+    ]
+    headers = ("case", "measured", "predicted", "error")
+    return table(headers, rows, align=("left", "right", "right", "right"))

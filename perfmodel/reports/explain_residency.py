@@ -1,0 +1,87 @@
+"""What L2 keeps of tables, and what a set-aside costs writes: the formulas with numbers put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from perfmodel.models.residency import GRANTED_WAYS, PICKED, TABLE_MISSES, WAYS
+from perfmodel.models.table_costs import marked_reads
+from perfmodel.models.tables import Table
+from perfmodel.models.time import BYTES_TIME
+from perfmodel.models.writeback import writebacks
+from perfmodel.prediction.record import Prediction
+from perfmodel.reports import units
+from perfmodel.reports.step import Step, definition, named, scalar, step
+
+RESIDENCY: Final = "L2 residency"
+
+
+def residency_steps(prediction: Prediction) -> Iterator[Step]:
+    """Yield what is set aside and picked, and for each table what misses and what DRAM reads."""
+    details = prediction.details
+    control, capacity = details.setting.control, float(details.device.l2_size)
+    tables: tuple[Table, ...] = details.traffic.tables
+    if not tables:
+        return
+    if control.set_aside:
+        given = {"s": float(control.set_aside), "c": capacity}
+        aside = units.capacity(scalar(GRANTED_WAYS(**given)) * capacity / WAYS)
+        yield step(RESIDENCY, GRANTED_WAYS, given, f"whole ways: {aside}")
+    if control.window is not None:
+        yield step(RESIDENCY, PICKED, {"r": float(control.window.hit_ratio)})
+    for table in tables:
+        yield from _table_steps(table, prediction.cache == "warm")
+
+
+def _table_steps(table: Table, warm: bool) -> Iterator[Step]:
+    if warm:
+        first, once = scalar(table.first * table.misses), "first reads that miss [B]"
+    else:
+        first, once = scalar(table.first), "first reads, which all miss [B]"
+    for formula, given in table.workings:
+        yield step(RESIDENCY, named(formula, f"{table.buffer}: {formula.name}"), given)
+    notes = []
+    if table.random:
+        notes.append("at random places: a line is there if it was drawn since L2 last turned over")
+    if scalar(table.inputs["overflow"]) > 0:
+        notes.append(
+            "overflow: lines of a set beyond the ways set aside, of a binomial number of picks"
+        )
+    missing = step(
+        RESIDENCY,
+        named(TABLE_MISSES, f"{table.buffer}: {TABLE_MISSES.name}"),
+        table.inputs,
+        "; ".join(notes),
+    )
+    yield missing
+    yield step(
+        RESIDENCY,
+        definition(
+            f"{table.buffer}: DRAM reads",
+            "B",
+            "first + again*missing",
+            {
+                "first": once,
+                "again": "bytes that the other reads would fetch if all missed [B]",
+                "missing": "share of them that misses [1]",
+            },
+        ),
+        {"first": first, "again": table.again, "missing": missing.result},
+    )
+
+
+def writeback_steps(prediction: Prediction) -> Iterator[Step]:
+    """Yield the time of write-backs beside a set-aside."""
+    details = prediction.details
+    control, traffic = details.setting.control, details.traffic
+    ways = GRANTED_WAYS(s=float(control.set_aside), c=float(details.device.l2_size))
+    persisting, streaming = (
+        part / control.compression
+        for part in marked_reads(traffic.tables, prediction.cache == "warm")
+    )
+    normal = traffic.dram_read_bytes - persisting - streaming
+    for formula, given in writebacks(traffic.dram_write_bytes, normal, streaming, persisting, ways):
+        yield step(RESIDENCY, formula, given)
+    time = named(BYTES_TIME, "time of writeback")
+    yield step(RESIDENCY, time, details.time.inputs["writeback"])

@@ -1,0 +1,121 @@
+"""A simulated launch as a report: totals, then every access and buffer, and hits over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+
+from perfmodel.prediction.simulated import SimulatedLaunch
+from perfmodel.reports import units
+from perfmodel.reports.tables import Align, labelled, plain, table
+from perfmodel.trace.cache import SECTOR
+from perfmodel.trace.counts import AccessCount
+
+_ALIGN: Final[tuple[Align, ...]] = ("left", *(("right",) * 7))
+_LEVELS: Final = "▁▂▃▄▅▆▇█"
+
+
+def simulation_report(launch: SimulatedLaunch) -> RenderableType:
+    """Return the report of a simulated launch."""
+    found = launch.simulation
+    kernel = " ".join(filter(None, (launch.kernel, launch.mapping)))
+    params = ", ".join(f"{name}={value}" for name, value in launch.params.items())
+    return Group(
+        plain(f"{kernel} on {launch.device.name}, simulated", "bold"),
+        plain(f"{params}; L2 {launch.cache} at the start{_control(launch)}"),
+        "",
+        table(
+            ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
+            [_access(a) for a in found.accesses],
+            align=_ALIGN,
+        ),
+        "",
+        table(
+            ("buffer", "read from DRAM", "written to DRAM"),
+            [
+                (b.name, units.data(b.dram_read_bytes), units.data(b.dram_write_bytes))
+                for b in found.buffers
+            ],
+            align=("left", "right", "right"),
+        ),
+        "",
+        labelled(_lines(launch)),
+    )
+
+
+def _control(launch: SimulatedLaunch) -> str:
+    control, parts = launch.control, ""
+    if control.set_aside:
+        parts += f", {units.capacity(control.set_aside)} of it set aside"
+    if control.window is not None:
+        w = control.window
+        parts += (
+            f", window of {units.capacity(w.num_bytes)} on {w.buffer}: {w.hit_ratio:g} "
+            f"{w.hit_prop}, the rest {w.miss_prop}"
+        )
+    return parts + f", fetch granularity {control.fetch_granularity} B"
+
+
+def _access(a: AccessCount) -> tuple[str, ...]:
+    loads = a.kind == "load"
+    return (
+        f"{a.kind} {a.name}",
+        units.count(a.requests),
+        units.count(a.sectors),
+        units.number(a.sectors / a.requests) if a.requests else "-",
+        units.percent(a.l1_hit_sectors / a.sectors) if loads and a.sectors else "-",
+        units.data(a.l2_sectors * SECTOR),
+        units.percent(1 - a.l2_missed_sectors / a.l2_sectors) if a.l2_sectors else "-",
+        # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
+        "-" if a.kind == "store" else units.data(a.dram_read_sectors * SECTOR),
+    )
+
+
+def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
+    found = launch.simulation
+    asked = found.total("l2_sectors")
+    near = found.total("l2_near_sectors")
+    yield (
+        "L2",
+        f"{units.data(asked * SECTOR)} asked for, {units.percent(found.l2_hit_rate)} without "
+        f"waiting for DRAM; {units.percent(near / asked if asked else 0)} served by the near side",
+    )
+    yield (
+        "DRAM",
+        f"{units.data(found.dram_read_bytes)} read, {units.data(found.dram_write_bytes)} written; "
+        f"{units.data(found.dirty_left_bytes)} written but still in L2 at the end",
+    )
+    groups = found.total("atomic_addresses")
+    if groups:
+        yield (
+            "atomics",
+            f"{units.count(groups)} distinct addresses over all requests, "
+            f"{units.count(found.total('atomic_busiest'))} lanes at the busiest of each",
+        )
+    for level, name in (("l1", "L1 hits"), ("l2", "L2 hits")):
+        rates = hit_rates(launch, level)
+        if rates:
+            yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
+    if found.sampled < 1 and not found.interrupted:
+        error = (
+            "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
+        )
+        yield "sample", f"{units.percent(found.sampled)} of the launch was counted{error}"
+    if found.interrupted:
+        yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"
+
+
+def hit_rates(launch: SimulatedLaunch, level: str) -> list[float]:
+    """Return the hit rate of "l1" or "l2" in each part of the launch where anything was asked."""
+    series = launch.simulation.series
+    return [
+        hits / asked
+        for asked, hits in zip(series[f"{level}_sectors"], series[f"{level}_hits"], strict=True)
+        if asked
+    ]
+
+
+def _spark(rates: Sequence[float]) -> str:
+    return "".join(_LEVELS[min(7, int(8 * rate))] for rate in rates)

@@ -1,0 +1,45 @@
+"""Sweeps as tables: time, DRAM bytes and hit rate for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+
+from perfmodel.prediction.advise import dram_bytes
+from perfmodel.prediction.sweep import SIZES, Sweep
+from perfmodel.reports import units
+from perfmodel.reports.prediction_text import title
+from perfmodel.reports.tables import plain, table
+
+
+def value_text(sweep: Sweep, value: float) -> str:
+    """Return a value of a sweep: a size with its unit, or the number."""
+    sized = sweep.name in SIZES or sweep.name.endswith("bytes")
+    return units.capacity(value) if sized else f"{value:g}"
+
+
+def sweeps_report(sweeps: Sequence[Sweep]) -> RenderableType:
+    """Return a table for each sweep."""
+    return Group(plain(title(sweeps[0].predictions[0]), "bold"), *_tables(sweeps))
+
+
+def _tables(sweeps: Sequence[Sweep]) -> Iterator[RenderableType]:
+    for sweep in sweeps:
+        yield ""
+        rows = [
+            [
+                value_text(sweep, value),
+                units.seconds(p.time_s),
+                units.span(*p.interval_s),
+                units.data(p.traffic["dram_read_bytes"]),
+                units.data(dram_bytes(p)),
+                units.percent(p.traffic["l2_hit_rate"]),
+                p.bottleneck,
+            ]
+            for value, p in zip(sweep.values, sweep.predictions, strict=True)
+        ]
+        headers = [sweep.name, "time", "90%", "DRAM read", "DRAM", "L2 hits", "binds"]
+        yield table(headers, rows, align=["right"] * 6)
+        for warning in dict.fromkeys(w for p in sweep.predictions for w in p.warnings):
+            yield plain(f"warning  {warning}")

@@ -1,0 +1,1 @@
+"""The trace simulator: what a launch moves at each level, counted access by access."""

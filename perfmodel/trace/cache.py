@@ -1,0 +1,305 @@
+"""A sectored set-associative cache: its shape, its state, and where lines go.
+
+L1 and L2 are both made of it. What an access does to a set is written twice, with equal results:
+`perfmodel.trace.cache_rounds` with NumPy, all sets at a time, and `perfmodel.trace.cache_loop` one
+access after the other, which numba compiles (``pip install 'perfmodel[fast]'``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Policy = Literal["lru", "fifo", "random", "nru"]
+Engine = Literal["auto", "numpy", "numba"]
+
+SECTOR: Final = 32
+"""Bytes of a sector."""
+LINE: Final = 128
+"""Bytes of a line: four sectors under one tag."""
+WORD: Final = 4
+"""Bytes of a word, in which partly written sectors are tracked."""
+
+POLICIES: Final[tuple[Policy, ...]] = ("lru", "fifo", "random", "nru")
+READ, WRITE, ATOMIC, COPY = 0, 1, 2, 3
+"""What an access does; COPY reads a line whose home is another cache, sector by sector."""
+STREAMING, NORMAL, PERSISTING = 0, 1, 2
+"""How hard a line is to replace."""
+
+CLASS_SHIFT: Final = 50
+"""A line's rank for replacement is its property above this bit, and its age below."""
+
+_THREADS: Final = 2
+_WORTH_A_THREAD: Final = 4096
+
+COUNT: Final = np.array([bin(mask).count("1") for mask in range(16)], dtype=np.uint8)
+"""Sectors of a mask of four."""
+
+
+class Touches(NamedTuple):
+    """Accesses to a cache in their order, one line each; arrays of one length.
+
+    Attributes
+    ----------
+    row : int64
+        Set.
+    line : int64
+        Byte address // 128.
+    sectors : uint8
+        Which of the line's sectors are asked for, a bit each.
+    words : uint32
+        Which 4 B words a write fills, a bit each.
+    kind : uint8
+        READ, WRITE, ATOMIC or COPY.
+    rank : uint8
+        STREAMING, NORMAL or PERSISTING.
+    stamp : int64
+        Time; increases from access to access over the life of the cache.
+    """
+
+    row: Array
+    line: Array
+    sectors: Array
+    words: Array
+    kind: Array
+    rank: Array
+    stamp: Array
+
+
+class Outcome(NamedTuple):
+    """What the accesses met and did; arrays of their length.
+
+    Attributes
+    ----------
+    hit, fetched : uint8
+        Asked sectors that were there; sectors brought in.
+    victim : int64
+        Line that was replaced, -1 if none.
+    written, partial : uint8
+        Its sectors that went to DRAM; those of them that were written in part and had to be read.
+    cleaned, clean_written, clean_partial : int64, uint8, uint8
+        The same of a line that was written back but stays, for want of room for dirty lines.
+    """
+
+    hit: Array
+    fetched: Array
+    victim: Array
+    written: Array
+    partial: Array
+    cleaned: Array
+    clean_written: Array
+    clean_partial: Array
+
+
+@dataclass(frozen=True, slots=True)
+class CacheShape:
+    """Size and rules of a cache.
+
+    Attributes
+    ----------
+    sets, ways : int
+    policy : {"lru", "fifo", "random", "nru"}
+        Which line leaves: the one used longest ago, the oldest, any, one not used recently.
+    fetch_sectors : int
+        Aligned sectors that a miss brings in together: 1, 2 or 4.
+    dirty_ways : float
+        Most dirty lines a set, as a mean over sets.
+    persisting_ways : float
+        Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
+        them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
+        nothing were: read-persistent.csv).
+    """
+
+    sets: int
+    ways: int
+    policy: Policy = "lru"
+    fetch_sectors: int = 1
+    dirty_ways: float = float("inf")
+    persisting_ways: float = 0.0
+
+
+class CacheState(NamedTuple):
+    """Contents of a cache, changed in place: [set, way], and counts and limits by set."""
+
+    line: Array
+    rank: Array
+    valid: Array
+    dirty: Array
+    words: Array
+    dirty_lines: Array
+    dirty_most: Array
+    persisting: Array
+    persisting_most: Array
+
+
+def empty(shape: CacheShape) -> CacheState:
+    """Return an empty cache."""
+    full = (shape.sets, shape.ways)
+    return CacheState(
+        line=np.full(full, -1, dtype=np.int64),
+        rank=np.zeros(full, dtype=np.int64),
+        valid=np.zeros(full, dtype=np.uint8),
+        dirty=np.zeros(full, dtype=np.uint8),
+        words=np.zeros(full, dtype=np.uint32),
+        dirty_lines=np.zeros(shape.sets, dtype=np.int16),
+        dirty_most=_shared_out(shape, shape.dirty_ways),
+        persisting=np.zeros(shape.sets, dtype=np.int16),
+        persisting_most=_whole_ways(shape, shape.persisting_ways),
+    )
+
+
+def set_persisting_ways(state: CacheState, shape: CacheShape) -> None:
+    """Change the set-aside; contents stay, and lines over it until they are replaced."""
+    state.persisting_most[:] = _whole_ways(shape, shape.persisting_ways)
+
+
+def reset_persisting(state: CacheState) -> None:
+    """Turn all persisting lines into normal ones."""
+    age = state.rank & ((1 << CLASS_SHIFT) - 1)
+    kept = state.rank >> CLASS_SHIFT == PERSISTING
+    np.copyto(state.rank, age | NORMAL << CLASS_SHIFT, where=kept)
+    state.persisting[:] = 0
+
+
+def flush(state: CacheState) -> tuple[Array, Array, Array]:
+    """Write back all dirty lines: their lines, written sectors and partly written sectors."""
+    rows, ways = np.nonzero(state.dirty)
+    written = state.dirty[rows, ways]
+    partial = written & ~state.valid[rows, ways]
+    state.valid[rows, ways] |= written
+    state.dirty[:] = 0
+    state.words[:] = 0
+    state.dirty_lines[:] = 0
+    return state.line[rows, ways], written, partial
+
+
+def mix(values: Array) -> Array:
+    """Return well-mixed 64-bit numbers, the same on any machine (the finaliser of SplitMix64)."""
+    x = np.asarray(values).astype(np.uint64)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ x >> np.uint64(31))
+
+
+def place(line: Array, sets: int, run: int) -> Array:
+    """Return the set of lines.
+
+    Parameters
+    ----------
+    line : array of int64
+    sets : int
+    run : int
+        Neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where the
+        next run starts. 0 is no hashing: line modulo sets.
+    """
+    if not run:
+        return line % sets
+    stretch = line // run
+    start = (mix(stretch) % np.uint64(sets)).astype(np.int64)
+    found = line - stretch * run + start
+    return np.asarray(found - np.where(found >= sets, sets, 0))
+
+
+def no_outcome(n: int) -> Outcome:
+    """Return the outcome of `n` accesses that did nothing."""
+    names = Outcome._fields
+    return Outcome(
+        **{
+            name: np.full(n, -1, np.int64)
+            if name in ("victim", "cleaned")
+            else np.zeros(n, np.uint8)
+            for name in names
+        }
+    )
+
+
+def access(
+    shape: CacheShape, state: CacheState, touches: Touches, engine: Engine = "auto"
+) -> Outcome:
+    """Run accesses through a cache.
+
+    Parameters
+    ----------
+    shape, state
+        The cache; its state changes.
+    touches
+        The accesses in order.
+    engine : {"auto", "numpy", "numba"}
+        Who counts; the counts are equal. "auto" is numba if it is installed.
+    """
+    n = len(touches.line)
+    outcome = no_outcome(n)
+    if n:
+        rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
+        if not uses_numba(engine):
+            from perfmodel.trace.cache_rounds import run as run_rounds
+
+            run_rounds(*rules, *state, *touches, *outcome)
+        else:
+            from perfmodel.trace.cache_loop import run
+
+            # Sets do not know of each other: each thread has its own, so the counts stay the same.
+            parts = _THREADS if n >= _WORTH_A_THREAD else 1
+            edges = [shape.sets * i // parts for i in range(parts + 1)]
+            in_threads(
+                [
+                    partial(run, low, high, *rules, *state, *touches, *outcome)
+                    for low, high in pairwise(edges)
+                ]
+            )
+    return outcome
+
+
+@cache
+def has_numba() -> bool:
+    """Say whether numba is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("numba") is not None
+
+
+def uses_numba(engine: Engine) -> bool:
+    """Say whether compiled loops do the work."""
+    return engine == "numba" or (engine == "auto" and has_numba())
+
+
+def in_threads(jobs: Sequence[Callable[[], object]]) -> None:
+    """Run jobs side by side; compiled loops do without the interpreter's lock."""
+    if len(jobs) == 1:
+        jobs[0]()
+        return
+    for running in [_pool().submit(job) for job in jobs]:
+        running.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS)
+
+
+def _whole_ways(shape: CacheShape, mean: float) -> Array:
+    """Return the ways that a set keeps for persisting lines: whole ones, so rather more than less.
+
+    On an H200 a table as large as the set-aside stays whole (read-persistent.csv, 8 MiB).
+    """
+    return np.full(shape.sets, min(shape.ways, math.ceil(mean)), dtype=np.int16)
+
+
+def _shared_out(shape: CacheShape, mean: float) -> Array:
+    """Return whole ways for each set so that their mean is as asked."""
+    mean = min(mean, float(shape.ways))
+    low = int(mean)
+    # Every set's fraction of a way is decided by its number alone, evenly.
+    extra = np.floor(np.arange(1, shape.sets + 1) * (mean - low)) - np.floor(
+        np.arange(shape.sets) * (mean - low)
+    )
+    return np.asarray(low + extra, dtype=np.int16)

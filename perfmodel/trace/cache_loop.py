@@ -1,0 +1,192 @@
+"""One access after the other: the loop that numba compiles, in the plainest Python.
+
+The names are those of `CacheState`, `Touches` and `Outcome` in `perfmodel.trace.cache`. Imported
+only where numba is installed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from perfmodel.trace.cache import (
+    ATOMIC,
+    CLASS_SHIFT,
+    COPY,
+    NORMAL,
+    PERSISTING,
+    POLICIES,
+    STREAMING,
+    WRITE,
+)
+
+LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
+SHIFT = CLASS_SHIFT
+AGE = (1 << SHIFT) - 1
+
+
+@njit(nogil=True, cache=True)
+def run(
+    low: int,
+    high: int,
+    policy: int,
+    fetch: int,
+    lines: Any,
+    ranks: Any,
+    valid: Any,
+    dirty: Any,
+    words: Any,
+    dirty_lines: Any,
+    dirty_most: Any,
+    persisting: Any,
+    persisting_most: Any,
+    row: Any,
+    line: Any,
+    sectors: Any,
+    filled: Any,
+    kind: Any,
+    rank: Any,
+    stamp: Any,
+    hit: Any,
+    fetched: Any,
+    victim: Any,
+    written: Any,
+    partial: Any,
+    cleaned: Any,
+    clean_written: Any,
+    clean_partial: Any,
+) -> None:
+    """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`."""
+    ways = lines.shape[1]
+    for i in range(len(line)):
+        s = row[i]
+        if s < low or s >= high:
+            continue
+        wanted = line[i]
+        w = -1
+        # Without a break, so that it is done in vectors.
+        for k in range(ways):
+            if lines[s, k] == wanted:
+                w = k
+        new = w < 0
+        level = np.int64(rank[i])
+        if level == PERSISTING and persisting_most[s] == 0:
+            level = np.int64(NORMAL)
+        joins = level == PERSISTING and (new or ranks[s, w] >> SHIFT != PERSISTING)
+        if joins and persisting[s] >= persisting_most[s]:
+            # One more than the set keeps: the oldest becomes a normal line.
+            oldest = -1
+            for k in range(ways):
+                if ranks[s, k] >> SHIFT == PERSISTING and (
+                    oldest < 0 or ranks[s, k] < ranks[s, oldest]
+                ):
+                    oldest = k
+            ranks[s, oldest] = (NORMAL << SHIFT) | (ranks[s, oldest] & AGE)
+            persisting[s] -= 1
+        if new:
+            # A streaming line takes the place of another one, if there is one.
+            among = -1
+            if level == STREAMING:
+                for k in range(ways):
+                    if lines[s, k] >= 0 and ranks[s, k] >> SHIFT == STREAMING:
+                        among = STREAMING
+            w = 0
+            least = ranks[s, 0]
+            plain = policy != RANDOM and among < 0
+            if plain:
+                for k in range(1, ways):
+                    if ranks[s, k] < least:
+                        least = ranks[s, k]
+                        w = k
+            else:
+                least = -1
+            for k in range(0 if plain else ways):
+                r = ranks[s, k]
+                if among >= 0 and (lines[s, k] < 0 or r >> SHIFT != among):
+                    continue
+                if policy == RANDOM and lines[s, k] >= 0:
+                    # As perfmodel.trace.cache.mix, of line and time.
+                    x = (lines[s, k] * 2654435761 + stamp[i] * 40503) & 0x7FFFFFFFFFFF
+                    x = ((x ^ x >> 17) * 1103515245) & 0x7FFFFFFFFFFF
+                    r = (r >> SHIFT << SHIFT) | ((x ^ x >> 19) & AGE)
+                if least < 0 or r < least:
+                    least = r
+                    w = k
+            if lines[s, w] >= 0:
+                victim[i] = lines[s, w]
+                if dirty[s, w]:
+                    written[i] = dirty[s, w]
+                    partial[i] = np.int64(dirty[s, w]) & ~np.int64(valid[s, w])
+                    dirty_lines[s] -= 1
+                if ranks[s, w] >> SHIFT == PERSISTING:
+                    persisting[s] -= 1
+            lines[s, w] = wanted
+            valid[s, w] = 0
+            dirty[s, w] = 0
+            words[s, w] = 0
+            if level == PERSISTING:
+                persisting[s] += 1
+        else:
+            if level == PERSISTING and ranks[s, w] >> SHIFT != PERSISTING:
+                persisting[s] += 1
+            if level != PERSISTING and ranks[s, w] >> SHIFT == PERSISTING:
+                persisting[s] -= 1
+
+        age = ranks[s, w] & AGE
+        if policy == NRU:
+            others = 0
+            for k in range(ways):
+                if k != w and (lines[s, k] < 0 or ranks[s, k] & AGE == 0):
+                    others += 1
+            if others == 0:
+                for k in range(ways):
+                    ranks[s, k] = ranks[s, k] >> SHIFT << SHIFT
+            age = 1
+        elif new or policy == LRU:
+            age = stamp[i]
+        ranks[s, w] = (level << SHIFT) | age
+
+        asked = np.int64(sectors[i])
+        here = np.int64(valid[s, w])
+        if kind[i] == WRITE:
+            hit[i] = asked
+        else:
+            hit[i] = asked & here
+            bring = asked & ~here
+            if kind[i] != COPY:
+                if fetch == 2:
+                    bring = bring | ((bring & 5) << 1) | ((bring & 10) >> 1)
+                elif fetch == 4 and bring:
+                    bring = np.int64(15)
+            bring &= ~here
+            fetched[i] = bring
+            here |= bring
+        if kind[i] == WRITE or kind[i] == ATOMIC:
+            mask = np.int64(words[s, w]) | np.int64(filled[i])
+            for k in range(4):
+                if (mask >> 8 * k) & 255 == 255:
+                    here |= 1 << k
+            words[s, w] = mask
+            if dirty[s, w] == 0:
+                dirty_lines[s] += 1
+            dirty[s, w] = np.int64(dirty[s, w]) | asked
+        valid[s, w] = here
+        if dirty_lines[s] > dirty_most[s]:
+            x = (stamp[i] * 40503 + s * 2654435761) & 0x7FFFFFFFFFFF
+            x = ((x ^ x >> 17) * 1103515245) & 0x7FFFFFFFFFFF
+            left = (x ^ x >> 19) % dirty_lines[s]
+            for k in range(ways):
+                if dirty[s, k]:
+                    if left == 0:
+                        gone = np.int64(dirty[s, k])
+                        cleaned[i] = lines[s, k]
+                        clean_written[i] = gone
+                        clean_partial[i] = gone & ~np.int64(valid[s, k])
+                        valid[s, k] = gone | np.int64(valid[s, k])
+                        dirty[s, k] = 0
+                        words[s, k] = 0
+                        dirty_lines[s] -= 1
+                        break
+                    left -= 1

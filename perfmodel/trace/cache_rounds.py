@@ -1,0 +1,193 @@
+"""Accesses of all sets at a time: a round takes the next access of every set that has one left.
+
+Sets do not know of each other, so only the order within a set counts. What a round does is what
+`perfmodel.trace.cache_loop` does to one access; the names are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.trace.cache import (
+    ATOMIC,
+    CLASS_SHIFT,
+    COPY,
+    NORMAL,
+    PERSISTING,
+    POLICIES,
+    STREAMING,
+    WRITE,
+)
+
+Array = npt.NDArray[Any]
+
+LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
+SHIFT = CLASS_SHIFT
+AGE = (1 << SHIFT) - 1
+
+_MASK = 0x7FFFFFFFFFFF
+_WORDS_OF_SECTOR = [np.uint32(255 << 8 * k) for k in range(4)]
+
+
+def run(policy: int, fetch: int, *arrays: Array) -> None:
+    """Run accesses through the cache; see `perfmodel.trace.cache.access`."""
+    state, touches, outcome = arrays[:9], arrays[9:16], arrays[16:]
+    row = touches[0]
+    # By set, then by time; then the first of every set, the second of every set, ...
+    order = np.argsort(row.astype(np.int32), kind="stable")
+    ordered = row[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    turn = np.arange(len(row)) - np.repeat(starts, np.diff(np.r_[starts, len(row)]))
+    order = order[np.argsort(turn.astype(np.int32), kind="stable")]
+    ends = np.cumsum(np.bincount(turn))
+    for first, last in zip(np.r_[0, ends[:-1]], ends, strict=True):
+        some = order[first:last]
+        _round(policy, fetch, state, [t[some] for t in touches], outcome, some)
+
+
+def _round(
+    policy: int,
+    fetch: int,
+    state: tuple[Array, ...],
+    touches: list[Array],
+    outcome: tuple[Array, ...],
+    some: Array,
+) -> None:
+    lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
+    row, line, sectors, filled, kind, rank, stamp = touches
+    hit, fetched, *_ = outcome
+    same = lines[row] == line[:, None]
+    w = same.argmax(axis=1)
+    new = ~same[np.arange(len(row)), w]
+    level = rank.astype(np.int64)
+    if persisting_most.any() or persisting.any():
+        level[(level == PERSISTING) & (persisting_most[row] == 0)] = NORMAL
+        keeps = ~new & (ranks[row, w] >> SHIFT == PERSISTING)
+        joins = (level == PERSISTING) & ~keeps
+        over = row[joins & (persisting[row] >= persisting_most[row])]
+        if over.size:
+            # One more than the set keeps: the oldest becomes a normal line.
+            key = ranks[over]
+            key[key >> SHIFT != PERSISTING] = np.iinfo(np.int64).max
+            oldest = key.argmin(axis=1)
+            ranks[over, oldest] = NORMAL << SHIFT | ranks[over, oldest] & AGE
+            persisting[over] -= 1
+        persisting[row] += (level == PERSISTING).astype(np.int16) - keeps
+    else:
+        level = np.minimum(level, NORMAL)
+    among = np.full(len(row), -1)
+    streams = np.flatnonzero(new & (level == STREAMING))
+    if streams.size:
+        # A streaming line takes the place of another one, if there is one.
+        where = row[streams]
+        others = (lines[where] >= 0) & (ranks[where] >> SHIFT == STREAMING)
+        among[streams[others.any(axis=1)]] = STREAMING
+    at = np.flatnonzero(new)
+    if at.size:
+        w[at] = _replace(policy, state, touches, outcome, some, at, among[at])
+    age = _ages(policy, ranks, lines, row, w, new, stamp)
+    ranks[row, w] = level << SHIFT | age
+
+    here = valid[row, w]
+    writes = kind == WRITE
+    bring = sectors & ~here
+    if fetch > 1:
+        wide = bring | (bring & 5) << 1 | (bring & 10) >> 1 if fetch == 2 else (bring > 0) * 15
+        bring = np.where(kind == COPY, bring, wide.astype(np.uint8))
+    bring = np.where(writes, 0, bring & ~here).astype(np.uint8)
+    hit[some] = np.where(writes, sectors, sectors & here)
+    fetched[some] = bring
+    here |= bring
+    stores = np.flatnonzero(writes | (kind == ATOMIC))
+    if stores.size:
+        r, v = row[stores], w[stores]
+        mask = words[r, v] | filled[stores]
+        for k, bits in enumerate(_WORDS_OF_SECTOR):
+            here[stores] |= ((mask & bits) == bits).astype(np.uint8) << np.uint8(k)
+        words[r, v] = mask
+        before = dirty[r, v]
+        dirty_lines[r] += before == 0
+        dirty[r, v] = before | sectors[stores]
+    valid[row, w] = here
+    if stores.size:
+        over = stores[dirty_lines[r] > dirty_most[r]]
+        if over.size:
+            _clean(state, outcome, some[over], row[over], stamp[over])
+
+
+def _replace(
+    policy: int,
+    state: tuple[Array, ...],
+    touches: list[Array],
+    outcome: tuple[Array, ...],
+    some: Array,
+    at: Array,
+    among: Array,
+) -> Array:
+    """Put new lines in place of others, and return their ways."""
+    lines, ranks, valid, dirty, words, dirty_lines, _, persisting, _ = state
+    row, line, stamp = touches[0][at], touches[1][at], touches[6][at]
+    _, _, victim, written, partial, *_ = outcome
+    key = ranks[row]
+    if policy == RANDOM:
+        held = lines[row]
+        x = (held * 2654435761 + stamp[:, None] * 40503) & _MASK
+        x = ((x ^ x >> 17) * 1103515245) & _MASK
+        key = np.where(held >= 0, (key >> SHIFT << SHIFT) | ((x ^ x >> 19) & AGE), key)
+    if (among >= 0).any():
+        some_class = among[:, None]
+        others = (some_class >= 0) & ((lines[row] < 0) | (key >> SHIFT != some_class))
+        key = np.where(others, np.iinfo(np.int64).max, key)
+    w = key.argmin(axis=1)
+    old = lines[row, w]
+    held_one = old >= 0
+    gone = dirty[row, w]
+    dropped = some[at]
+    victim[dropped] = old
+    written[dropped] = np.where(held_one, gone, 0)
+    partial[dropped] = np.where(held_one, gone & ~valid[row, w], 0)
+    dirty_lines[row] -= held_one & (gone > 0)
+    persisting[row] -= held_one & (ranks[row, w] >> SHIFT == PERSISTING)
+    lines[row, w] = line
+    valid[row, w] = 0
+    dirty[row, w] = 0
+    words[row, w] = 0
+    return np.asarray(w)
+
+
+def _ages(
+    policy: int, ranks: Array, lines: Array, row: Array, w: Array, new: Array, stamp: Array
+) -> Array:
+    if policy == LRU:
+        return stamp
+    if policy != NRU:
+        return np.where(new, stamp, ranks[row, w] & AGE)
+    fresh = (lines[row] < 0) | (ranks[row] & AGE == 0)
+    fresh[np.arange(len(row)), w] = False
+    used_up = row[~fresh.any(axis=1)]
+    ranks[used_up] = ranks[used_up] >> SHIFT << SHIFT
+    return np.ones(len(row), dtype=np.int64)
+
+
+def _clean(
+    state: tuple[Array, ...], outcome: tuple[Array, ...], some: Array, row: Array, stamp: Array
+) -> None:
+    """Write back one of the dirty lines of each set, which stays."""
+    lines, _, valid, dirty, words, dirty_lines, *_ = state
+    *_, cleaned, clean_written, clean_partial = outcome
+    x = (stamp * 40503 + row * 2654435761) & _MASK
+    x = ((x ^ x >> 17) * 1103515245) & _MASK
+    left = (x ^ x >> 19) % dirty_lines[row]
+    passed = np.cumsum(dirty[row] > 0, axis=1)
+    w = (passed > left[:, None]).argmax(axis=1)
+    gone = dirty[row, w]
+    cleaned[some] = lines[row, w]
+    clean_written[some] = gone
+    clean_partial[some] = gone & ~valid[row, w]
+    valid[row, w] |= gone
+    dirty[row, w] = 0
+    words[row, w] = 0
+    dirty_lines[row] -= 1

@@ -1,0 +1,143 @@
+"""Coalescing: the lanes of warp requests to the 32 B sectors and 128 B lines that they touch.
+
+A request is charged the distinct sectors of all its lanes. Lanes of 8 and 16 B go in halves and
+quarters of a warp, but a sector that two of them touch is charged once (measured:
+measurements/h200-sxm/coalescer.csv). A broadcast is one sector; lanes whose guard fails ask for
+nothing. Lanes of an atomic that hit the same address are one operation of L2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.trace.cache import LINE, SECTOR, WORD, Engine, uses_numba
+
+Array = npt.NDArray[Any]
+
+LANES = 32
+_SECTOR_SHIFT = SECTOR.bit_length() - 1
+_IN_LINE = (LINE // SECTOR).bit_length() - 1
+_UNUSED = np.iinfo(np.int64).max
+
+
+class Lines(NamedTuple):
+    """Lines that requests touch, ordered by request and address; arrays of one length.
+
+    Attributes
+    ----------
+    request : int64
+        Row of the request.
+    line : int64
+        Byte address // 128.
+    sectors : uint8
+        Touched sectors, a bit each.
+    words : uint32
+        Words of 4 B of which every byte is touched, a bit each; 0 unless asked for.
+    """
+
+    request: Array
+    line: Array
+    sectors: Array
+    words: Array
+
+
+def coalesce(
+    address: Array,
+    active: Array | None,
+    width: int,
+    words: bool = False,
+    engine: Engine = "auto",
+) -> Lines:
+    """Return the lines that warp requests touch.
+
+    Parameters
+    ----------
+    address : array of int64, shape (requests, 32)
+        Byte address of every lane, a multiple of `width`.
+    active : array of bool, shape (requests, 32), or None
+        Lanes that take part; None is all.
+    width : int
+        Bytes a lane: 1, 2, 4, 8 or 16.
+    words : bool
+        Whether to work out which words are filled: for stores.
+    engine : {"auto", "numpy", "numba"}
+        Who counts; the lines are the same. "auto" is numba if it is installed.
+    """
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import run
+
+        most = address.size
+        lines = Lines(
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            np.empty(most, np.uint8),
+            np.empty(most, np.uint32),
+        )
+        lanes = np.empty((0, LANES), bool) if active is None else active
+        n = run(np.ascontiguousarray(address), lanes, width, words, *lines)
+        return Lines(*(part[:n] for part in lines))
+    if active is not None:
+        address = np.where(active, address, _UNUSED)
+    if np.any(address[:, 1:] < address[:, :-1]):
+        address = np.sort(address, axis=1)
+    sector = address >> _SECTOR_SHIFT
+    first = np.empty(address.shape, dtype=bool)
+    first[:, 0] = True
+    np.not_equal(sector[:, 1:], sector[:, :-1], out=first[:, 1:])
+    if active is not None:
+        first &= address != _UNUSED
+    at = np.flatnonzero(first)
+    touched = sector.reshape(-1)[at]
+    request = at >> LANES.bit_length() - 1
+    line = touched >> _IN_LINE
+    new = np.empty(len(at), dtype=bool)
+    new[:1] = True
+    new[1:] = (line[1:] != line[:-1]) | (request[1:] != request[:-1])
+    starts = np.flatnonzero(new)
+    bits = np.left_shift(np.uint8(1), (touched & 3).astype(np.uint8))
+    masks = np.bitwise_or.reduceat(bits, starts) if len(at) else bits
+    filled = (
+        _filled(address.reshape(-1), at[starts], width)
+        if words and len(at)
+        else np.zeros(len(starts), dtype=np.uint32)
+    )
+    return Lines(request[starts], line[starts], masks, filled)
+
+
+def atomic_groups(address: Array, active: Array | None) -> tuple[int, int]:
+    """Return the distinct addresses of all requests, and the lanes at each one's busiest address.
+
+    Parameters
+    ----------
+    address, active
+        As for `coalesce`.
+    """
+    if active is not None:
+        address = np.where(active, address, -1 - np.arange(LANES))
+    ordered = np.sort(address, axis=1)
+    place = np.arange(LANES)
+    new = np.ones(ordered.shape, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    start = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+    busiest = np.where(ordered >= 0, place - start + 1, 0).max(axis=1)
+    return int((new & (ordered >= 0)).sum()), int(busiest.sum())
+
+
+def _filled(address: Array, starts: Array, width: int) -> Array:
+    """Return the words that are filled from the lane at each of `starts` to the next."""
+    # Lanes that take no part are sorted last; their bits would fall to the line before.
+    used = address != _UNUSED
+    in_line = address & (LINE - 1)
+    if width >= WORD:
+        bits = ((1 << width // WORD) - 1) << (in_line // WORD)
+        bits = np.where(used, bits, 0).astype(np.uint32)
+        return np.asarray(np.bitwise_or.reduceat(bits, starts))
+    found = np.full(len(starts), 0xFFFFFFFF, dtype=np.uint32)
+    for byte in range(WORD):
+        covers = used & (in_line % WORD <= byte) & (byte < in_line % WORD + width)
+        bits = np.where(covers, 1 << (in_line // WORD), 0).astype(np.uint32)
+        found &= np.bitwise_or.reduceat(bits, starts)
+    return found

@@ -1,0 +1,179 @@
+"""What a simulation counted: by access, by buffer and over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+SERIES: Final = 64
+"""Points of the hit rates over time."""
+
+ELSEWHERE: Final = "(elsewhere)"
+"""Buffer that stands for all that earlier launches left in L2 and that this one has none of."""
+
+ACCESS_FIELDS: Final = (
+    "requests",
+    "lanes",
+    "sectors",
+    "lines",
+    "l1_hit_sectors",
+    "l2_sectors",
+    "l2_near_sectors",
+    "l2_missed_sectors",
+    "dram_read_sectors",
+    "atomic_addresses",
+    "atomic_busiest",
+)
+BUFFER_FIELDS: Final = ("dram_read_sectors", "dram_write_sectors", "partial_sectors")
+SERIES_FIELDS: Final = ("l1_sectors", "l1_hits", "l2_sectors", "l2_hits")
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCount:
+    """One access's part; sectors of 32 B, and estimates if the launch was sampled.
+
+    Attributes
+    ----------
+    name, buffer, kind : str
+    requests, lanes : float
+        Warp requests with a lane that takes part, and these lanes.
+    sectors, lines : float
+        Distinct ones of each request, summed.
+    l1_hit_sectors : float
+    l2_sectors : float
+        Asked of L2.
+    l2_near_sectors : float
+        Of which the partition next to the SM had these.
+    l2_missed_sectors, dram_read_sectors : float
+        Of which these waited for DRAM; what was read for them, fetch granularity included.
+    atomic_addresses, atomic_busiest : float
+        Of atomics: distinct addresses of each request, and lanes at its busiest one, summed.
+    """
+
+    name: str
+    buffer: str
+    kind: str
+    requests: float
+    lanes: float
+    sectors: float
+    lines: float
+    l1_hit_sectors: float
+    l2_sectors: float
+    l2_near_sectors: float
+    l2_missed_sectors: float
+    dram_read_sectors: float
+    atomic_addresses: float
+    atomic_busiest: float
+
+
+@dataclass(frozen=True, slots=True)
+class BufferCount:
+    """One buffer's DRAM traffic [B]; `partial_bytes` were read to complete partly written sectors.
+
+    They are part of `dram_read_bytes`.
+    """
+
+    name: str
+    dram_read_bytes: float
+    dram_write_bytes: float
+    partial_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What moved in a launch.
+
+    Attributes
+    ----------
+    accesses : tuple of AccessCount
+        Global ones, in the kernel's order.
+    buffers : tuple of BufferCount
+    dirty_left_bytes : float
+        Written, but still in L2 when the launch ended [B].
+    series : mapping of str to tuple
+        Sectors and hits of L1 and L2 in equal parts of the launch, in order.
+    sampled : float
+        Share of the launch that was counted; 1 is all of it.
+    error : float or None
+        Of a sample: relative error of DRAM bytes and L2 sectors, whichever is larger: two standard
+        errors, from how its parts differ.
+    interrupted : bool
+        Whether it ended early: the counts are those until then.
+    seconds : float
+        What the simulation took [s].
+    """
+
+    accesses: tuple[AccessCount, ...]
+    buffers: tuple[BufferCount, ...]
+    dirty_left_bytes: float
+    series: dict[str, tuple[float, ...]]
+    sampled: float
+    error: float | None
+    interrupted: bool
+    seconds: float
+
+    def total(self, field: str, kind: str | None = None) -> float:
+        """Return the sum of a field over accesses, or over those of one kind."""
+        return float(
+            sum(getattr(a, field) for a in self.accesses if kind is None or a.kind == kind)
+        )
+
+    @property
+    def dram_read_bytes(self) -> float:
+        """Bytes read from DRAM."""
+        return sum(b.dram_read_bytes for b in self.buffers)
+
+    @property
+    def dram_write_bytes(self) -> float:
+        """Bytes written to DRAM before the launch ended."""
+        return sum(b.dram_write_bytes for b in self.buffers)
+
+    @property
+    def l1_hit_rate(self) -> float:
+        """Share of the load sectors that L1 had."""
+        asked = self.total("sectors", "load")
+        return self.total("l1_hit_sectors") / asked if asked else 0.0
+
+    @property
+    def l2_hit_rate(self) -> float:
+        """Share of the SMs' L2 sectors that did not wait for DRAM."""
+        asked = self.total("l2_sectors")
+        return 1 - self.total("l2_missed_sectors") / asked if asked else 0.0
+
+
+class Counters:
+    """Sums that a simulation adds to."""
+
+    def __init__(self, accesses: int, buffers: int) -> None:
+        self.access = np.zeros((accesses, len(ACCESS_FIELDS)), dtype=np.int64)
+        self.buffer = np.zeros((buffers, len(BUFFER_FIELDS)), dtype=np.int64)
+        self.series = np.zeros((SERIES, len(SERIES_FIELDS)), dtype=np.int64)
+
+    def add_access(self, field: str, owner: Array | int, amount: Array | int) -> None:
+        """Add to a field of one access, or elementwise to those that `owner` names."""
+        _add(self.access[:, ACCESS_FIELDS.index(field)], owner, amount)
+
+    def add_buffer(self, field: str, owner: Array, amount: Array) -> None:
+        """Add to a field of the buffers that `owner` names."""
+        _add(self.buffer[:, BUFFER_FIELDS.index(field)], owner, amount)
+
+    def add_series(self, field: str, when: Array, amount: Array) -> None:
+        """Add to a field of the points of time that `when` names."""
+        _add(self.series[:, SERIES_FIELDS.index(field)], when, amount)
+
+    def snapshot(self) -> tuple[Array, Array, Array]:
+        """Return copies of all sums."""
+        return self.access.copy(), self.buffer.copy(), self.series.copy()
+
+
+def _add(column: Array, owner: Array | int, amount: Array | int) -> None:
+    if isinstance(owner, int):
+        column[owner] += int(np.sum(amount, dtype=np.int64))
+    else:
+        # Weights are summed as floats, exactly: they are small integers.
+        column += np.bincount(owner, weights=amount, minlength=len(column)).astype(np.int64)

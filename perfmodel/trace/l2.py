@@ -1,0 +1,301 @@
+"""L2: two partitions with a home side for every line, copies of far lines, and DRAM behind.
+
+A read goes to the partition next to its SM. If the line's home is the other one, this partition
+keeps a copy of what it has to ask for there, in the same sets as its own lines. So data that SMs
+of both sides read is held twice; and a working set that every SM reads alone is held once in the
+long run, but each miss fills two lines. Writes and atomics go to the home, and a line persists at
+its home only (assumed: on an H100 the set-aside is full when hitRatio x window reaches it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.trace.cache import (
+    COPY,
+    COUNT,
+    PERSISTING,
+    READ,
+    SECTOR,
+    STREAMING,
+    CacheShape,
+    CacheState,
+    Engine,
+    Outcome,
+    Policy,
+    Touches,
+    access,
+    empty,
+    flush,
+    no_outcome,
+    uses_numba,
+)
+from perfmodel.trace.cache import place as set_of
+
+Array = npt.NDArray[Any]
+
+UNDER_WAY: Final = 256
+"""Line accesses of an SM that are under way at a time, 64 warps of 4 lines each (assumed)."""
+EPOCH: Final = 132 * UNDER_WAY
+"""Line accesses under way at a time: forwarded ones reach their home after all of these have
+reached the near side. As many as the SMs of an H100 have."""
+
+WAYS: Final = 16
+DIRTY_SHARE: Final = 0.469
+"""Most of L2 that dirty lines take before some are written back: 29.5 MB of 62.9 MB on an H200,
+what the profiler itself left dirty included (fitted: measurements/h200-sxm/streams.csv)."""
+RUN_SHARE: Final = 0.97
+"""Neighbouring lines that are spread over sets without collisions, as a share of all sets (fitted:
+measurements/h200-sxm/working-set.csv, with `FAR_AGE`; 0.93 and 1.0 fit as well)."""
+FAR_AGE: Final = 0.28
+"""How much older than its last use a line is taken to be that was read for the far side, which now
+has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
+measured within 0.017 rms; measurements/h200-sxm/working-set.csv)."""
+
+
+@dataclass(frozen=True, slots=True)
+class L2Shape:
+    """An L2.
+
+    Attributes
+    ----------
+    cache : CacheShape
+        Of both partitions together.
+    partitions : int
+    run : int
+        Lines that lie in different sets for sure; a hash decides where the next ones start. 0 is
+        no hashing: line modulo sets.
+    kept : int
+        Simulate only one set in `kept`.
+    epoch : int
+        Accesses under way at a time.
+    """
+
+    cache: CacheShape
+    partitions: int = 1
+    run: int = 0
+    kept: int = 1
+    epoch: int = EPOCH
+
+
+def l2_shape(
+    size: int,
+    partitions: int,
+    *,
+    set_aside: int = 0,
+    fetch_granularity: int = 64,
+    policy: Policy = "lru",
+    ways: int = WAYS,
+    kept: int = 1,
+    epoch: int = EPOCH,
+) -> L2Shape:
+    """Return the L2 of a device.
+
+    Parameters
+    ----------
+    size : int
+        Capacity [B].
+    partitions : int
+    set_aside : int
+        Capacity kept for persisting lines [B].
+    fetch_granularity : int
+        Least that a miss reads from DRAM [B].
+    policy : {"lru", "fifo", "random", "nru"}
+    ways : int
+    kept : int
+        Simulate only one set in `kept`.
+    epoch : int
+        Accesses under way at a time.
+    """
+    sets = max(1, size // (128 * ways * partitions)) * partitions
+    cache = CacheShape(
+        sets=sets,
+        ways=ways,
+        policy=policy,
+        fetch_sectors=fetch_granularity // SECTOR,
+        dirty_ways=DIRTY_SHARE * ways,
+        persisting_ways=ways * set_aside / size,
+    )
+    return L2Shape(cache, partitions, max(1, int(sets * RUN_SHARE)), kept, epoch)
+
+
+class Lookups(NamedTuple):
+    """Accesses to L2 in their order, one line each; arrays of one length.
+
+    Attributes
+    ----------
+    line, sectors, words, kind, rank : array
+        As in `perfmodel.trace.cache.Touches`.
+    side : array
+        Partition next to the SM.
+    """
+
+    line: Array
+    sectors: Array
+    words: Array
+    kind: Array
+    rank: Array
+    side: Array
+
+
+class Answers(NamedTuple):
+    """What became of them; arrays of their length, masks of sectors.
+
+    Attributes
+    ----------
+    near : array
+        Sectors that the first partition asked had.
+    missed : array
+        Sectors that had to wait for DRAM.
+    fetched : array
+        Sectors that were read from DRAM.
+    kept : array
+        Whether the access was to a set that is simulated.
+    """
+
+    near: Array
+    missed: Array
+    fetched: Array
+    kept: Array
+
+
+class Written(NamedTuple):
+    """Lines written back; the sectors written, and those that had to be read first."""
+
+    line: Array
+    sectors: Array
+    partial: Array
+
+
+class L2:
+    """An L2 and its contents."""
+
+    def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
+        self.shape = shape
+        self.engine: Engine = engine
+        self.state: CacheState = empty(shape.cache)
+        # Two ticks an access: the near side's, and the far side's.
+        self._far_age = int(2 * FAR_AGE * shape.cache.sets * shape.cache.ways)
+        self._time = 1 + self._far_age
+
+    def place(self, line: Array) -> tuple[Array, Array]:
+        """Return the home partition of lines, and their set in any partition."""
+        place = set_of(line, self.shape.cache.sets, self.shape.run)
+        parts = self.shape.partitions
+        return (place % parts, place // parts) if parts > 1 else (place * 0, place)
+
+    def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
+        """Run the accesses that are under way together; those for the far side come last."""
+        n = len(asked.line)
+        stamp = self._time + np.arange(n)
+        self._time += 2 * n
+        row, home_row, kind, rank = self._near_rows(asked)
+        # Sets before the first: accesses that go nowhere in this pass.
+        first = self._touch(row, asked, asked.sectors, kind, rank, stamp)
+        onward, far_row, answers = self._far_rows(row, home_row, kind, asked, first, stamp, n)
+        outcomes = [first]
+        if self.shape.partitions > 1:
+            second = self._touch(far_row, asked, onward, asked.kind, asked.rank, stamp)
+            outcomes.append(second)
+            answers.missed[:] |= onward & ~second.hit
+            answers.fetched[:] |= second.fetched
+        return answers, _written(outcomes)
+
+    def _touch(
+        self, row: Array, asked: Lookups, sectors: Array, kind: Array, rank: Array, stamp: Array
+    ) -> Outcome:
+        touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
+        if uses_numba(self.engine):
+            return access(self.shape.cache, self.state, touches, self.engine)
+        some = np.flatnonzero(row >= 0)
+        found = access(
+            self.shape.cache, self.state, Touches(*(t[some] for t in touches)), self.engine
+        )
+        return scattered(found, some, len(row))
+
+    def _near_rows(self, asked: Lookups) -> tuple[Array, Array, Array, Array]:
+        """Return first sets (-1: none) and sets at home, and kinds and ranks at the first."""
+        shape, n = self.shape, len(asked.line)
+        sets, parts = shape.cache.sets, shape.partitions
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_loop import near_rows
+
+            row, home_row = np.empty(n, np.int64), np.empty(n, np.int64)
+            kind, rank = np.empty(n, np.uint8), np.empty(n, np.uint8)
+            rules = (sets, parts, shape.run, shape.kept)
+            given = (asked.line, asked.kind, asked.rank, asked.side)
+            near_rows(*rules, *given, row, home_row, kind, rank)
+            return row, home_row, kind, rank
+        home, where = self.place(asked.line)
+        kept = where % shape.kept == 0
+        reads = asked.kind == READ
+        home_row = np.where(kept, home * (sets // parts) + where, -1)
+        row = np.where(kept, asked.side * (sets // parts) + where, -1)
+        copies = reads & (home != asked.side)
+        kind = np.where(copies, COPY, asked.kind).astype(np.uint8)
+        # A line persists at home: its copies would take room of the set-aside again.
+        spare = copies & (asked.rank == PERSISTING)
+        rank = np.where(spare, STREAMING, asked.rank).astype(np.uint8)
+        return np.where(reads | (home == asked.side), row, -1), home_row, kind, rank
+
+    def _far_rows(
+        self,
+        row: Array,
+        home_row: Array,
+        kind: Array,
+        asked: Lookups,
+        first: Outcome,
+        stamp: Array,
+        late: int,
+    ) -> tuple[Array, Array, Answers]:
+        """Return what goes on and where to, and the near side's answers; stamps become later."""
+        n = len(row)
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_loop import far_rows
+
+            near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
+            far_row = np.empty(n, np.int64)
+            given = (row, home_row, kind, asked.sectors, first.hit, first.fetched)
+            far_rows(*given, near, missed, fetched, onward, far_row, stamp, late, self._far_age)
+            return onward, far_row, Answers(near, missed, fetched, home_row >= 0)
+        here = row >= 0
+        copies = here & (kind == COPY)
+        left = asked.sectors & ~first.hit
+        onward = np.where(copies, left, np.where(here | (home_row < 0), 0, asked.sectors))
+        far_row = np.where(onward > 0, home_row, -1)
+        stamp += late - np.where(copies & (left > 0), self._far_age, 0)
+        served = here & ~copies
+        near = np.where(here, first.hit, 0).astype(np.uint8)
+        missed = np.where(served, left, 0).astype(np.uint8)
+        fetched = np.where(served, first.fetched, 0).astype(np.uint8)
+        answers = Answers(near, missed, fetched, home_row >= 0)
+        return onward.astype(np.uint8), far_row, answers
+
+    def flush(self) -> Written:
+        """Write back all dirty lines."""
+        return Written(*flush(self.state))
+
+
+def dirty_sectors(state: CacheState) -> int:
+    """Return the sectors that have not been written to DRAM yet."""
+    return int(COUNT[state.dirty].sum())
+
+
+def scattered(found: Outcome, some: Array, size: int) -> Outcome:
+    """Return an outcome of some accesses as one of all `size`, in which the others did nothing."""
+    full = no_outcome(size)
+    for whole, part in zip(full, found, strict=True):
+        whole[some] = part
+    return full
+
+
+def _written(outcomes: list[Outcome]) -> Written:
+    line = np.concatenate([part for o in outcomes for part in (o.victim, o.cleaned)])
+    sectors = np.concatenate([part for o in outcomes for part in (o.written, o.clean_written)])
+    partial = np.concatenate([part for o in outcomes for part in (o.partial, o.clean_partial)])
+    some = np.flatnonzero(sectors)
+    return Written(line[some], sectors[some], partial[some])

@@ -1,0 +1,360 @@
+"""One launch on its way through the caches, a batch of iterations at a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.trace.addresses import Generator, Wave
+from perfmodel.trace.cache import (
+    ATOMIC,
+    COUNT,
+    NORMAL,
+    READ,
+    SECTOR,
+    WRITE,
+    CacheShape,
+    Touches,
+    access,
+    empty,
+    place,
+)
+from perfmodel.trace.counts import (
+    ACCESS_FIELDS,
+    ELSEWHERE,
+    SERIES,
+    SERIES_FIELDS,
+    AccessCount,
+    BufferCount,
+    Counters,
+    Simulation,
+)
+from perfmodel.trace.l2 import Lookups, dirty_sectors
+from perfmodel.trace.layout import Layout, ranks
+from perfmodel.trace.program import Batch, Body, batches, executions, program
+from perfmodel.trace.sampling import FILLS, LEAST, WINDOWS, estimate, relative_error, windows
+
+if TYPE_CHECKING:
+    from perfmodel.trace.simulate import Simulator
+
+Array = npt.NDArray[Any]
+Progress = Callable[[float], None]
+Sums = tuple[Array, Array, Array]
+
+L1_WAYS: Final = 16
+"""Lines of a set of L1 (assumed)."""
+
+# What a batch of a small grid may hold: its iterations are put in order one by one.
+_MOST_ITERATIONS: Final = 1024
+_L2_SECTORS: Final = ACCESS_FIELDS.index("l2_sectors")
+_KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """What an SM holds of a launch.
+
+    Attributes
+    ----------
+    blocks_per_sm : int
+        Blocks at a time.
+    l1_bytes : int
+        What shared memory leaves of L1 [B].
+    """
+
+    blocks_per_sm: int
+    l1_bytes: int
+
+
+class Run:
+    """One launch on its way through the caches."""
+
+    def __init__(
+        self, owner: Simulator, instance: Instance, residency: Residency, layout: Layout
+    ) -> None:
+        self.owner = owner
+        self.instance = instance
+        self.layout = layout
+        self.generator = Generator(instance, layout, owner.engine)
+        self.program = program(instance)
+        self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
+        kernel = instance.kernel
+        self.accesses = kernel.accesses
+        self.stores = [i for i, a in enumerate(kernel.accesses) if a.kind != "load"]
+        self.counters = Counters(len(kernel.accesses), len(layout.names) + 1)
+        self.l1_lines = max(L1_WAYS, residency.l1_bytes // 128)
+        self.l1_sets = self.l1_lines // L1_WAYS
+        self.l1_shape = CacheShape(self.l1_sets * owner.device.sm_count, L1_WAYS)
+        self.l1 = empty(self.l1_shape)
+        self.l1_time = 1
+        self.steps = max(1, executions(self.program) * self.generator.total_blocks)
+        self.done = 0
+        self.waiting: list[tuple[Array, ...]] = []
+        self.queued = 0
+
+    def all(self, share: float, progress: Progress | None) -> Simulation:
+        """Run the launch, or a sample of it, and add up."""
+        began = time.perf_counter()
+        parts: list[Sums] = []
+        weights: tuple[float, ...] = (1.0,)
+        error, counted, interrupted = None, 1.0, False
+        self.since = self.counters.snapshot()
+        try:
+            waves = self.generator.total_blocks / self.slots
+            trips = _outer_trips(self.program)
+            by_wave = waves >= LEAST
+            total = waves if by_wave else float(trips)
+            if share >= 1 or total < LEAST:
+                self._visit(None, None, progress)
+                parts.append(self._count())
+            else:
+                start, filled = self._start(by_wave, total, share, progress)
+                parts.append(self._count())
+                ran, counted = 0, start / total
+                rest, scale = windows(start, total, share)
+                weights += scale
+                for window in rest:
+                    self._window(by_wave, window.first, window.last, progress)
+                    change = self._count()
+                    ran += window.last - window.first
+                    if window.counted:
+                        parts.append(change)
+                        counted += (window.last - window.first) / total
+                counted = min(1.0, counted)
+                error = None if counted == 1 else self._error(parts, weights, filled)
+        except KeyboardInterrupt:
+            interrupted = True
+            parts.append(self._count())
+            weights += (1.0,) * (len(parts) - len(weights))
+            counted = self.done / self.steps
+        took = time.perf_counter() - began
+        sums = [
+            estimate(np.stack(each), weights[: len(parts)]) for each in zip(*parts, strict=True)
+        ]
+        return self._result(sums, counted, error, interrupted, took)
+
+    def _count(self) -> Sums:
+        """Return what was counted since the last time."""
+        self._drain(everything=True)
+        now = self.counters.snapshot()
+        change = tuple(a - b for a, b in zip(now, self.since, strict=True))
+        self.since = now
+        return change[0], change[1], change[2]
+
+    def _start(
+        self, by_wave: bool, total: float, share: float, progress: Progress | None
+    ) -> tuple[int, bool]:
+        """Run until L2 is in a steady state; return how far that is, and whether it is."""
+        most = math.ceil(min(1.0, 4 * share) * total)
+        step = max(1, int(share * total / (2 * WINDOWS)))
+        enough = FILLS * self.owner.device.l2_size / SECTOR
+        end = 0
+        while end < most:
+            self._window(by_wave, end, min(end + step, most), progress)
+            end = min(end + step, most)
+            self._drain(everything=True)
+            stored = self.counters.access[self.stores, _L2_SECTORS].sum()
+            if int(stored + self.counters.buffer[:, 0].sum()) >= enough:
+                return end, True
+        return end, False
+
+    def _error(self, parts: list[Sums], weights: tuple[float, ...], filled: bool) -> float:
+        dram = np.array([part[1][:, :2].sum() for part in parts], dtype=float)
+        asked = np.array([part[0][:, _L2_SECTORS].sum() for part in parts], dtype=float)
+        error = relative_error((dram, asked), weights)
+        moved = float(np.dot(dram, weights))
+        # Before L2 is full it is not known how much of the stores is left in it at the end.
+        stored = np.array([part[0][self.stores, _L2_SECTORS].sum() for part in parts], dtype=float)
+        left = min(float(np.dot(stored, weights)), self.owner.device.l2_size / SECTOR)
+        return float(error if filled else error + left / max(moved, left, 1.0))
+
+    def _window(self, by_wave: bool, first: int, last: int, progress: Progress | None) -> None:
+        if by_wave:
+            self._visit(range(first, last), None, progress)
+        else:
+            self._visit(None, slice(first, last), progress)
+
+    def _visit(self, visited: range | None, loops: slice | None, progress: Progress | None) -> None:
+        """Run some waves of the nominal order, or all; and some of the outermost iterations."""
+        blocks = self.generator.total_blocks
+        if visited is None:
+            groups = self.generator.waves(self.slots)
+        else:
+            groups = (
+                self.generator.wave(np.arange(w * self.slots, min((w + 1) * self.slots, blocks)))
+                for w in visited
+            )
+        for wave in groups:
+            size = len(wave.blocks) * self.generator.warps
+            most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
+            for batch in batches(self.program, most, loops):
+                self._batch(wave, batch)
+                if progress:
+                    progress(min(1.0, self.done / self.steps))
+
+    def _batch(self, wave: Wave, batch: Batch) -> None:
+        """Coalesce all accesses of a batch, put them in order, and run them through L1."""
+        per_step = len(wave.blocks) * self.generator.warps
+        found = []
+        leaves = [(a, p) for a in batch.accesses for p in range(self.generator.pieces(a))]
+        for position, piece in leaves:
+            asked = self.generator.requests(position, piece, wave, batch.loops, batch.iterations)
+            lines = asked.lines
+            for field, amount in (
+                ("requests", asked.requests),
+                ("lanes", asked.lanes if piece == 0 else 0),
+                ("sectors", COUNT[lines.sectors]),
+                ("lines", len(lines.line)),
+                ("atomic_addresses", asked.addresses),
+                ("atomic_busiest", asked.busiest),
+            ):
+                self.counters.add_access(field, position, amount)
+            step = lines.request // per_step
+            block = lines.request % per_step // self.generator.warps
+            sm = wave.blocks[block] % self.owner.device.sm_count
+            columns = [sm, *lines[1:], np.full(len(sm), position)]
+            found.append((columns, np.searchsorted(step, np.arange(batch.iterations + 1))))
+        # Iteration by iteration, the accesses of each in their order.
+        pieces = [
+            ([column[ends[t] : ends[t + 1]] for column in columns], t)
+            for t in range(batch.iterations)
+            for columns, ends in found
+        ]
+        sm, line, sectors, words, number = (
+            np.concatenate(parts) for parts in zip(*(part for part, _ in pieces), strict=True)
+        )
+        per_step = len(batch.accesses) * len(wave.blocks)
+        at = [(self.done + t * per_step) * SERIES // self.steps for _, t in pieces]
+        when = np.repeat(np.minimum(at, SERIES - 1), [len(part[0]) for part, _ in pieces])
+        self.done += batch.iterations * per_step
+        left = self._through_l1(sm, line, sectors, number, when)
+        some = np.flatnonzero(left)
+        self._to_l2(
+            line[some],
+            left[some],
+            words[some],
+            self.owner.sides[sm[some]],
+            number[some],
+            when[some],
+        )
+
+    def _through_l1(
+        self, sm: Array, line: Array, sectors: Array, number: Array, when: Array
+    ) -> Array:
+        """Return the sectors that go on to L2."""
+        cached = np.array([a.kind == "load" and a.cache == "l1" for a in self.accesses])
+        loads = np.array([a.kind == "load" for a in self.accesses])
+        self.counters.add_series("l1_sectors", when, np.where(loads[number], COUNT[sectors], 0))
+        some = np.flatnonzero(cached[number])
+        if not some.size:
+            return sectors
+        where = place(line[some], self.l1_sets, self.l1_sets)
+        zeros = np.zeros(len(some), dtype=np.uint8)
+        outcome = access(
+            self.l1_shape,
+            self.l1,
+            Touches(
+                row=sm[some] * self.l1_sets + where,
+                line=line[some],
+                sectors=sectors[some],
+                words=zeros.astype(np.uint32),
+                kind=zeros,
+                rank=zeros + np.uint8(NORMAL),
+                stamp=self.l1_time + np.arange(len(some)),
+            ),
+            self.owner.engine,
+        )
+        self.l1_time += len(some)
+        hits = COUNT[outcome.hit]
+        self.counters.add_access("l1_hit_sectors", number[some], hits)
+        self.counters.add_series("l1_hits", when[some], hits)
+        left = sectors.copy()
+        left[some] &= ~outcome.hit
+        return left
+
+    def _to_l2(self, *columns: Array) -> None:
+        self.waiting.append(columns)
+        self.queued += len(columns[0])
+        self._drain(everything=False)
+
+    def _drain(self, everything: bool) -> None:
+        """Run whole epochs of what waits for L2, so that batches do not matter; or all of it."""
+        size = self.owner.l2.shape.epoch
+        if not self.queued or (self.queued < size and not everything):
+            return
+        columns = [np.concatenate(parts) for parts in zip(*self.waiting, strict=True)]
+        end = self.queued if everything else self.queued // size * size
+        for first in range(0, end, size):
+            self._epoch(*(column[first : min(first + size, end)] for column in columns))
+        self.waiting = [tuple(column[end:] for column in columns)]
+        self.queued -= end
+
+    def _epoch(
+        self, line: Array, sectors: Array, words: Array, side: Array, number: Array, when: Array
+    ) -> None:
+        kinds = np.array([_KINDS[a.kind] for a in self.accesses], dtype=np.uint8)[number]
+        rank = ranks(self.owner.control, self.layout, line, self.owner.seed)
+        answers, written = self.owner.l2.epoch(Lookups(line, sectors, words, kinds, rank, side))
+        asked, missed = COUNT[sectors], COUNT[answers.missed]
+        fetched = COUNT[answers.fetched]
+        count = self.counters
+        count.add_access("l2_sectors", number, asked)
+        count.add_access("l2_near_sectors", number, COUNT[answers.near])
+        count.add_access("l2_missed_sectors", number, missed)
+        count.add_access("dram_read_sectors", number, fetched)
+        count.add_series("l2_sectors", when, asked)
+        count.add_series("l2_hits", when, asked - missed)
+        count.add_buffer("dram_read_sectors", self.layout.owner(line), fetched)
+        owner = self.layout.owner(written.line)
+        partial = COUNT[written.partial]
+        count.add_buffer("dram_write_sectors", owner, COUNT[written.sectors])
+        count.add_buffer("partial_sectors", owner, partial)
+        count.add_buffer("dram_read_sectors", owner, partial)
+
+    def _result(
+        self,
+        sums: list[Array],
+        counted: float,
+        error: float | None,
+        interrupted: bool,
+        took: float,
+    ) -> Simulation:
+        access_sums, buffer_sums, series = sums
+        ratio = SECTOR / self.owner.control.compression
+        kernel = self.instance.kernel
+        return Simulation(
+            accesses=tuple(
+                AccessCount(
+                    a.name,
+                    a.buffer,
+                    a.kind,
+                    **dict(zip(ACCESS_FIELDS, map(float, sums), strict=True)),
+                )
+                for a, sums in zip(kernel.accesses, access_sums, strict=True)
+                if kernel.buffer(a.buffer).space == "global"
+            ),
+            buffers=tuple(
+                BufferCount(name, *(float(n) * ratio for n in sums))
+                for name, sums in zip((*self.layout.names, ELSEWHERE), buffer_sums, strict=True)
+                if name != ELSEWHERE or sums.any()
+            ),
+            dirty_left_bytes=dirty_sectors(self.owner.l2.state) * float(SECTOR),
+            series={name: tuple(map(float, series[:, i])) for i, name in enumerate(SERIES_FIELDS)},
+            sampled=counted,
+            error=error,
+            interrupted=interrupted,
+            seconds=took,
+        )
+
+
+def _outer_trips(body: Body) -> int:
+    """Return the iterations of the outermost loop; 1 if there is none, or several."""
+    loops = [item for item in body.items if isinstance(item, Body)]
+    return loops[0].trips if len(loops) == 1 else 1

@@ -1,0 +1,166 @@
+"""Where the buffers lie, and which lines an access policy window covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.trace.cache import LINE, NORMAL, PERSISTING, STREAMING, mix
+
+Array = npt.NDArray[Any]
+
+ALIGNMENT: Final = 1 << 21
+"""Buffers start at multiples of this [B]: the pages that large allocations come in."""
+MOST_ADDRESS: Final = 1 << 55
+
+_RANKS: Final = {"streaming": STREAMING, "normal": NORMAL, "persisting": PERSISTING}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Global buffers in the order of their addresses [B].
+
+    Attributes
+    ----------
+    names : tuple of str
+    starts, sizes : tuple of int
+    """
+
+    names: tuple[str, ...]
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def start(self, name: str) -> int:
+        """Return where a buffer starts [B]."""
+        return self.starts[self.names.index(name)]
+
+    def size(self, name: str) -> int:
+        """Return how long a buffer is [B]."""
+        return self.sizes[self.names.index(name)]
+
+    def owner(self, line: Array) -> Array:
+        """Return the positions of the buffers that lines belong to; one past the last for none."""
+        first = np.array([start // LINE for start in self.starts])
+        last = np.array([-(-(a + n) // LINE) for a, n in zip(self.starts, self.sizes, strict=True)])
+        found = np.searchsorted(first, line, side="right") - 1
+        return np.where((found >= 0) & (line < last[found]), found, len(self.names))
+
+
+def lay_out(instance: Instance, bases: Mapping[str, int] | None = None) -> Layout:
+    """Give every global buffer its addresses.
+
+    Parameters
+    ----------
+    instance : Instance
+    bases : mapping of str to int, optional
+        Where buffers start [B]; the others follow one after the other, as if allocated in turn.
+
+    Raises
+    ------
+    PerfmodelError
+        If a name is unknown, or a start is no multiple of a line, or two buffers overlap.
+    """
+    kernel = instance.kernel
+    sizes = {
+        b.name: int(instance.lengths[b.name]) * int(instance.element_bytes[b.name])
+        for b in kernel.buffers
+        if b.space == "global"
+    }
+    given = dict(bases or {})
+    for name, start in given.items():
+        if name not in sizes:
+            raise PerfmodelError(
+                f"kernel {kernel.name!r} has no global buffer {shown(name)}"
+                f"{nearest(str(name), sizes) or '; it has ' + ', '.join(sizes)}"
+            )
+        if not 0 <= start < MOST_ADDRESS or start % LINE:
+            raise PerfmodelError(
+                f"buffer {name!r} must start at a multiple of {LINE} bytes from 0 to 2**55, "
+                f"not {shown(start)}"
+            )
+    free = ALIGNMENT
+    for name, start in given.items():
+        free = max(free, start + sizes[name])
+    for name, size in sizes.items():
+        if name not in given:
+            given[name] = -(-free // ALIGNMENT) * ALIGNMENT
+            free = given[name] + max(size, 1)
+    order = sorted(sizes, key=lambda name: given[name])
+    for one, other in pairwise(order):
+        if given[one] + sizes[one] > given[other]:
+            raise PerfmodelError(
+                f"buffers {one!r} and {other!r} overlap: {one!r} is {sizes[one]} bytes from "
+                f"{given[one]}, but {other!r} starts at {given[other]}; move one of them"
+            )
+    return Layout(
+        tuple(order), tuple(given[name] for name in order), tuple(sizes[name] for name in order)
+    )
+
+
+def check_control(control: L2Control, layout: Layout, l2_size: int) -> None:
+    """Refuse what L2 cannot be told.
+
+    Raises
+    ------
+    PerfmodelError
+        For a set-aside over L2, another fetch granularity than 32, 64 or 128 B, a hit ratio that
+        is not from 0 to 1, an unknown property, or a window that is not inside its buffer.
+    """
+    if not 0 <= control.set_aside <= l2_size:
+        raise PerfmodelError(
+            f"set_aside must be 0 to {l2_size} bytes, the size of L2, "
+            f"not {shown(control.set_aside)}"
+        )
+    if control.fetch_granularity not in (32, 64, 128):
+        raise PerfmodelError(
+            f"fetch_granularity must be 32, 64 or 128 bytes, not {shown(control.fetch_granularity)}"
+        )
+    if not control.compression >= 1:
+        raise PerfmodelError(f"compression must be 1 or more, not {shown(control.compression)}")
+    window = control.window
+    if window is None:
+        return
+    if window.buffer not in layout.names:
+        hint = nearest(window.buffer, layout.names) or f"; there are {', '.join(layout.names)}"
+        raise PerfmodelError(f"the window's buffer {shown(window.buffer)} does not exist{hint}")
+    if not 0 <= window.hit_ratio <= 1:
+        raise PerfmodelError(f"hit_ratio must be 0 to 1, not {shown(window.hit_ratio)}")
+    for what, value, allowed in (
+        ("hit_prop", window.hit_prop, tuple(_RANKS)),
+        ("miss_prop", window.miss_prop, ("streaming", "normal")),
+    ):
+        if value not in allowed:
+            raise PerfmodelError(f"{what} must be {' or '.join(allowed)}, not {shown(value)}")
+    size = layout.size(window.buffer)
+    if window.offset < 0 or window.num_bytes < 0 or window.offset + window.num_bytes > size:
+        raise PerfmodelError(
+            f"the window of {window.num_bytes} bytes from {window.offset} is not inside buffer "
+            f"{window.buffer!r} of {size} bytes; make it smaller"
+        )
+
+
+def ranks(control: L2Control, layout: Layout, line: Array, seed: int) -> Array:
+    """Return how hard lines are to replace: STREAMING, NORMAL or PERSISTING.
+
+    Which lines of a window get `hit_prop` is random but fixed: a hash of the line decides.
+    """
+    found = np.full(len(line), NORMAL, dtype=np.uint8)
+    window = control.window
+    if window is None or window.num_bytes == 0:
+        return found
+    start = (layout.start(window.buffer) + window.offset) // LINE
+    end = -(-(layout.start(window.buffer) + window.offset + window.num_bytes) // LINE)
+    inside = np.flatnonzero((line >= start) & (line < end))
+    if inside.size:
+        draw = (mix(line[inside] + (seed << 44)) >> np.uint64(11)) * 2.0**-53
+        picked, other = _RANKS[window.hit_prop], _RANKS[window.miss_prop]
+        found[inside] = np.where(draw < window.hit_ratio, picked, other)
+    return found

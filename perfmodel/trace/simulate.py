@@ -1,0 +1,158 @@
+"""The simulator: a GPU's caches, through which launches run one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.trace.cache import (
+    Engine,
+    Policy,
+    has_numba,
+    mix,
+    reset_persisting,
+    set_persisting_ways,
+)
+from perfmodel.trace.counts import Simulation
+from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
+from perfmodel.trace.launch import Progress, Residency, Run
+from perfmodel.trace.layout import check_control, lay_out
+from perfmodel.trace.program import executions, program
+
+BATCH: Final = 1 << 14
+"""Warp requests worked on at a time; the counts do not depend on it."""
+
+# Warp requests a second on two cores (benchmarks/simulator.py), by engine; for estimates only.
+_RATES: Final = {True: 2.5e6, False: 0.6e6}
+
+
+class Simulator:
+    """A GPU's caches, through which launches run one after the other.
+
+    Parameters
+    ----------
+    device : Device
+    control : L2Control
+        Can be changed between launches with `set_control`; contents stay.
+    seed : int
+        Decides which SMs are next to which L2 partition and which lines of a window are picked.
+    policy : {"lru", "fifo", "random", "nru"}
+        Replacement in L2.
+    engine : {"auto", "numpy", "numba"}
+    batch : int
+        Warp requests worked on at a time.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        control: L2Control | None = None,
+        *,
+        seed: int = 0,
+        policy: Policy = "lru",
+        engine: Engine = "auto",
+        batch: int = BATCH,
+    ) -> None:
+        self.device = device
+        self.control = control or L2Control()
+        self.seed = seed
+        self.policy: Policy = policy
+        self.engine: Engine = engine
+        self.batch = batch
+        self.l2 = L2(self._shape(), engine)
+        # Half of the SMs are next to either partition; which ones is not known.
+        order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
+        self.sides = np.empty(device.sm_count, dtype=np.int64)
+        self.sides[order] = np.arange(device.sm_count) % device.l2_partitions
+
+    def set_control(self, control: L2Control) -> None:
+        """Change set-aside, window and fetch granularity for the launches that follow."""
+        self.control = control
+        shape = self._shape()
+        self.l2.shape = shape
+        set_persisting_ways(self.l2.state, shape.cache)
+
+    def reset_persisting(self) -> None:
+        """Turn all persisting lines into normal ones (cudaCtxResetPersistingL2Cache)."""
+        reset_persisting(self.l2.state)
+
+    def launch(
+        self,
+        instance: Instance,
+        residency: Residency,
+        *,
+        share: float = 1.0,
+        bases: Mapping[str, int] | None = None,
+        progress: Progress | None = None,
+    ) -> Simulation:
+        """Run a launch, and return what moved.
+
+        Parameters
+        ----------
+        instance : Instance
+            One configuration.
+        residency : Residency
+        share : float
+            Share of the launch to run, over 0 to 1; see `perfmodel.trace.sampling`.
+        bases : mapping of str to int, optional
+            Where buffers start [B].
+        progress : callable, optional
+            Told the share that is done.
+
+        Raises
+        ------
+        PerfmodelError
+            For a kernel without global accesses, arrays of configurations, a share that is not
+            over 0 to 1, or anything that `lay_out` or `check_control` refuses.
+        """
+        check_launch(instance, share)
+        layout = lay_out(instance, bases)
+        check_control(self.control, layout, self.device.l2_size)
+        run = Run(self, instance, residency, layout)
+        return run.all(share, progress)
+
+    def _shape(self) -> L2Shape:
+        return l2_shape(
+            self.device.l2_size,
+            self.device.l2_partitions,
+            set_aside=self.control.set_aside,
+            fetch_granularity=self.control.fetch_granularity,
+            policy=self.policy,
+            epoch=UNDER_WAY * self.device.sm_count,
+        )
+
+
+def check_launch(instance: Instance, share: float = 1.0) -> None:
+    """Refuse a launch that has nothing to simulate."""
+    kernel = instance.kernel
+    if instance.shape:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} is simulated one configuration at a time, not for arrays of "
+            f"shape {instance.shape}"
+        )
+    if executions(program(instance)) == 0:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} has no addresses to simulate: it makes no access to global "
+            "memory; give it one, or predict it with --traffic closed-form"
+        )
+    if not 0 < share <= 1:
+        raise PerfmodelError(f"sample must be over 0 and up to 1, not {share:g}")
+
+
+def warp_requests(instance: Instance) -> int:
+    """Return the warp requests of a launch, if no guard holds any back."""
+    threads = math.prod(int(n) for n in instance.block)
+    blocks = math.prod(int(n) for n in instance.grid)
+    return executions(program(instance)) * blocks * -(-threads // 32)
+
+
+def seconds(instance: Instance) -> float:
+    """Return about how long it takes to simulate a whole launch [s]."""
+    return warp_requests(instance) / _RATES[has_numba()]

@@ -1,0 +1,123 @@
+"""`perfmodel simulate`, and `predict --traffic simulated`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli.app import app
+
+Run = Callable[..., str]
+
+
+def test_json(run: Run) -> None:
+    # by hand: 1 MiB in vectors of 16 B: 2048 warp requests of 16 sectors each way
+    found = json.loads(run("simulate", "copy", "-D", "bytes=1MiB", "--json"))
+    assert found["schema"] == "perfmodel.simulation/1"
+    traffic = found["traffic"]
+    assert traffic["global_load_requests"] == traffic["global_store_requests"] == 2048
+    assert traffic["l2_read_sectors"] == traffic["l2_write_sectors"] == 32768
+    assert (traffic["dram_read_bytes"], traffic["dram_write_bytes"]) == (2**20, 0)
+    assert found["dirty_left_bytes"] == 2**20
+    assert [b["name"] for b in found["buffers"]] == ["in", "out"]
+    assert found["accesses"][0]["l2_missed_sectors"] == 32768
+    assert sum(found["series"]["l2_sectors"]) == 65536
+    assert (found["sampled"], found["error"], found["interrupted"]) == (1.0, None, False)
+
+
+def test_text(run: Run) -> None:
+    text = run("simulate", "gemm", "--mapping", "coalesced", "-D", "N=128")
+    assert text.startswith("gemm coalesced on h100-sxm, simulated\n")
+    for part in ("load A", "store C", "L1 hits", "buffer", "still in L2 at the end"):
+        assert part in text
+
+
+def test_warm_caches_hit(run: Run) -> None:
+    # by hand: 1 MiB is all in L2 after the first launch
+    found = json.loads(run("simulate", "read", "-D", "bytes=1MiB", "--cache", "warm", "--json"))
+    assert found["traffic"]["dram_read_bytes"] == 0
+    assert found["traffic"]["l2_hit_rate"] == 1
+
+
+@pytest.mark.parametrize(("granularity", "each"), [("32", 32), ("64", 64), ("128", 128)])
+def test_fetch_granularity(run: Run, granularity: str, each: int) -> None:
+    # by hand: one float of every 128 B
+    words = ("-D", "n=4096", "-D", "stride=32", "--fetch-granularity", granularity, "--json")
+    found = json.loads(run("simulate", "strided-copy", *words))
+    assert found["traffic"]["dram_read_bytes"] == 4096 * each
+
+
+def test_window(run: Run) -> None:
+    words = ["simulate", "read", "-D", "bytes=48MiB", "--cache", "warm", "--json"]
+    window = ["--set-aside", "16MiB", "--window", "48MiB", "--window-buffer", "in"]
+    found = json.loads(run(*words, *window, "--hit-ratio", "0.25", "--miss-prop", "streaming"))
+    assert found["l2"]["window"]["hit_ratio"] == 0.25
+    assert found["traffic"]["l2_hit_rate"] == pytest.approx(0.25, abs=0.07)
+
+
+def test_plot(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "hits.svg"
+    run("simulate", "copy", "-D", "bytes=1MiB", "--plot", str(path))
+    assert "sectors that hit" in path.read_text()
+
+
+def test_predict_with_simulated_traffic(run: Run) -> None:
+    # property: the same time model; for a stream both count alike
+    words = ("predict", "copy", "-D", "bytes=64MiB", "--json")
+    closed = json.loads(run(*words))
+    simulated = json.loads(run(*words, "--traffic", "simulated"))
+    assert (closed["method"], simulated["method"]) == ("closed-form", "simulated")
+    assert simulated["time_s"] == pytest.approx(closed["time_s"], rel=0.05)
+    assert simulated["traffic"].keys() == closed["traffic"].keys()
+    for name in ("global_load_requests", "global_store_sectors", "l2_read_sectors"):
+        assert simulated["traffic"][name] == closed["traffic"][name]
+
+
+def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: the note comes before anything is run, and an interruption prints what was counted
+    monkeypatch.setattr("perfmodel.cli.simulate._PATIENCE", 1.0)
+    calls = []
+
+    def stop(*_: object) -> None:
+        calls.append(1)
+        if len(calls) > 20:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("perfmodel.trace.launch.Run._to_l2", stop)
+    words = ["simulate", "gemm", "--mapping", "naive", "-D", "N=4096"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("note: 4.30G warp requests will take about ")
+    assert "--sample" in result.stderr
+    assert "interrupted after" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sample", "0"], "--sample must be over 0 and up to 1"),
+        (["--sample", "nan"], "--sample must be over 0 and up to 1"),
+        (["--seed", "-1"], "--seed must be 0 to 65535"),
+        (["--window", "1MiB"], "--window and --window-buffer go together"),
+        (["--window", "1MiB", "--window-buffer", "x"], "'x' does not exist"),
+        (["--window", "1GiB", "--window-buffer", "in"], "not inside buffer 'in'"),
+        (["--set-aside", "1TB"], "set_aside must be 0 to"),
+        (["--fetch-granularity", "48"], "must be 32, 64 or 128"),
+        (["--hit-ratio", "2", "--window", "128", "--window-buffer", "in"], "hit_ratio must be"),
+        (["--plot", "x.gif"], "must end in"),
+        (["-D", "bytes=0"], "must be 1 to"),
+    ],
+)
+def test_refusals(refused: Callable[..., str], words: list[str], says: str) -> None:
+    assert says in refused("simulate", "copy", *words)
+
+
+def test_a_kernel_without_addresses_is_refused(
+    refused: Callable[..., str], kernel_file: Callable[..., str]
+) -> None:
+    text = "\n".join(['name = "none"', 'summary = "nothing"', "[launch]", "grid = 1", "block = 32"])
+    assert "no addresses" in refused("simulate", kernel_file(text=text))

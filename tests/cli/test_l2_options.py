@@ -1,0 +1,90 @@
+"""Options of L2 control on the command line: what they mean, and what CUDA refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+import perfmodel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.prediction.l2_rules import MPS_VARIABLE
+
+Run = Callable[..., str]
+Refused = Callable[..., str]
+WINDOW = ("stream-persistent", "-D", "stream_bytes=512MiB", "--set-aside", "8MiB")
+
+
+def test_options_are_the_librarys(run: Run) -> None:
+    words = ["--set-aside", "16MiB", "--window", "32MiB", "--hit-ratio", "0.5"]
+    words += ["--miss-prop", "normal", "--fetch-granularity", "128", "--compression", "2"]
+    found = json.loads(run("predict", "data-reset", "-D", "in_bytes=32MiB", *words, "--json"))
+    window = AccessPolicyWindow("in", 32 << 20, 0.5, miss_prop="normal")
+    control = L2Control(16 << 20, window, 128, 2.0)
+    expected = perfmodel.predict("data-reset", in_bytes=32 << 20, l2=control)
+    assert found == json.loads(json.dumps(expected.to_json()))
+    assert found["l2_control"]["window"]["buffer"] == "in"
+
+
+def test_the_window_lies_over_what_is_read_again(run: Run) -> None:
+    found = json.loads(run("predict", *WINDOW, "--window", "8MiB", "--json"))
+    assert found["l2_control"]["window"]["buffer"] == "persistent"
+
+
+def test_a_window_of_no_bytes_is_closed(run: Run) -> None:
+    found = json.loads(run("predict", *WINDOW, "--window", "0", "--json"))
+    assert found["l2_control"]["window"] is None
+
+
+def test_mig_switches_the_set_aside_off(run: Run) -> None:
+    found = json.loads(run("predict", *WINDOW, "--window", "8MiB", "--mig", "--json"))
+    assert found["l2_control"]["set_aside"] == 0
+    assert any("MIG" in warning for warning in found["warnings"])
+
+
+def test_mps_needs_the_servers_environment(run: Run) -> None:
+    # 8 MiB of the 31.25 MiB that an H100 can set aside are 26%
+    text = run("predict", *WINDOW, "--window", "8MiB", "--mps", "--json")
+    assert any(f"{MPS_VARIABLE}=26" in w for w in json.loads(text)["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--set-aside", "40MiB"], "can set aside (persistingL2CacheMaxSize)"),
+        (["--set-aside", "x"], "--set-aside must be"),
+        (["--window", "1GiB"], "accessPolicyMaxWindowSize"),
+        (["--window", "8MiB", "--window-buffer", "persistant"], "did you mean 'persistent'?"),
+        (["--window-buffer", "persistent"], "needs --window SIZE"),
+        (["--window", "8MiB", "--hit-ratio", "1.5"], "hit_ratio must be from 0 to 1, not 1.5"),
+        (["--window", "8MiB", "--hit-ratio", "nan"], "hit_ratio must be from 0 to 1"),
+        (["--hit-ratio", "0.5"], "need --window SIZE"),
+        (["--window", "8MiB", "--miss-prop", "persisting"], "'streaming', 'normal'"),
+        (["--fetch-granularity", "48"], "must be 32, 64 or 128 bytes, not 48"),
+        (["--compression", "0.5"], "compression must be 1 or more"),
+        (["--compression", "nan"], "compression must be 1 or more"),
+        (["--concurrent", "16MiB:x"], "SIZE or SIZE:RATIO"),
+        (["--concurrent", "16MiB:2"], "hit_ratio must be from 0 to 1"),
+    ],
+)
+def test_what_cuda_refuses(words: list[str], part: str, refused: Refused) -> None:
+    for command in (["predict"], ["advise"], ["sweep", "--over", "stream_bytes=1MiB"]):
+        assert part in refused(*command, "stream-persistent", *words)
+
+
+def test_missing_capability(refused: Refused, tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "old.toml"
+    path.write_text(
+        'name = "old"\ntitle = "old"\nextends = "a100-sxm-40"\ncompute_capability = "7.5"\n'
+    )
+    words = ["predict", "copy", "--device", str(path), "--set-aside", "1MiB"]
+    assert "compute capability 8.0 or later" in refused(*words)
+
+
+def test_copy_has_no_buffer_to_guess(run: Run) -> None:
+    # one buffer is read, so that is meant
+    found = json.loads(run("predict", "copy", "--window", "1MiB", "--json"))
+    assert found["l2_control"]["window"]["buffer"] == "in"

@@ -1,0 +1,106 @@
+"""`sweep` and `advise`: what they print, and that the numbers are those of `predict`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import perfmodel
+
+Run = Callable[..., str]
+Refused = Callable[..., str]
+
+
+def test_a_sweep_is_so_many_predictions(run: Run) -> None:
+    words = ["-D", "in_bytes=32MiB", "--set-aside", "16MiB", "--window", "32MiB"]
+    over = ["--over", "hit-ratio=0.25:1:0.25", "--over", "set-aside=8MiB,16MiB"]
+    ratios, sizes = json.loads(run("sweep", "data-reset", *words, *over, "--json"))
+    assert ratios["over"] == "hit-ratio"
+    assert ratios["values"] == [0.25, 0.5, 0.75, 1.0]
+    assert sizes["values"] == [8 << 20, 16 << 20]
+    for ratio, found in zip(ratios["values"], ratios["predictions"], strict=True):
+        one = run("predict", "data-reset", *words, "--hit-ratio", str(ratio), "--json")
+        assert found == json.loads(one)
+
+
+def test_a_sweep_over_a_parameter(run: Run) -> None:
+    text = run("sweep", "copy", "--over", "bytes=1MiB:4MiB:*2")
+    assert [line.split()[0] for line in text.splitlines()[3:6]] == ["1", "2", "4"]
+    assert "DRAM" in text
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_sweep_as_a_figure(suffix: str, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / f"knobs.{suffix}"
+    over = ["--over", "run=1:32:*2", "--over", "fetch-granularity=32,64,128"]
+    assert run("sweep", "gather", "-D", "n=65536", *over, "-o", str(path)) == ""
+    content = path.read_bytes()
+    assert len(content) > 5000
+    if suffix == "svg":
+        for label in (b"time [", b"DRAM [MiB]", b"fetch-granularity", b"run"):
+            assert label in content
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--over", "hit-ratio=0.5"], "give --window SIZE"),
+        (["--over", "byte=1,2"], "did you mean 'bytes'?"),
+        (["--over", "hit-ratio=a"], "must be NAME=a,b,c"),
+        (["--over", "hit-ratio=0:1:0"], "by steps above 0"),
+        (["--over", "bytes"], "has no value"),
+        ([], "--over"),
+        (["--over", "bytes=1,2", "-o", "x.txt"], "must end in .svg"),
+    ],
+)
+def test_sweeps_that_make_no_sense(words: list[str], part: str, refused: Refused) -> None:
+    assert part in refused("sweep", "copy", *words)
+
+
+def test_advice_is_ranked_and_says_what_to_write(run: Run) -> None:
+    words = ["advise", "strided-copy", "-D", "stride=32"]
+    found = json.loads(run(*words, "--json"))
+    assert found["schema"] == "perfmodel.advice/1"
+    assert not found["leave_it_alone"]
+    gains = [option["gain"] for option in found["options"]]
+    assert gains == sorted(gains, reverse=True)
+    kinds = {option["kind"]: option for option in found["options"]}
+    # a stride of 128 B asks for one sector in four of a 128 B line
+    assert kinds["coalescing"]["gain"] > 4
+    assert kinds["fetch granularity"]["cuda"] == [
+        "cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 32);"
+    ]
+    base = perfmodel.predict("strided-copy", stride=32)
+    assert found["prediction"]["time_s"] == base.time_s
+    for option in found["options"]:
+        assert option["gain"] == pytest.approx(base.time_s / option["time_s"])
+        low, high = option["gain_interval"]
+        assert 1 < low < option["gain"] < high
+    assert "coalesc" not in run(*words) or "neighbouring elements" in run(*words)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("8.0", "11.0", "annotated_ptr", "11.5", "cudaLimitPersistingL2CacheSize"),
+        *("persistingL2CacheMaxSize", "l2CacheSize", "accessPolicyMaxWindowSize", "MIG", "MPS"),
+        *("base_ptr", "num_bytes", "hitRatio", "hitProp", "missProp", "num_bytes = 0"),
+        *("cudaStreamAttributeAccessPolicyWindow", "cudaKernelNodeAttributeAccessPolicyWindow"),
+        *("cudaAccessPropertyNormal", "cudaCtxResetPersistingL2Cache", "add up"),
+        "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT",
+    ],
+)
+def test_help_answers_what_notes_ask(word: str, run: Run) -> None:
+    # the rows of the exam table of notes on L2 cache control
+    text = " ".join(run("advise", "--help", columns=200).split())
+    assert word in text
+
+
+def test_leave_it_alone_is_an_answer(run: Run) -> None:
+    found = json.loads(run("advise", "copy", "--json"))
+    assert found["leave_it_alone"]
+    assert "no buffer is read from L2 twice" in found["reason"]
+    assert "Leave it alone" in run("advise", "copy")

@@ -1,0 +1,308 @@
+"""Whole launches: by hand, the same however they are run, sampled, and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from launches import H200, MIB, bound, counts, launched, residency, working_set
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.kernels import Kernel, kernel_from_table
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.trace.sampling import LEAST, windows
+from perfmodel.trace.simulate import Simulator, check_launch, seconds, warp_requests
+
+
+def table(**changes: Any) -> Kernel:
+    """Return a kernel that adds one to a vector, with changes."""
+    return kernel_from_table(
+        {
+            "name": "mine",
+            "summary": "y = x + 1",
+            "parameters": {"n": {"default": 1 << 16}},
+            "launch": {"grid": "ceil_div(n, 256)", "block": 256},
+            "guard": "i < n",
+            "definitions": {"i": "blockIdx.x*blockDim.x + threadIdx.x"},
+            "buffers": {"x": {"length": "n"}, "y": {"length": "n"}},
+            "accesses": [{"load": "x", "index": "i"}, {"store": "y", "index": "i"}],
+        }
+        | changes
+    )
+
+
+def test_a_stream_by_hand() -> None:
+    # by hand: 2**16 floats are 2048 warps, 4 sectors each; nothing hits, nothing is written yet
+    found = launched(bound(table()))
+    x, y = found.accesses
+    assert (x.requests, x.lanes, x.sectors, x.lines) == (2048, 2**16, 8192, 2048)
+    assert (x.l1_hit_sectors, x.l2_sectors, x.l2_missed_sectors) == (0, 8192, 8192)
+    assert (y.requests, y.sectors, y.l2_sectors, y.dram_read_sectors) == (2048, 8192, 8192, 0)
+    assert found.dram_read_bytes == 2**18
+    assert (found.dram_write_bytes, found.dirty_left_bytes) == (0, 2**18)
+
+
+def test_blocks_without_work_make_room() -> None:
+    # by hand: the same work in ten times as many blocks, of which nine tenths do nothing
+    idle = table(launch={"grid": "10*ceil_div(n, 256)", "block": 256})
+    assert counts(launched(bound(idle)))[:2] == counts(launched(bound(table())))[:2]
+
+
+def test_l1_serves_a_block_that_reads_again() -> None:
+    # by hand: every warp reads its line 10 times: 9 of 10 hit
+    again = table(
+        loops=[{"variable": "k", "trips": 10}],
+        accesses=[{"load": "x", "index": "i", "loop": "k"}],
+    )
+    (x,) = launched(bound(again)).accesses
+    assert (x.sectors, x.l1_hit_sectors) == (81920, 9 * 8192)
+
+
+def test_loads_past_l1_do_not_hit_there() -> None:
+    again = table(
+        loops=[{"variable": "k", "trips": 10}],
+        accesses=[{"load": "x", "index": "i", "loop": "k", "cache": "l2"}],
+    )
+    (x,) = launched(bound(again)).accesses
+    assert (x.l1_hit_sectors, x.l2_sectors, x.l2_missed_sectors) == (0, 81920, 8192)
+
+
+def test_atomics_are_counted_by_address() -> None:
+    # by hand: 8 addresses a warp, 4 lanes each; one sector; read once, dirty at the end
+    kernel = table(accesses=[{"atomic": "y", "index": "threadIdx.x % 8"}])
+    found = launched(bound(kernel))
+    (y,) = found.accesses
+    assert (y.requests, y.sectors) == (2048, 2048)
+    assert (y.atomic_addresses, y.atomic_busiest) == (2048 * 8, 2048 * 4)
+    assert found.dram_read_bytes == 64
+    assert found.dirty_left_bytes == 32
+
+
+def test_stores_of_half_sectors_are_completed_from_dram() -> None:
+    # by hand: 4 of 8 floats of every sector are stored; what is written back was read before
+    kernel = table(
+        parameters={"n": {"default": 1 << 24}},
+        accesses=[{"store": "y", "index": "i // 4*8 + i % 4", "guard": "i < n // 2"}],
+    )
+    found = launched(bound(kernel))
+    (_, y) = found.buffers
+    assert y.dram_write_bytes + found.dirty_left_bytes == 4 * (1 << 24)
+    assert y.partial_bytes == y.dram_write_bytes == y.dram_read_bytes > 0
+
+
+KERNELS = [
+    ("gemm", "coalesced", {"N": 96}),
+    ("gemm", "naive", {"M": 70, "N": 40, "K": 33}),
+    ("strided-copy", None, {"n": 100_000, "stride": 3, "offset": 1}),
+    ("copy", None, {"bytes": 3 * MIB + 4096, "vector": 8}),
+]
+
+
+@pytest.mark.parametrize(("name", "mapping", "params"), KERNELS)
+def test_batches_and_engines_change_nothing(name: str, mapping: str | None, params: Any) -> None:
+    # property
+    instance = bound(name, mapping, **params)
+    base = counts(launched(instance, Simulator(H200, engine="numba")))
+    assert counts(launched(instance, Simulator(H200, engine="numpy"))) == base
+    for batch in (1, 300, 1 << 20):
+        assert counts(launched(instance, Simulator(H200, batch=batch))) == base
+
+
+def test_patterns_give_what_lanes_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: the way of separable indices, and that of all others
+    instances = [bound(name, mapping, **params) for name, mapping, params in KERNELS]
+    fast = [counts(launched(instance)) for instance in instances]
+    monkeypatch.setattr("perfmodel.trace.addresses.separable", lambda *_: False)
+    assert [counts(launched(instance)) for instance in instances] == fast
+
+
+def test_seeds() -> None:
+    # property: the same seed, the same counts; another one moves SMs to the other side
+    instance = bound("gemm", "coalesced", N=96)
+    one, again, other = (counts(launched(instance, Simulator(H200, seed=s))) for s in (1, 1, 2))
+    assert one == again != other
+
+
+def test_what_a_launch_counts_on_any_machine() -> None:
+    # regression: an H200's 16 x 16 x 16 products; any change of hashes or order shows here
+    found = launched(bound("gemm", "naive", M=64, N=64, K=64))
+    assert [a.l1_hit_sectors for a in found.accesses] == [261120, 7168, 0]
+    assert [a.l2_near_sectors for a in found.accesses] == [448, 512, 3072]
+
+
+def test_persistence_after_use_and_reset() -> None:
+    # by hand: 8 MiB read with a window stay through a stream of 512 MiB; after a reset they go
+    simulator = Simulator(H200)
+    table_, stream = bound("read", bytes=8 * MIB), bound("read", bytes=512 * MIB)
+    bases = {"in": 1 << 40}
+    window = AccessPolicyWindow("in", 8 * MIB)
+
+    def read(instance: Any, where: dict[str, int] | None = None) -> float:
+        return simulator.launch(instance, residency(instance), bases=where).dram_read_bytes
+
+    simulator.set_control(L2Control(set_aside=16 * MIB, window=window))
+    assert read(table_, bases) == 8 * MIB
+    simulator.set_control(L2Control(set_aside=16 * MIB))
+    read(stream)
+    # nothing has asked for them since: they are still there
+    lines = simulator.l2.state.line >= (1 << 40) // 128
+    assert int((lines & (simulator.l2.state.rank >> 50 == 2)).sum()) > 0.9 * 8 * MIB / 128
+    simulator.reset_persisting()
+    read(stream)
+    assert read(table_, bases) == 8 * MIB
+
+
+def test_hit_ratio_fits_until_the_set_aside() -> None:
+    # published: DRAM reads fall with hitRatio until hitRatio x window meets the set-aside, then
+    # rise again; read twice, 96 MiB with a set-aside of 16 MiB
+    def reads(hit_ratio: float) -> float:
+        window = AccessPolicyWindow("in", 96 * MIB, hit_ratio)
+        simulator = Simulator(H200, L2Control(set_aside=16 * MIB, window=window))
+        instance = bound("read", bytes=96 * MIB)
+        launched(instance, simulator)
+        return launched(instance, simulator).dram_read_bytes / (96 * MIB)
+
+    shares = {ratio: reads(ratio) for ratio in (0.05, 0.15, 0.7, 1.0)}
+    for ratio in (0.05, 0.15):  # what is not picked streams, and never hits
+        assert shares[ratio] == pytest.approx(1 - ratio, abs=0.05)
+    assert shares[0.7] > 1 - 0.7 + 0.4
+    assert shares[1.0] > 0.98
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping", "params", "share"),
+    [
+        ("copy", None, {"bytes": 512 * MIB}, 0.25),
+        ("strided-copy", None, {"n": 1 << 24, "stride": 8}, 0.35),
+        ("gemm", "coalesced", {"M": 4096, "N": 2048, "K": 16}, 0.1),
+    ],
+)
+def test_samples_come_near_whole_runs(
+    name: str, mapping: str | None, params: Any, share: float
+) -> None:
+    # property: the error that is stated covers what is missed
+    instance = bound(name, mapping, **params)
+    whole, part = launched(instance), launched(instance, share=share)
+    assert part.sampled < (0.7 if name == "gemm" else 1.5 * share)
+    assert part.error is not None
+    # the product stores too little to fill L2: how much stays there is not known, and it says so
+    assert (part.error > 0.3) == (name == "gemm")
+    for field in ("requests", "sectors"):
+        assert part.total(field) == pytest.approx(whole.total(field), rel=0.005)
+    stated = max(part.error, 0.01)
+    assert part.total("l2_sectors") == pytest.approx(whole.total("l2_sectors"), rel=stated)
+    moved, expected = (r.dram_read_bytes + r.dram_write_bytes for r in (part, whole))
+    assert moved == pytest.approx(expected, rel=stated)
+
+
+@pytest.mark.parametrize(("bytes_", "iterations"), [(4 * MIB, 64), (64 * MIB, 24)])
+def test_iterations_are_sampled_where_waves_are_few(bytes_: int, iterations: int) -> None:
+    # property: one wave; a set that stays in L2, and one that does not
+    instance = bound(working_set("load"), bytes=bytes_, iterations=iterations)
+    whole, part = launched(instance), launched(instance, share=0.15)
+    assert part.sampled < 0.9
+    assert part.total("l2_sectors") == pytest.approx(whole.total("l2_sectors"), rel=0.01)
+    assert part.dram_read_bytes == pytest.approx(whole.dram_read_bytes, rel=0.05)
+
+
+@pytest.mark.parametrize("total", [LEAST, 100.0, 1000.3])
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
+@pytest.mark.parametrize("start", [1, 5])
+def test_windows_stand_for_the_rest(total: float, share: float, start: int) -> None:
+    # property: weights times counted waves are all that is left; windows go forward
+    made, weights = windows(start, total, share)
+    counted = [w.last - w.first for w in made if w.counted]
+    if len(weights) > 1:
+        stands = sum(w * c for w, c in zip(weights, counted, strict=True))
+        assert stands == pytest.approx(total - start)
+    ordered = [n for w in made for n in range(w.first, w.last)]
+    assert ordered == sorted(set(ordered))
+    assert ordered[0] == start
+
+
+def test_small_launches_are_run_whole() -> None:
+    found = launched(bound("copy", bytes=MIB), share=0.1)
+    assert (found.sampled, found.error) == (1.0, None)
+
+
+def test_interruption_gives_what_was_counted() -> None:
+    def stop(share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    instance = bound("copy", bytes=64 * MIB)
+    found = Simulator(H200).launch(instance, residency(instance), progress=stop)
+    assert found.interrupted
+    assert 0.5 <= found.sampled < 0.7
+    assert found.total("requests") == pytest.approx(found.sampled * 2 * 131072, rel=0.01)
+
+
+def test_estimates_grow_with_the_launch() -> None:
+    # by hand: 2 N**3/32 + N**2/32 requests
+    instance = bound("gemm", "coalesced", N=4096)
+    assert warp_requests(instance) == (2 * 4096 + 1) * 4096 * 4096 // 32
+    assert seconds(instance) > 60
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"accesses": []}, "no addresses to simulate"),
+        ({"loops": [{"variable": "k", "trips": 0}],
+          "accesses": [{"load": "x", "index": "i", "loop": "k"}]}, "no addresses to simulate"),
+    ],
+)  # fmt: skip
+def test_nothing_to_simulate_is_refused(change: Any, says: str) -> None:
+    with pytest.raises(PerfmodelError, match=says):
+        launched(bound(table(**change)))
+
+
+@pytest.mark.parametrize(
+    ("control", "says"),
+    [
+        (L2Control(set_aside=10**9), "set_aside must be 0 to 62914560"),
+        (L2Control(fetch_granularity=48), "must be 32, 64 or 128"),
+        (L2Control(compression=0.5), "compression must be 1 or more"),
+        (L2Control(window=AccessPolicyWindow("z", 128)), "'z' does not exist"),
+        (L2Control(window=AccessPolicyWindow("x", 2**20)), "not inside buffer 'x' of 262144"),
+        (L2Control(window=AccessPolicyWindow("x", 128, offset=2**18)), "not inside buffer 'x'"),
+        (L2Control(window=AccessPolicyWindow("x", 128, hit_ratio=1.5)), "hit_ratio must be 0 to 1"),
+        (L2Control(window=AccessPolicyWindow("x", 128, hit_prop="no")), "hit_prop must be"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_l2_cannot_do_is_refused(control: L2Control, says: str) -> None:
+    with pytest.raises(PerfmodelError, match=says):
+        launched(bound(table()), Simulator(H200, control))
+
+
+@pytest.mark.parametrize(
+    ("bases", "says"),
+    [
+        ({"x": 0, "y": 4096}, "'x' and 'y' overlap"),
+        ({"z": 0}, "no global buffer 'z'"),
+        ({"x": 100}, "multiple of 128"),
+    ],
+)
+def test_bad_places_are_refused(bases: dict[str, int], says: str) -> None:
+    instance = bound(table())
+    with pytest.raises(PerfmodelError, match=says):
+        Simulator(H200).launch(instance, residency(instance), bases=bases)
+
+
+def test_arrays_and_shares_are_refused() -> None:
+    instance = bound(table())
+    with pytest.raises(PerfmodelError, match="over 0 and up to 1"):
+        Simulator(H200).launch(instance, residency(instance), share=0.0)
+    many = bound(table(), n=np.array([1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(PerfmodelError, match="one configuration at a time"):
+        check_launch(many)
+
+
+def test_memory_stays_under_a_gibibyte() -> None:
+    # property: peak of what NumPy and numba allocate, as the process sees it, over a long launch
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    launched(bound("gemm", "naive", M=1024, N=1024, K=24))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**20  # KiB
