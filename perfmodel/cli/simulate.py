@@ -95,7 +95,10 @@ def simulate(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(plot)
-    values: dict[str, Any] = parse_defines(define or ())
+    from perfmodel.kernels import find_kernel
+
+    words = find_kernel(kernel, mapping).word_parameters
+    values: dict[str, Any] = parse_defines(define or (), words)
     from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run

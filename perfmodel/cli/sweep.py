@@ -92,12 +92,12 @@ def sweep(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(output)
-    params = parse_defines(define or ())
     ranges = [_over(text) for text in over]
     from perfmodel.kernels import find_kernel
     from perfmodel.prediction.sweep import sweep as sweep_over
 
     found = find_kernel(kernel, mapping)
+    params: dict[str, Any] = parse_defines(define or (), found.word_parameters)
     control = l2_control(
         found,
         set_aside=set_aside,

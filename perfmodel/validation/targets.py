@@ -115,8 +115,8 @@ def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
     """
     rates: dict[int, list[float]] = {}
     for case, time in zip(cases, times, strict=True):
-        size = case.params["bytes"]
-        rates.setdefault(size, []).append(size * case.params["iterations"] / time)
+        size = int(case.params["bytes"])
+        rates.setdefault(size, []).append(size * int(case.params["iterations"]) / time)
     means = np.array([np.mean(rates[size]) for size in sorted(rates)])
     half = np.sqrt(means.max() * means[means.argmax() :].min())
     below = np.flatnonzero((means < half) & (np.arange(means.size) > means.argmax()))
