@@ -224,7 +224,7 @@ def agreement(rows: Sequence[Comparison]) -> dict[str, tuple[int, float, float]]
 def calibrate_against_simulator(
     folder: Path, progress: Callable[[float], None] | None = None
 ) -> tuple[list[Comparison], list[Fitted]]:
-    """Run the grid, fit, and write ``simulator-{grid,fit,agreement}.csv`` and a plot to a folder."""
+    """Run the grid, fit, and write ``simulator-*.csv`` and a plot to a folder."""
     rows = compare(list(grid()), progress)
     fitted = fit(rows)
     _write(folder / "simulator-grid.csv", rows)

@@ -184,7 +184,8 @@ def simulated_traffic(
         )
         for access, count in zip(closed.accesses, found.accesses, strict=True)
     )
-    return replace(closed, **numbers, accesses=accesses), found
+    values: dict[str, Any] = {**numbers, "accesses": accesses}
+    return replace(closed, **values), found
 
 
 def sample_notes(found: Simulation) -> tuple[str, ...]:

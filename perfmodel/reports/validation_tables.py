@@ -101,19 +101,28 @@ def _transfer_row(device: str, name: str, taught: list[Judged], own: list[Judged
 
 def target_rows(cases: Sequence[Case]) -> list[Cells]:
     """Return a row for each target and protocol: what was wanted and what was reached."""
-    labels = {"median": "median error", "worst": "largest error", "worst_us": "difference"}
+    labels = {
+        "median": "median error",
+        "worst": "largest error",
+        "worst_us": "difference",
+        "knee_steps": "knee, in sizes",
+    }
     rows = []
     for found in reached(cases):
         shown = [
-            f"{value:.2f} us" if found.what == "worst_us" else share(value)
+            share(value)
+            if found.what in ("median", "worst")
+            else f"{value:.2f} us"
+            if found.what == "worst_us"
+            else f"{value:.0f}"
             for value in (found.wanted, found.reached)
         ]
-        used = "never fitted on" if found.use == "validation" else "for fitting"
+        used = {"validation": "never fitted on", "fit": "for fitting", "all": "of all sizes"}
         rows.append(
             [
                 found.name,
                 found.protocol,
-                f"{found.cases} {used}",
+                f"{found.cases} {used[found.use]}",
                 labels[found.what],
                 *shown,
                 "yes" if found.met else "no",

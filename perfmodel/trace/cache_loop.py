@@ -72,14 +72,22 @@ def run(
                 w = k
         new = w < 0
         level = np.int64(rank[i])
-        # Persisting lines keep to their ways: over them, one replaces another.
-        full = persisting[s] >= persisting_most[s]
-        fresh = level == PERSISTING and full and (new or ranks[s, w] >> SHIFT != PERSISTING)
-        if fresh and (not new or persisting_most[s] == 0):
+        if level == PERSISTING and persisting_most[s] == 0:
             level = np.int64(NORMAL)
+        joins = level == PERSISTING and (new or ranks[s, w] >> SHIFT != PERSISTING)
+        if joins and persisting[s] >= persisting_most[s]:
+            # One more than the set keeps: the oldest becomes a normal line.
+            oldest = -1
+            for k in range(ways):
+                if ranks[s, k] >> SHIFT == PERSISTING and (
+                    oldest < 0 or ranks[s, k] < ranks[s, oldest]
+                ):
+                    oldest = k
+            ranks[s, oldest] = (NORMAL << SHIFT) | (ranks[s, oldest] & AGE)
+            persisting[s] -= 1
         if new:
             # A streaming line takes the place of another one, if there is one.
-            among = PERSISTING if level == PERSISTING and full else -1
+            among = -1
             if level == STREAMING:
                 for k in range(ways):
                     if lines[s, k] >= 0 and ranks[s, k] >> SHIFT == STREAMING:

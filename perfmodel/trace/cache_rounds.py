@@ -63,17 +63,22 @@ def _round(
     w = same.argmax(axis=1)
     new = ~same[np.arange(len(row)), w]
     level = rank.astype(np.int64)
-    old_rank = np.where(new, 0, ranks[row, w])
     if persisting_most.any() or persisting.any():
-        full = persisting[row] >= persisting_most[row]
-        keeps = ~new & (old_rank >> SHIFT == PERSISTING)
-        spills = (level == PERSISTING) & full & ~keeps & (~new | (persisting_most[row] == 0))
-        level[spills] = NORMAL
-        among = np.where(new & (level == PERSISTING) & full, PERSISTING, -1)
+        level[(level == PERSISTING) & (persisting_most[row] == 0)] = NORMAL
+        keeps = ~new & (ranks[row, w] >> SHIFT == PERSISTING)
+        joins = (level == PERSISTING) & ~keeps
+        over = row[joins & (persisting[row] >= persisting_most[row])]
+        if over.size:
+            # One more than the set keeps: the oldest becomes a normal line.
+            key = ranks[over]
+            key[key >> SHIFT != PERSISTING] = np.iinfo(np.int64).max
+            oldest = key.argmin(axis=1)
+            ranks[over, oldest] = NORMAL << SHIFT | ranks[over, oldest] & AGE
+            persisting[over] -= 1
         persisting[row] += (level == PERSISTING).astype(np.int16) - keeps
     else:
-        among = np.full(len(row), -1)
         level = np.minimum(level, NORMAL)
+    among = np.full(len(row), -1)
     streams = np.flatnonzero(new & (level == STREAMING))
     if streams.size:
         # A streaming line takes the place of another one, if there is one.

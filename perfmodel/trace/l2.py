@@ -189,7 +189,7 @@ class L2:
         return (place % parts, place // parts) if parts > 1 else (place * 0, place)
 
     def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
-        """Run the accesses that are under way together; those that go on to the far side come after all others."""
+        """Run the accesses that are under way together; those for the far side come last."""
         n = len(asked.line)
         stamp = self._time + np.arange(n)
         self._time += 2 * n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -197,6 +198,8 @@ def _each(
 
 
 def _start_worker(folder: Path, device: Device, use: str | None) -> None:
+    # An interruption is for the process that asked: it stops, and these with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A recording is full of views that cannot be sent to another process: each reads its own.
     recording = read_recording(folder)
     _work.update(recording=recording, device=device, pairs=_pairs(recording, use))

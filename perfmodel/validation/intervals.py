@@ -155,6 +155,8 @@ def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fi
     """Return fits with those of classes that have too few cases taken from others, and the ratio.
 
     What is taken is widened by the ratio of the mean half widths of the classes that both have.
+    The others are no narrower than what they could have been taken from: few cases that happen to
+    agree do not make a GPU better known than one that we measured.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fi
         name: (
             replace(fit, low=by[name].low ** ratio, high=by[name].high ** ratio)
             if math.isinf(fit.prior_sweeps)
-            else fit
+            else replace(fit, low=min(fit.low, by[name].low), high=max(fit.high, by[name].high))
         )
         for name, fit in fits.items()
     }, ratio

@@ -201,6 +201,7 @@ def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
             if model and _is_known(model["kernel"]):
                 own = {name: _several(values) for name, values in entry.get("vary", {}).items()}
                 own |= _constants(entry.get("set", {}))
+                own |= {n: _several(values) for n, values in model.get("where", {}).items()}
                 found.append(
                     Sweep(
                         name=f"{entry['topic']} {entry['function']}",

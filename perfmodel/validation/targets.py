@@ -16,7 +16,11 @@ from perfmodel.kernels.values import check_keys
 from perfmodel.validation.cases import Case
 
 _FILE: Final = Path(__file__).parent / "targets.toml"
-_KEYS: Final = ("name", "kernels", "when", "median", "worst", "worst_us")
+_WHAT: Final = ("median", "worst", "worst_us", "knee_steps")
+_KEYS: Final = ("name", "kernels", "when", *_WHAT)
+
+
+_FEWEST_SIZES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +30,12 @@ class Reached:
     Attributes
     ----------
     name, protocol : str
-    use : {"fit", "validation"}
+    use : {"fit", "validation", "all"}
         Which cases it was judged on.
     cases : int
-    what : {"median", "worst", "worst_us"}
-        Median or largest magnitude of the error, or largest difference [us].
+    what : {"median", "worst", "worst_us", "knee_steps"}
+        Median or largest magnitude of the error, largest difference [us], or sizes between the
+        measured and the predicted knee of the bandwidth.
     wanted, reached : float
     """
 
@@ -52,34 +57,70 @@ def reached(cases: Sequence[Case]) -> list[Reached]:
     """Return what was reached of every target that has cases, by protocol."""
     found = []
     for target in _targets():
-        some = [case for case in cases if _matches(target, case)]
-        use = "validation" if any(case.use == "validation" for case in some) else "fit"
-        some = [case for case in some if case.use == use]
-        for protocol in dict.fromkeys((case.timing, case.cache) for case in some):
-            chosen = [case for case in some if (case.timing, case.cache) == protocol]
-            for what in ("median", "worst", "worst_us"):
-                if what in target:
-                    found.append(
-                        Reached(
-                            name=target["name"],
-                            protocol=", ".join(protocol),
-                            use=use,
-                            cases=len(chosen),
-                            what=what,
-                            wanted=float(target[what]),
-                            reached=_value(what, chosen),
-                        )
-                    )
+        every = [case for case in cases if _matches(target, case)]
+        use = "validation" if any(case.use == "validation" for case in every) else "fit"
+        for protocol in dict.fromkeys((c.timing, c.cache) for c in every if c.use == use):
+            some = [c for c in every if (c.timing, c.cache) == protocol]
+            chosen = [c for c in some if c.use == use]
+            found += [
+                _reached(target, what, protocol, chosen, use)
+                for what in ("median", "worst", "worst_us")
+                if what in target
+            ]
+            if "knee_steps" in target:
+                # A knee takes every size, and each topic has sizes of its own.
+                for topic in dict.fromkeys(c.topic for c in some):
+                    sizes = [c for c in some if c.topic == topic]
+                    if len({c.params["bytes"] for c in sizes}) >= _FEWEST_SIZES:
+                        found.append(_reached(target, "knee_steps", protocol, sizes, "all"))
     return found
 
 
+def _reached(
+    target: Mapping[str, Any],
+    what: str,
+    protocol: tuple[str, str],
+    cases: Sequence[Case],
+    use: str,
+) -> Reached:
+    return Reached(
+        name=target["name"],
+        protocol=", ".join(protocol),
+        use=use,
+        cases=len(cases),
+        what=what,
+        wanted=float(target[what]),
+        reached=_value(what, cases),
+    )
+
+
 def _value(what: str, cases: Sequence[Case]) -> float:
+    if what == "knee_steps":
+        steps = [
+            _knee(cases, [getattr(c, a) for c in cases]) for a in ("measured_s", "predicted_s")
+        ]
+        return float(abs(steps[0] - steps[1]))
     errors = np.abs([case.error for case in cases])
     if what == "median":
         return float(np.median(errors))
     if what == "worst":
         return float(np.max(errors))
     return float(np.max(np.abs([case.predicted_s - case.measured_s for case in cases]))) * 1e6
+
+
+def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
+    """Return the place of the size from which on the bandwidth is nearer to DRAM's than to L2's.
+
+    Sizes count from the smallest; a size that comes more than once counts by its mean.
+    """
+    rates: dict[int, list[float]] = {}
+    for case, time in zip(cases, times, strict=True):
+        size = case.params["bytes"]
+        rates.setdefault(size, []).append(size * case.params["iterations"] / time)
+    means = np.array([np.mean(rates[size]) for size in sorted(rates)])
+    half = np.sqrt(means.max() * means[means.argmax() :].min())
+    below = np.flatnonzero((means < half) & (np.arange(means.size) > means.argmax()))
+    return int(below[0]) if below.size else int(means.size)
 
 
 def _matches(target: Mapping[str, Any], case: Case) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -143,6 +144,24 @@ def test_no_bar_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
     with progress_bar("working") as tell:
         tell(1, 2)
     assert capfd.readouterr().err == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("patience", [0.0, 60.0])
+def test_a_bar_on_a_terminal_after_a_while(
+    monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("perfmodel.cli.progress.SHOWN_AFTER", patience)
+    with progress_bar("working") as tell:
+        tell(1, 2)
+        tell(2, 2)
+    assert ("working" in terminal.getvalue()) == (patience == 0)
 
 
 def test_the_wheel_gets_every_measurement_folder() -> None:

@@ -114,6 +114,13 @@ def test_classes_of_few_cases_are_filled_by_the_ratio() -> None:
     assert found["l1"].high == pytest.approx(math.exp(0.4))
 
 
+def test_few_cases_that_agree_make_no_interval_narrower() -> None:
+    few = {"dram": Fit(0.9, 1.01, 30, 3, 1.0, 0.9)}
+    many = {"dram": Fit(0.95, 1.2, 900, 30, 1.0, 0.9)}
+    found, _ = filled(few, many)
+    assert (found["dram"].low, found["dram"].high) == (0.9, 1.2)
+
+
 def test_the_file_has_every_class_and_where_it_comes_from(case: Make, tmp_path: Path) -> None:
     cases = normal(case, 4)
     fit_intervals(cases, cases, {"measured": "here", "date": "today"}, tmp_path / "i.toml")

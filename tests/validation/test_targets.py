@@ -47,3 +47,18 @@ def test_protocols_are_judged_apart_and_fit_cases_only_if_there_are_no_others(ca
         ("events, warm", "worst_us"): ("fit", False),
     }
     assert found["events, warm", "worst_us"].reached == pytest.approx(1.3)
+
+
+def test_the_knee_is_where_the_rate_passes_the_middle(case: Make) -> None:
+    # by hand: 8 TB/s up to 4 sizes measured and 5 predicted, 2 TB/s beyond; the middle is 4 TB/s
+    cases = [
+        case(
+            kernel="working-set-read",
+            params={"bytes": n * 2**20, "iterations": 10},
+            measured_s=n * 2**20 * 10 / (8e12 if n <= 4 else 2e12),
+            predicted_s=n * 2**20 * 10 / (8e12 if n <= 5 else 2e12),
+        )
+        for n in range(1, 9)
+    ]
+    found = of(reached(cases), "working set")["profiler, cold", "knee_steps"]
+    assert (found.wanted, found.reached, found.met) == (1, 1, True)
