@@ -42,7 +42,7 @@ MIXED_EFFICIENCY = Formula(
     "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
 )
 
-SKEW: Final = 0.2
+SKEW: Final = 0.1
 """See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
 
 # Cost of reading one isolated 64 B atom every 64*2**i bytes, relative to dense reads; fitted to
