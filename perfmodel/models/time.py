@@ -248,6 +248,8 @@ def time_model(
     }
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
+    own = L1_CYCLES(**(stages | {"fills": np.zeros(1)}))
+    own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
 
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
@@ -324,6 +326,7 @@ def time_model(
     }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     inputs["memory"] = _memory_inputs(instance, traffic, chain, terms, inputs, device)
+    inputs["memory"]["own"] = own_l1
     time = floor + terms["ramp"] + combine(terms, inputs["memory"])
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, tuple(atomics))
@@ -380,12 +383,13 @@ def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
     terms : mapping of str to array
         Seconds of each resource.
     memory : mapping
-        What `memory_time` takes.
+        What `memory_time` takes, and "own": L1 without the sectors that fill it [s].
     """
     arithmetic = [terms[name] for name in ("issue", *PIPES) if name in terms]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
-    busy = power_mean((issue, terms["l1"]), FRONT_OVERLAP)
+    # Sectors that fill L1 are those that L2 gives: a pipeline, whose slower end decides.
+    busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
     parts = [busy, memory_time(memory)]
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts += [terms[name] for name in ("atomics", "shared-loops") if name in terms]

@@ -168,7 +168,9 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
     memory = prediction.details.time.inputs["memory"]
-    busy = _power_mean("SM, busy", {n: terms[n] for n in (pipe, "l1")}, FRONT_OVERLAP, note)
+    own = {pipe: terms[pipe], "l1_own": scalar(memory["own"])}
+    note = "; ".join(filter(None, (note, "l1_own: L1 without the sectors that L2 gives")))
+    busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
     yield busy
     yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))

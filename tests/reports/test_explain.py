@@ -160,7 +160,7 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
             1 / m["p"]
         )
         memory = m["share"] * crowd + (1 - m["share"]) * low
-        parts = [math.hypot(pipe, t["l1"]), memory, t.get("dispatch", 0.0)]
+        parts = [math.hypot(pipe, m["own"]), memory, t.get("dispatch", 0.0)]
         resources = sum((p / max(parts)) ** 8 for p in parts) ** 0.125 * max(parts)
         together = max(resources, math.hypot(pipe, t["l1"], t["stalls"]))
         steps = _by_title(explain(prediction))
