@@ -79,6 +79,8 @@ class Traffic:
         without one.
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
+    dram_write_cost : array
+        Mean cost of a DRAM write byte, relative to dense writes (1 or more).
     """
 
     global_load_requests: Array
@@ -103,6 +105,7 @@ class Traffic:
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
+    dram_write_cost: Array | float = 1.0
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""

@@ -77,11 +77,11 @@ def advise(
     cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
     too, after a time that nobody knows, so do not count on it.
     """
-    values: dict[str, Any] = {**parse_defines(define or ())}
     from perfmodel.kernels import find_kernel
     from perfmodel.prediction.advise import advise as advise_on
 
     found = find_kernel(kernel, mapping)
+    values: dict[str, Any] = {**parse_defines(define or (), found.word_parameters)}
     control = l2_control(
         found,
         set_aside=set_aside,

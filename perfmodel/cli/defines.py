@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
 from math import prod
@@ -45,8 +45,10 @@ _MOST_CHARACTERS: Final = 64
 _ALLOWED: Final = "a whole number such as 4096, 1e6, 0x1000 or 16MiB"
 
 
-def parse_defines(defines: Iterable[str]) -> dict[str, int]:
+def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[str, int | str]:
     """Return the parameters of ``-D`` options that give one value each.
+
+    `words` names the parameters whose values are words, not numbers.
 
     Raises
     ------
@@ -54,7 +56,7 @@ def parse_defines(defines: Iterable[str]) -> dict[str, int]:
         As `parse_value_lists`, and if one gives several values.
     """
     found = {}
-    for name, values in parse_value_lists(defines).items():
+    for name, values in parse_value_lists(defines, words).items():
         if len(values) > 1:
             raise PerfmodelError(
                 f"-D {name} gives {len(values)} values, but here each parameter takes one"
@@ -63,7 +65,9 @@ def parse_defines(defines: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def parse_value_lists(defines: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def parse_value_lists(
+    defines: Iterable[str], words: Collection[str] = ()
+) -> dict[str, tuple[int | str, ...]]:
     """Return the parameters of ``-D NAME=VALUES`` options, in their order.
 
     Parameters
@@ -71,6 +75,8 @@ def parse_value_lists(defines: Iterable[str]) -> dict[str, tuple[int, ...]]:
     defines
         Texts such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
         ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly.
+    words : collection of str
+        Parameters whose values are words, such as ``"dtype=float32,int32"``.
 
     Raises
     ------
@@ -78,7 +84,7 @@ def parse_value_lists(defines: Iterable[str]) -> dict[str, tuple[int, ...]]:
         If a text has another form, a name comes twice, or a value is negative, broken or over
         `LARGEST`.
     """
-    found: dict[str, tuple[int, ...]] = {}
+    found: dict[str, tuple[int | str, ...]] = {}
     for text in defines:
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals:
@@ -97,11 +103,14 @@ def parse_value_lists(defines: Iterable[str]) -> dict[str, tuple[int, ...]]:
             raise PerfmodelError(
                 f"-D {name} is given twice: give several values as a list, -D {name}=1,2"
             )
-        found[name] = _values(values, f"-D {name}")
+        if name in words:
+            found[name] = tuple(word.strip() for word in values.split(","))
+        else:
+            found[name] = _values(values, f"-D {name}")
     return found
 
 
-def combinations(values: Mapping[str, Sequence[int]]) -> list[dict[str, int]]:
+def combinations(values: Mapping[str, Sequence[int | str]]) -> list[dict[str, int | str]]:
     """Return every combination of the parameters' values, the last parameter fastest.
 
     Raises

@@ -39,6 +39,7 @@ EXAMPLES = (
     "perfmodel explain strided-copy -D stride=8 --device a100-sxm-80",
     "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
     "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
+    "perfmodel explain atomic-add --timeline atomics.svg",
 )
 
 
@@ -61,16 +62,29 @@ def explain(
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
     ] = False,
+    timeline: Annotated[
+        str | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Draw four atomics in single file and side by side into a .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
-    values: dict[str, Any] = parse_defines(define or ())
+    if timeline is not None:
+        from perfmodel.reports.figure_style import check_figure_path
+
+        check_figure_path(timeline)
     from perfmodel import predict
     from perfmodel.kernels import find_kernel
 
     found = find_kernel(kernel, mapping)
+    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
     control = l2_control(
         found,
         set_aside=set_aside,
@@ -91,6 +105,11 @@ def explain(
         concurrent=concurrent_windows(concurrent),
         **values,
     )
+    if timeline is not None:
+        from perfmodel.reports.figure_style import save_figure
+        from perfmodel.reports.timeline_figure import timeline_figure
+
+        save_figure(timeline_figure(prediction), timeline)
     if json:
         from perfmodel.reports.explain import explanation_record
 
@@ -99,7 +118,7 @@ def explain(
         from perfmodel.reports.explain_latex import explanation_latex
 
         sys.stdout.write(explanation_latex(prediction))
-    else:
+    elif timeline is None:
         from perfmodel.reports.explain_text import ExplanationReport
 
         show(ExplanationReport(prediction))

@@ -72,12 +72,13 @@ def predict(
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
-    chosen: list[dict[str, Any]] = [*combinations(parse_value_lists(define or ()))]
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
     from perfmodel.kernels import find_kernel
 
     found, gpu = find_kernel(kernel, mapping), load_device(device)
+    lists = parse_value_lists(define or (), found.word_parameters)
+    chosen: list[dict[str, Any]] = [*combinations(lists)]
     control = l2_control(
         found,
         set_aside=set_aside,

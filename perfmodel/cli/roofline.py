@@ -63,11 +63,12 @@ def roofline(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(output)
-    values = parse_defines(define or ())
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
     found = [_kernel(text) for text in kernels]
+    words = {name for kernel in found for name in kernel.word_parameters}
+    values: dict[str, Any] = parse_defines(define or (), words)
     _check_names(values, found)
     gpu = load_device(device)
     predictions = [

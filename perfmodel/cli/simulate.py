@@ -95,12 +95,14 @@ def simulate(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(plot)
-    values: dict[str, Any] = parse_defines(define or ())
+    from perfmodel.kernels import find_kernel
     from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
-    chosen, gpu, instance = prepare(kernel, mapping, device, values)
+    described = find_kernel(kernel, mapping)
+    values: dict[str, Any] = parse_defines(define or (), described.word_parameters)
+    chosen, gpu, instance = prepare(described, None, device, values)
     control = l2_control(
         chosen,
         set_aside=set_aside,

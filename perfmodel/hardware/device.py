@@ -115,6 +115,15 @@ class Device:
     fp32_lanes: int = quantity("lanes", "FP32 operations that an SM starts in a clock")
     fp64_lanes: int = quantity("lanes", "FP64 operations that an SM starts in a clock")
     int32_lanes: int = quantity("lanes", "32-bit integer operations that an SM starts in a clock")
+    imad_lanes: int | None = quantity(
+        "lanes", "32-bit integer multiplies that an SM starts in a clock", required=False
+    )
+    conversion_lanes: int | None = quantity(
+        "lanes", "conversions and bit counts that an SM starts in a clock", required=False
+    )
+    tensor16_lanes: int | None = quantity(
+        "lanes", "16-bit tensor-core multiply-adds of an SM in a clock, by mma.sync", required=False
+    )
     sfu_lanes: int = quantity("lanes", "special functions that an SM starts in a clock")
     lsu_lanes: int = quantity("lanes", "threads' loads or stores that an SM starts in a clock")
 
@@ -156,6 +165,25 @@ class Device:
     l2_latency: float = quantity("seconds", "dependent load that hits the near L2 partition")
     l2_far_latency: float | None = quantity(
         "seconds", "dependent load that hits the far L2 partition", required=False
+    )
+    atomic_interval: float | None = quantity(
+        "seconds",
+        "from one atomic of an L2 slice to the next, a part of a sector each",
+        required=False,
+    )
+    atomic_full_interval: float | None = quantity(
+        "seconds", "the same where lanes fill the sector", required=False
+    )
+    atomic_float_interval: float | None = quantity(
+        "seconds", "from one floating-point atomic of a sector to the next", required=False
+    )
+    atomic_sector_rate: float | None = quantity(
+        "operations/second",
+        "sectors that atomics of one lane each change all over L2",
+        required=False,
+    )
+    atomic_full_sector_rate: float | None = quantity(
+        "operations/second", "the same where lanes fill the sectors", required=False
     )
     l2_persisting_max: int | None = quantity(
         "bytes", "L2 that can be set aside for persisting accesses", required=False

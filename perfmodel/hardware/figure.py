@@ -62,6 +62,7 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
         "FLOP/s": Unit("operations/second", 1),
         "GFLOP/s": Unit("operations/second", 1e9),
         "TFLOP/s": Unit("operations/second", 1e12),
+        "GOP/s": Unit("operations/second", 1e9),
         "TOP/s": Unit("operations/second", 1e12),
         "blocks/s": Unit("blocks/second", 1),
         "Gblocks/s": Unit("blocks/second", 1e9),

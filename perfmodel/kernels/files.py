@@ -13,6 +13,8 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     n = { summary = "elements", minimum = 1, maximum = 1073741824 }
     block = { default = 256, choices = [128, 256, 512] }
     rounds = 1                            # short for { default = 1 }
+    # kind = { default = "a", choices = ["a", "b"] }    # words, compared as in: kind == b
+    # quick = false                       # true or false; 1 or 0 in expressions
 
     [launch]                              # 1 to 3 dimensions, or one bare entry
     grid = ["ceil_div(n, block)"]
@@ -39,8 +41,12 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     vector = 1
     guard = "i % 2 == 0"
     cache = "l1"                          # loads only: "l2" is past L1
-    # returns = true                      # atomics only
     # needs = "rows"                      # an earlier load whose value makes the index
+    # returns = true                      # atomics only, as are the next three
+    # dtype = "float32"                   # or a parameter with choices such as ["int32", "float32"]
+    # operation = "add"                   # or "exchange", "cas", "cas-loop"
+    # aggregated = true                   # the compiler adds up the warp first
+    # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
     name = "x"
 
     [[accesses]]

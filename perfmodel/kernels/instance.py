@@ -11,9 +11,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Operation, evaluate, substitute
-from perfmodel.kernels.kernel import ELEMENT_BYTES, Access, Kernel, Parameter, width_fault
+from perfmodel.kernels.kernel import (
+    DATA_TYPES,
+    ELEMENT_BYTES,
+    Access,
+    Kernel,
+    width_fault,
+)
+from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -35,11 +42,29 @@ MOST_BYTES: Final = 2**48
 
 _MOST_SHARED_BYTES: Final = 2**31
 _MOST_TRIPS: Final = 2**40
+_LONG: Final = list(DATA_TYPES).index("uint64")
 
 # Whether `vector` elements of `element_bytes` can be one access, as [element_bytes, vector].
 _WIDTHS: Final = np.array(
     [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
 )
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicValues:
+    """What kind of atomic an access is.
+
+    Attributes
+    ----------
+    dtype : int
+        Position in `DATA_TYPES`.
+    returns, aggregated : int
+        1 if so, else 0.
+    """
+
+    dtype: Integers
+    returns: Integers
+    aggregated: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +91,8 @@ class Instance:
         Elements of each buffer (of each block's copy if shared), and their size [B].
     vectors : tuple of int
         Elements a thread moves at once, for each of ``kernel.accesses``.
+    atomics : tuple of AtomicValues or None
+        What each of them is as an atomic; None for loads and stores.
     counts : tuple of float
         Instructions of a thread, for each of ``kernel.arithmetic``.
     flop : float
@@ -85,6 +112,7 @@ class Instance:
     lengths: Mapping[str, Integers]
     element_bytes: Mapping[str, Integers]
     vectors: tuple[Integers, ...]
+    atomics: tuple[AtomicValues | None, ...]
     counts: tuple[Numbers, ...]
     flop: Numbers
     loads_in_flight: Integers | None
@@ -114,7 +142,7 @@ class Instance:
 
     def number(self, node: Node) -> Numbers:
         """Return the value of an expression that all threads share, of `shape`."""
-        value: Numbers = _spread(_plain(evaluate(self.expression(node), self.known)), self.shape)
+        value: Numbers = _spread(plain(evaluate(self.expression(node), self.known)), self.shape)
         return value
 
 
@@ -159,8 +187,8 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         If a parameter is unknown, missing, no integer or out of range; if the launch is one that
         CUDA refuses; or if an expression overflows or makes no sense with these values.
     """
-    given = _parameters(kernel, values or {})
-    shape = _shape(kernel, given)
+    given = parameter_values(kernel, values or {})
+    shape = common_shape(kernel, given)
     bound = _Binding(kernel, given, shape)
     launch = kernel.launch
     dimensions = {
@@ -223,6 +251,9 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         vectors=tuple(
             _spread(bound.vector(access, sizes[access.buffer]), shape) for access in kernel.accesses
         ),
+        atomics=tuple(
+            _atomic_values(bound, access, sizes[access.buffer], shape) for access in kernel.accesses
+        ),
         counts=tuple(
             _spread(bound.number(entry.count, f"count of {entry.pipe!r} arithmetic"), shape)
             for entry in kernel.arithmetic
@@ -233,6 +264,35 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             if in_flight is None
             else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
         ),
+    )
+
+
+def _atomic_values(
+    bound: _Binding, access: Access, size: Any, shape: tuple[int, ...]
+) -> AtomicValues | None:
+    if access.kind != "atomic":
+        return None
+    what = f"of the atomic {access.name or access.buffer!r}"
+
+    def flag(value: bool | Node, name: str) -> Any:
+        return int(value) if isinstance(value, bool) else bound.whole(value, f"{name} {what}", 0, 1)
+
+    sizes = np.array(list(DATA_TYPES.values()))
+    if access.dtype is None:
+        dtype = np.where(np.asarray(size) == 8, _LONG, 0)
+    else:
+        dtype = np.asarray(bound.whole(access.dtype, f"dtype {what}", 0, len(sizes) - 1))
+        bound.check(
+            size,
+            f"element_bytes of buffer {access.buffer!r}, for the dtype {what},",
+            sizes[dtype],
+            sizes[dtype],
+            "make them the size of the dtype",
+        )
+    return AtomicValues(
+        dtype=_spread(dtype, shape) if shape else int(dtype),
+        returns=_spread(flag(access.returns, "returns"), shape),
+        aggregated=_spread(flag(access.aggregated, "aggregated"), shape),
     )
 
 
@@ -265,7 +325,7 @@ class _Binding:
             raise PerfmodelError(f"{self._name()}, {what}: {fault}{self._setting(at)}")
         return value
 
-    def check(self, value: Any, what: str, least: int, most: Any, remedy: str = "") -> None:
+    def check(self, value: Any, what: str, least: Any, most: Any, remedy: str = "") -> None:
         wrong = np.asarray(value < least)
         if most is not None:
             wrong = wrong | (value > most)
@@ -274,7 +334,8 @@ class _Binding:
             if most is None:
                 allowed = f"must be at least {least}"
             else:
-                allowed = f"must be {least} to {self._at(most, at)}"
+                low, high = self._at(least, at), self._at(most, at)
+                allowed = f"must be {low}" if low == high else f"must be {low} to {high}"
             raise PerfmodelError(
                 f"{self._name()}: {what} {allowed}, not {self._at(value, at)}"
                 f"{self._setting(at)}; {remedy or 'change the parameters'}"
@@ -282,7 +343,7 @@ class _Binding:
 
     def _value(self, node: Node, what: str) -> Any:
         try:
-            return _plain(evaluate(expanded(self.kernel, node), self.known))
+            return plain(evaluate(expanded(self.kernel, node), self.known))
         except PerfmodelError as error:
             raise PerfmodelError(f"{self._name()}, {what}: {error}{self._setting(None)}") from None
 
@@ -304,88 +365,6 @@ class _Binding:
             if position is not None or not isinstance(value, np.ndarray)
         ]
         return f", with {', '.join(shown_values[:6])}" if shown_values else ""
-
-
-def _parameters(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all parameters as ints or int64 arrays, defaults filled in."""
-    known = [parameter.name for parameter in kernel.parameters]
-    for name in values:
-        if name not in known:
-            has = f"its parameters are {', '.join(known)}" if known else "it has none"
-            hint = nearest(str(name), known) or f"; {has}"
-            raise PerfmodelError(f"kernel {kernel.name!r} has no parameter {shown(name)}{hint}")
-    filled: dict[str, Any] = {}
-    for parameter in kernel.parameters:
-        name = parameter.name
-        what = f"kernel {kernel.name!r}, parameter {name!r}"
-        if name in values:
-            filled[name] = _integers(values[name], parameter, what)
-        elif parameter.default is not None:
-            what += " (its default)"
-            try:
-                value = _plain(evaluate(parameter.default, filled))
-            except PerfmodelError as error:
-                raise PerfmodelError(f"{what}: {error}") from None
-            filled[name] = _integers(value, parameter, what)
-        else:
-            meaning = f" ({parameter.summary})" if parameter.summary else ""
-            raise PerfmodelError(f"{what}{meaning} has no default: give it a value, {name} = ...")
-    return filled
-
-
-def _integers(value: Any, parameter: Parameter, what: str) -> Any:
-    """Return a parameter's value as an int or an int64 array, checked."""
-    # numpy.asarray is slow for one number, and turns an int past 2**64 into an object.
-    if type(value) is int:
-        _check_range(value, value, parameter, what)
-        return value
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError, OverflowError):
-        raise PerfmodelError(f"{what} must be whole numbers, not {shown(value)}") from None
-    if array.dtype.kind not in "iu":
-        raise PerfmodelError(
-            f"{what} must be a whole number, not {shown(value)} (of type {array.dtype})"
-            if array.ndim == 0
-            else f"{what} must be whole numbers, not an array of type {array.dtype}"
-        )
-    if array.size:
-        _check_range(int(array.min()), int(array.max()), parameter, what, array)
-    return array.item() if array.ndim == 0 else array.astype(np.int64)
-
-
-def _check_range(
-    low: int, high: int, parameter: Parameter, what: str, array: npt.NDArray[Any] | None = None
-) -> None:
-    least, most = parameter.minimum, parameter.maximum
-    if low < least or high > most:
-        raise PerfmodelError(
-            f"{what} must be {least} to {most}, not {shown(low if low < least else high)}"
-        )
-    if parameter.choices:
-        wrong = {low} if array is None else set(np.unique(array).tolist())
-        wrong -= set(parameter.choices)
-        if wrong:
-            known = ", ".join(map(str, parameter.choices))
-            raise PerfmodelError(f"{what} must be one of {known}, not {min(wrong)}")
-
-
-def _shape(kernel: Kernel, given: Mapping[str, Any]) -> tuple[int, ...]:
-    shapes = {name: np.shape(value) for name, value in given.items()}
-    try:
-        return np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
-        raise PerfmodelError(
-            f"kernel {kernel.name!r}: arrays of parameters must broadcast together, not {listed}"
-        ) from None
-
-
-def _plain(value: Any) -> Any:
-    """Return truth values as 0 and 1, and anything else as it is."""
-    if isinstance(value, np.ndarray):
-        return value.astype(np.int64) if value.dtype.kind == "b" else value
-    return int(value) if isinstance(value, bool) else value
 
 
 def _spread(value: Any, shape: tuple[int, ...]) -> Any:

@@ -15,6 +15,17 @@ from perfmodel.expressions import Node, Number
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared"]
 CacheLevel = Literal["l1", "l2"]
+AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
+
+DATA_TYPES: Final = {
+    "int32": 4,
+    "uint32": 4,
+    "uint64": 8,
+    "float32": 4,
+    "float64": 8,
+    "half2": 4,
+}
+"""Types of an atomic's operand, and their bytes. In expressions a type stands for its position."""
 
 ELEMENT_BYTES: Final = range(1, 17)
 """Sizes of a buffer's elements in bytes."""
@@ -33,6 +44,8 @@ PIPES: Final = {
     "fma32": "FP32 multiply, add or fused multiply-add",
     "fma64": "FP64 multiply, add or fused multiply-add",
     "int32": "32-bit integer, logic or address arithmetic",
+    "imad": "32-bit integer multiply, or multiply and add",
+    "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
     "other": "anything else that takes an issue slot: branch, move, barrier",
@@ -54,7 +67,10 @@ PRECISIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An integer that the caller chooses.
+    """An integer, or one of a few words, that the caller chooses.
+
+    Words stand for integers: in expressions ``dtype == float32`` compares the parameter `dtype`
+    with what the word float32 stands for.
 
     Attributes
     ----------
@@ -66,6 +82,8 @@ class Parameter:
     summary : str
     choices : tuple of int
         The only values allowed; empty allows all from minimum to maximum.
+    words : tuple of str
+        What the caller says for each of `choices`; empty for a number.
     """
 
     name: str
@@ -74,6 +92,11 @@ class Parameter:
     maximum: int = LARGEST_PARAMETER
     summary: str = ""
     choices: tuple[int, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def shown(self, value: int) -> int | str:
+        """Return a value as the caller gives it."""
+        return self.words[self.choices.index(value)] if self.words else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +168,24 @@ class Access:
         Condition under which a thread takes part, besides the kernel's own guard.
     cache : {"l1", "l2"}
         Nearest cache that may hold a load: "l2" is ``ld.global.cg``.
-    returns : bool
+    returns : bool or Node
         Whether an atomic gives the old value back.
     name : str
         How reports call it.
     needs : str
         Name of a load whose value the index is made from, or empty: this access waits for it.
+    dtype : Node or None
+        Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
+        buffer's element size.
+    operation : {"add", "exchange", "cas", "cas-loop"}
+        What an atomic does: an addition (or any other arithmetic), an exchange, one
+        compare-and-swap, or a loop of compare-and-swaps until one succeeds.
+    aggregated : bool or Node
+        Whether the compiler adds up a warp's values first, so that one lane's atomic does for all:
+        it does so for 32-bit integers at an address that it knows all lanes share.
+    weights : Node, tuple of float or None
+        How often an index made with ``random(key, n)`` takes each of its n values, in proportion:
+        an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     """
 
     buffer: str
@@ -160,9 +195,13 @@ class Access:
     loop: str | None = None
     guard: Node | None = None
     cache: CacheLevel = "l1"
-    returns: bool = False
+    returns: bool | Node = False
     name: str = ""
     needs: str = ""
+    dtype: Node | None = None
+    operation: AtomicOperation = "add"
+    aggregated: bool | Node = False
+    weights: Node | tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +255,11 @@ class Kernel:
     precision: str = "fp32"
     loads_in_flight: Node | None = None
     mapping: str = ""
+
+    @property
+    def word_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters whose values are words."""
+        return tuple(p.name for p in self.parameters if p.words)
 
     def buffer(self, name: str) -> Buffer:
         """Return the buffer called `name`."""

@@ -8,12 +8,13 @@ launch: ``blockDim`` and ``gridDim``. An index or a guard is a thread's: ``threa
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.expressions import Name, Node, Number, Operation, names, parse
+from perfmodel.expressions import Name, Node, Number, Operation, names, parse, substitute
+from perfmodel.expressions.nodes import FUNCTIONS
 
 SIZES: Final = tuple(f"{base}.{axis}" for base in ("blockDim", "gridDim") for axis in "xyz")
 """What a launch fixes."""
@@ -44,12 +45,15 @@ class Scope:
         Name to expression, in order.
     nests : dict
         Loop variable to the variables of the loops around its body, itself included.
+    words : dict
+        Word that a parameter can be, to the integer that it stands for.
     """
 
     where: str
     kinds: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, Node] = field(default_factory=dict)
     nests: dict[str, frozenset[str]] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
     _depths: dict[str, int] = field(default_factory=dict)
     # What each definition is made of in the end.
     _origins: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -77,6 +81,20 @@ class Scope:
             raise PerfmodelError(f"{self.where} has more than {MOST_NAMES} {kind}s: use fewer")
         self.kinds[name] = kind
 
+    def add_words(self, words: Sequence[str], values: Sequence[int]) -> None:
+        """Make the words of a parameter known, and what integer each stands for."""
+        for name, value in zip(words, values, strict=True):
+            if self.words.get(name, value) != value:
+                raise PerfmodelError(
+                    f"{self.where}: the choice {shown(name)} comes at another place in another "
+                    "parameter: put the choices in the same order"
+                )
+            if name in FUNCTIONS:
+                continue  # it can be chosen, but an expression cannot name it
+            if name not in self.words:
+                self.add(name, "choice")
+            self.words[name] = value
+
     def define(self, name: str, value: object) -> None:
         """Add a definition over everything known so far."""
         key = f"definition {shown(name)}"
@@ -99,6 +117,16 @@ class Scope:
         hint = "parameters, blockDim, gridDim, or definitions made of them"
         return self._expression(value, key, allowed, hint, integer=integer)
 
+    def of_bin(self, value: object, key: str) -> Node:
+        """Return the weight of a random index's value ``bin``."""
+        if "bin" in self.kinds:
+            raise PerfmodelError(
+                f"{self.where}, {key}: bin is the value of the index here, so the "
+                f"{self.kinds['bin']} of that name must be called otherwise"
+            )
+        allowed = {*SIZES, *self._of_kind("parameter"), "bin"}
+        return self._expression(value, key, allowed, "bin and parameters", integer=False)
+
     def of_thread(self, value: object, key: str, loop: str | None = None) -> Node:
         """Return an index or a guard inside ``loop``."""
         around = self.nests[loop] if loop is not None else frozenset()
@@ -116,6 +144,7 @@ class Scope:
         if isinstance(value, str):
             known = {*allowed, *self.kinds, *SIZES, *INDEXES}
             node = parse(value, where=where, allowed=known, integer=integer)
+            node = substitute(node, {name: Number(code) for name, code in self.words.items()})
         else:
             node = _number(value, where, integer)
         for name in sorted(names(node)):

@@ -14,21 +14,22 @@ from typing import Any, Final, TypeVar, cast, get_args
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
 from perfmodel.kernels.kernel import (
-    LARGEST_PARAMETER,
+    DATA_TYPES,
     PIPES,
     PRECISIONS,
     Access,
     AccessKind,
     Arithmetic,
+    AtomicOperation,
     Buffer,
     CacheLevel,
     Kernel,
     Launch,
     Loop,
-    Parameter,
     Space,
     width_fault,
 )
+from perfmodel.kernels.parameter_tables import read_parameter
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import (
     MOST_ENTRIES,
@@ -37,7 +38,6 @@ from perfmodel.kernels.values import (
     is_list,
     read_table,
     read_text,
-    whole,
     word,
 )
 
@@ -57,6 +57,7 @@ _KEYS: Final = (
     "accesses",
     "arithmetic",
 )
+_ATOMIC_KEYS: Final = ("returns", "dtype", "operation", "aggregated")
 _KINDS: Final[tuple[AccessKind, ...]] = ("load", "store", "atomic")
 _T = TypeVar("_T")
 
@@ -92,7 +93,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     check_keys(table, _KEYS, ("name", "launch"), where)
     scope = Scope(where)
     parameters = tuple(
-        _parameter(name, value, scope)
+        read_parameter(name, value, scope)
         for name, value in read_table(table, "parameters", where).items()
     )
     _add_loops(table, scope)
@@ -120,30 +121,6 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
-    )
-
-
-def _parameter(name: str, value: object, scope: Scope) -> Parameter:
-    where = f"{scope.where}, parameter {shown(name)}"
-    table = value if isinstance(value, Mapping) else {"default": value}
-    check_keys(table, ("default", "minimum", "maximum", "choices", "summary"), (), where)
-    default = table.get("default")
-    minimum = whole(table.get("minimum", 1), f"{where}: minimum", least=0)
-    maximum = whole(table.get("maximum", LARGEST_PARAMETER), f"{where}: maximum", least=minimum)
-    choices = table.get("choices", ())
-    if not is_list(choices):
-        raise PerfmodelError(f"{where}: choices must be a list of integers, not {shown(choices)}")
-    node = None
-    if default is not None:
-        node = scope.of_parameters(default, f"parameter {shown(name)}: default")
-    scope.add(name, "parameter")
-    return Parameter(
-        name=name,
-        default=node,
-        minimum=minimum,
-        maximum=maximum,
-        summary=read_text(table.get("summary", ""), f"{where}: summary"),
-        choices=tuple(whole(c, f"{where}: choices", minimum, maximum) for c in choices),
     )
 
 
@@ -268,7 +245,17 @@ def _check_needs(accesses: Sequence[Access], scope: Scope) -> None:
 def _access(
     value: Mapping[str, Any], where: str, scope: Scope, buffers: Mapping[str, Buffer]
 ) -> Access:
-    others = ("index", "vector", "loop", "guard", "cache", "returns", "name", "needs")
+    others = (
+        "index",
+        "vector",
+        "loop",
+        "guard",
+        "cache",
+        "name",
+        "needs",
+        *_ATOMIC_KEYS,
+        "weights",
+    )
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
@@ -280,11 +267,11 @@ def _access(
     where = f"{scope.where}, {key}"
     loop = _loop_around(value, where, scope)
     guard = value.get("guard")
-    returns = value.get("returns", False)
-    if not isinstance(returns, bool):
-        raise PerfmodelError(f"{where}: returns must be true or false, not {shown(returns)}")
-    if kind != "atomic" and "returns" in value:
-        raise PerfmodelError(f"{where}: returns is for atomics only: take it out")
+    returns = _flag(value, "returns", key, scope)
+    if kind != "atomic":
+        for name in _ATOMIC_KEYS:
+            if name in value:
+                raise PerfmodelError(f"{where}: {name} is for atomics only: take it out")
     if "cache" in value and (kind != "load" or buffers[target].space != "global"):
         raise PerfmodelError(f"{where}: cache is for loads from global memory only: take it out")
     access = Access(
@@ -300,9 +287,58 @@ def _access(
         returns=returns,
         name=read_text(value["name"], f"{where}: name") if "name" in value else "",
         needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
+        dtype=_data_type(value, key, scope),
+        operation=cast(
+            AtomicOperation,
+            choice(value.get("operation", "add"), get_args(AtomicOperation), f"{where}: operation"),
+        ),
+        aggregated=_flag(value, "aggregated", key, scope),
+        weights=_weights(value, key, scope),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access
+
+
+def _flag(value: Mapping[str, Any], name: str, key: str, scope: Scope) -> bool | Node:
+    flag = value.get(name, False)
+    if isinstance(flag, bool):
+        return flag
+    if isinstance(flag, str):
+        return scope.of_launch(flag, f"{key}: {name}")
+    raise PerfmodelError(
+        f"{scope.where}, {key}: {name} must be true or false, or an expression, not {shown(flag)}"
+    )
+
+
+def _data_type(value: Mapping[str, Any], key: str, scope: Scope) -> Node | None:
+    given = value.get("dtype")
+    if given is None:
+        return None
+    if given in DATA_TYPES:
+        return Number(tuple(DATA_TYPES).index(given))
+    if isinstance(given, str) and any(given == n for n, k in scope.kinds.items() if k != "choice"):
+        return scope.of_launch(given, f"{key}: dtype")
+    wanted = f"one of {', '.join(DATA_TYPES)}, or a parameter with such choices"
+    raise PerfmodelError(
+        f"{scope.where}, {key}: dtype must be {wanted}, not {shown(given)}"
+        f"{nearest(str(given), DATA_TYPES)}"
+    )
+
+
+def _weights(value: Mapping[str, Any], key: str, scope: Scope) -> Node | tuple[float, ...] | None:
+    weights = value.get("weights")
+    if weights is None:
+        return None
+    if not is_list(weights):
+        return scope.of_bin(weights, f"{key}: weights")
+    for weight in weights:
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
+            raise PerfmodelError(
+                f"{scope.where}, {key}: weights must be numbers of 0 or more, not {shown(weight)}"
+            )
+    if not 0 < sum(weights) < float("inf"):
+        raise PerfmodelError(f"{scope.where}, {key}: the sum of the weights must be above 0")
+    return tuple(float(w) for w in weights)
 
 
 def _check_width(element_bytes: Node, vector: Node, where: str) -> None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import BIN, Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 
@@ -39,6 +41,8 @@ class Counts:
         Share of the block executions that was counted; 1 is exact.
     pairs : float
         Distinct 64 B halves of lines, summed over requests.
+    sharing : Sharing or None
+        How the lanes of an atomic share addresses, as far as the sample shows.
     """
 
     requests: float
@@ -49,6 +53,21 @@ class Counts:
     active_lanes: float
     sampled: float
     pairs: float
+    sharing: Sharing | None = None
+
+
+class Drawn(NamedTuple):
+    """A random part of an index whose values are not equally likely.
+
+    Attributes
+    ----------
+    key : Node
+        What it is drawn by: the same value for the same key.
+    histogram : Histogram
+    """
+
+    key: Node
+    histogram: Histogram
 
 
 def count(
@@ -61,6 +80,8 @@ def count(
     element_bytes: int,
     width: int,
     pieces: int = 1,
+    atomic: bool = False,
+    drawn: Drawn | None = None,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -80,12 +101,17 @@ def count(
         Bytes of an element, and of one lane's access.
     pieces : int
         Accesses that an element takes, `width` apart.
+    atomic : bool
+        Whether to find out how lanes share addresses too.
+    drawn : Drawn, optional
+        Where ``bin`` in the index comes from.
     """
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
     if executions == 0:
         return Counts(0, 0, 0, 0, 0, 0, 1.0, 0)
-    most = max(1, MAX_LANES // (shape.warps * WARP_SIZE))
+    lanes = MAX_LANES >> 3 if atomic else MAX_LANES
+    most = max(1, lanes // (shape.warps * WARP_SIZE))
     if executions <= most:
         flat = np.arange(executions)
         coordinates = list(np.unravel_index(flat, extents))
@@ -106,6 +132,8 @@ def count(
     active = np.broadcast_to(inside[None], full).copy()
     for guard in guards:
         active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    if drawn is not None:
+        env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
     element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
     address = np.where(active, element * element_bytes, 0).astype(np.int64)
     takes_part = active.any(axis=-1)
@@ -127,6 +155,7 @@ def count(
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
         active_lanes=float(active.sum()) * scale * pieces,
+        sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         **totals,
     )

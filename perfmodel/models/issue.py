@@ -40,10 +40,13 @@ PIPE_CYCLES = Formula(
     source="CUDA C++ Programming Guide, arithmetic instruction throughput table",
 )
 
-# Lanes of each pipe; a pipe not named here takes issue slots only.
+# Lanes of each pipe; one not named here, or that a device has no figure of, takes issue slots only.
 _LANES: Final = {
     "fma32": "fp32_lanes",
     "int32": "int32_lanes",
+    "imad": "imad_lanes",
+    "conversion": "conversion_lanes",
+    "tensor16": "tensor16_lanes",
     "fma64": "fp64_lanes",
     "sfu": "sfu_lanes",
 }
@@ -97,7 +100,7 @@ def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Arr
         )
     }
     for pipe, lanes in _LANES.items():
-        if pipe in instructions:
+        if pipe in instructions and getattr(device, lanes) is not None:
             cycles[pipe] = np.asarray(
                 PIPE_CYCLES(
                     i=np.atleast_1d(instructions[pipe]),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -301,7 +302,7 @@ def _batch(
     every = [
         i
         for i, r in enumerate(requests)
-        if r.access.loop == loop and (r.access.kind == "load" or r.access.returns)
+        if r.access.loop == loop and (r.access.kind == "load" or _returns(instance, r))
     ]
     members = [i for i in every if depths[i] == depth]
     if not members:
@@ -320,12 +321,13 @@ def _batch(
     filled = np.asarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     missing = _own_missing(traffic, members, missing)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency,
-        "dram": device.dram_latency,
+        "l2": device.l2_latency * far,
+        "dram": max(device.dram_latency, device.l2_latency * far),
         "spread": DRAM_SPREAD / device.sm_clock,
         "turn": WRITE_TURN / device.sm_clock,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
@@ -360,6 +362,12 @@ def _depths(requests: Sequence[Requests]) -> list[int]:
     for r in requests:
         found[r.access.name] = found[r.access.needs] + 1 if r.access.needs in found else 0
     return list(found.values())
+
+
+def _returns(instance: Instance, r: Requests) -> bool:
+    """Say whether threads wait for an atomic's old value."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
 
 
 def _asked(traffic: Traffic) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
+from perfmodel.models.atomic_memory import atomic_memory
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left, random_cost, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
@@ -19,6 +20,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
+from perfmodel.models.shared_atomics import native_wavefronts
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
 from perfmodel.models.tables import Table, fetched_by, find_tables
 from perfmodel.models.writeback import crowds_writes, writeback_bytes
@@ -40,8 +42,8 @@ def closed_form_traffic(
     cache: CacheState,
     control: L2Control = DRIVERS_L2,
     claimed: float = 0.0,
-) -> tuple[Traffic, list[Requests]]:
-    """Return the traffic of all configurations of an instance, and its global requests.
+) -> tuple[Traffic, list[Requests], list[Requests]]:
+    """Return the traffic of all configurations of an instance, its global and its shared requests.
 
     Parameters
     ----------
@@ -95,6 +97,13 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
+    changed = {
+        i: atomic_memory(r, l2_size, cache == "warm")
+        for i, r in enumerate(requests)
+        if r.sharing is not None
+    }
+    for i, found in changed.items():
+        sector_misses[i], dram_reads[i] = found.misses, found.read
     rewritten = _ZERO
     for table in tables:
         rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
@@ -107,34 +116,37 @@ def closed_form_traffic(
 
     load_sectors = total([r.sectors for r in requests], loads)
     store_sectors = total([r.sectors for r in requests], stores)
-    atomic_sectors = total([r.sectors for r in requests], atomics)
+    atomic_sectors = total([_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
-    written = total([t for t, _ in touched], [*stores, *atomics])
+    others = [i for i in atomics if i not in changed]
+    written = total([t for t, _ in touched], [*stores, *others])
     ways = granted_ways(control.set_aside, l2_size)
     crowding = reads + crowding_lines(tables, requests, granule, cache == "warm")
     left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
-    dram_written = np.maximum(written + rewritten - left, 0.0)
+    written_back = sum((c.written for c in changed.values()), _ZERO)
+    dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
-    cost = sum(
-        (dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *atomics]),
-        _ZERO,
-    )
+    cost = sum((dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *others]), _ZERO)
+    cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
     cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
+    back_cost = sum(
+        (c.written * c.write_cost for c in changed.values()), dram_written - written_back
+    )
     persisting, fleeting = marked_reads(tables, cache == "warm")
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
-        cost = cost / control.compression
+        cost, back_cost = cost / control.compression, back_cost / control.compression
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
             requests[i].sectors
             * store_cost(requests[i].sectors, requests[i].lines, requests[i].wanted_bytes)
-            for i in [*stores, *atomics]
+            for i in stores
         ),
         _ZERO,
-    ) / np.maximum(store_sectors + atomic_sectors, 1e-9)
+    ) / np.maximum(store_sectors, 1e-9)
     traffic = Traffic(
         global_load_requests=total([r.requests for r in requests], loads),
         global_load_sectors=load_sectors,
@@ -151,9 +163,10 @@ def closed_form_traffic(
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asarray(sum((r.data_wavefronts for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asarray(sum((_bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
-        l2_write_cost=np.where(store_sectors + atomic_sectors > 0, write_cost, 1.0),
+        l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
+        dram_write_cost=np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0),
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -181,7 +194,7 @@ def closed_form_traffic(
             ways if crowds_writes(device) else ways * 0,
         ),
     )
-    return traffic, requests
+    return traffic, requests, on_chip
 
 
 def _granule(device: Device, control: L2Control) -> int:
@@ -208,7 +221,7 @@ def _put_in(
             part = fills[i] / np.maximum(asked, 1e-9)
             dram_reads[i] = fetched * part
             sector_misses[i] = np.minimum(fetched / SECTOR * part, fills[i])
-        else:
+        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
             again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
             rewritten = rewritten + again * table.misses
     return rewritten
@@ -345,6 +358,19 @@ def _copies(
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
     return np.where(shared, float(device.l2_partitions), 1.0)
+
+
+def _bank_clocks(instance: Instance, r: Requests) -> Array:
+    """Return the clocks that a shared access holds the banks."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    if kind is None or r.sharing is None:
+        return r.data_wavefronts
+    return native_wavefronts(r, kind.aggregated)
+
+
+def _passes(r: Requests) -> Array:
+    """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
+    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
 def _read_cost(r: Requests, granule: int) -> Array:

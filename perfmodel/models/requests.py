@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity, WarpClass, warp_classes
 from perfmodel.models.affine import Plane, Variable, index_variables, plane
 from perfmodel.models.alignment import mean_granules
+from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.contention import Sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.wavefronts import pattern_wavefronts
 
@@ -61,6 +64,8 @@ class Requests:
         Whether the index is random: rows of a table that other data chooses.
     pairs : array or None
         Distinct 64 B halves of lines, summed over requests; None for a closed form.
+    sharing : Sharing or None
+        How the lanes of an atomic share addresses.
     """
 
     access: Access
@@ -79,6 +84,7 @@ class Requests:
     period: Array | None = None
     random: bool = False
     pairs: Array | None = None
+    sharing: Sharing | None = None
 
     @property
     def wanted_bytes(self) -> Array:
@@ -126,25 +132,39 @@ def access_requests(
     width = math.gcd(moved, 16)
     pieces = moved // width
     trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
-    guards = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
     values = instance.known
-    index = instance.expression(access.index)
+    every = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
+    guards = [g for g in every if not names(g) <= values.keys()]
+    taken = np.ones(1)
+    for guard in (g for g in every if names(g) <= values.keys()):
+        taken = taken * np.asarray(evaluate(guard, values), dtype=float)
     variables = index_variables(shape, instance.grid, trips)
+    if not np.any(taken):
+        return _nothing(access, width, variables)
+    index = instance.expression(access.index)
     key = (*guards, *trips)
     if key not in known:
         known[key] = warp_classes(guards, values, variables) if shape.regular else None
     activity = known[key]
+    if access.kind == "atomic" and activity is not None:
+        shared = sharing(access, index, values, variables, activity, element)
+        if shared is not None:
+            return _only_where(taken, _of_atomic(access, shared, activity, width, variables))
+    if access.kind == "atomic":
+        counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+        return _only_where(taken, replace(counted, random=_uses_random(index)))
     flat = plane(index, values, variables) if activity is not None else None
     if activity is not None and flat is not None and flat.affine:
         found = _closed_form(activity.classes, flat, variables, element, width, pieces)
         if found is not None:
-            return Requests(
+            affine = Requests(
                 access=access,
                 width=width,
                 variables=variables,
                 shares=activity.shares,
                 **found._asdict(),
             )
+            return _only_where(taken, affine)
     cycle = _modulo(index, values)
     if activity is not None and cycle is not None:
         flat = plane(cycle[0], values, variables)
@@ -171,16 +191,57 @@ def access_requests(
                 if found is not None
                 else _counted(instance, access, shape, index, guards, trips, element, width, pieces)
             )
-            return replace(
+            periodic = replace(
                 requests,
                 strides={name: stride * element for name, stride in flat.strides.items()},
                 offset=flat.offset * element,
                 shares=activity.shares,
                 period=period,
             )
-    return replace(
-        _counted(instance, access, shape, index, guards, trips, element, width, pieces),
-        random=_uses_random(index),
+            return _only_where(taken, periodic)
+    counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+    return _only_where(taken, replace(counted, random=_uses_random(index)))
+
+
+def _nothing(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
+    """Return the requests of an access that no thread takes part in."""
+    none = np.zeros(1)
+    return Requests(
+        access, width, none, none, none, none, none, none, None, none, variables, shares={}
+    )
+
+
+def _only_where(taken: Array, requests: Requests) -> Requests:
+    """Return requests with those configurations empty in which no thread takes part."""
+    if np.all(taken):
+        return requests
+    names_of = ("requests", "sectors", "lines", "active_lanes")
+    counts = {name: getattr(requests, name) * taken for name in names_of}
+    waves = {n: getattr(requests, n) * taken for n in ("data_wavefronts", "tag_wavefronts")}
+    return replace(requests, **counts, **waves)
+
+
+def _of_atomic(
+    access: Access, shared: Sharing, activity: Activity, width: int, variables: tuple[Variable, ...]
+) -> Requests:
+    """Return the requests of an atomic from how its lanes share addresses."""
+    requests = np.asarray(sum((c.requests for c in activity.classes), np.zeros(1)))
+    lines = requests * shared.conflicts.lines
+    return Requests(
+        access=access,
+        width=width,
+        requests=requests,
+        sectors=requests * shared.conflicts.sectors,
+        lines=lines,
+        active_lanes=total_lanes(activity),
+        data_wavefronts=requests,
+        tag_wavefronts=requests,
+        strides=None,
+        offset=np.zeros(1),
+        variables=variables,
+        shares=activity.shares,
+        random=_uses_random(access.index),
+        sharing=shared,
     )
 
 
@@ -285,19 +346,28 @@ def _counted(
 ) -> Requests:
     size = math.prod(instance.shape)
     rows = []
+    part = random_part(index) if access.weights is not None else None
     for i in range(size):
         pick = _picker(i, size)
+        known = {name: pick(value) for name, value in instance.known.items()}
+        drawn = None
+        if part is not None:
+            key, bins = part[1].operands
+            likely = histogram(access, int(evaluate(bins, known)), known)
+            drawn = enumeration.Drawn(key, likely)
         rows.append(
             enumeration.count(
-                index,
+                index if part is None else part[0],
                 guards,
-                {name: pick(value) for name, value in instance.known.items()},
+                known,
                 shape,
                 [pick(g) for g in instance.grid],
                 {name: pick(t) for name, t in trips.items()},
                 element,
                 width,
                 pieces,
+                access.kind == "atomic",
+                drawn,
             )
         )
 
@@ -319,6 +389,7 @@ def _counted(
         shares={},
         sampled=min(row.sampled for row in rows),
         pairs=column("pairs"),
+        sharing=stacked_sharing([row.sharing for row in rows]),
     )
 
 

@@ -8,7 +8,7 @@ of an SM, nearly a maximum between all else. The launch and the start-up come on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
@@ -33,6 +35,7 @@ from perfmodel.models.latency import (
 )
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
+from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs
 from perfmodel.traffic import Traffic
@@ -171,18 +174,21 @@ class TimeModel:
     time_s : array
     terms_s : mapping of str to array
         Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch",
-        and "writeback" beside a set-aside.
+        "dram", "latency", "dispatch", "atomics", "shared-loops", and "writeback" beside a
+        set-aside.
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
     chain : Chain
         What one block does, one thing after the other: the parts of latency and start-up.
+    atomics : tuple of AtomicTime
+        Each global atomic on its own.
     """
 
     time_s: Array
     terms_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
     chain: Chain
+    atomics: tuple[AtomicTime, ...] = ()
 
 
 def time_model(
@@ -192,6 +198,7 @@ def time_model(
     occupied: Occupancy,
     device: Device,
     timing: Timing,
+    on_chip: Sequence[Requests] = (),
 ) -> TimeModel:
     """Return the predicted time and its terms.
 
@@ -201,6 +208,8 @@ def time_model(
         A launch, its requests (global accesses, in order) and traffic, and where it runs.
     timing : {"profiler", "events"}
         Whether the kernel alone is timed, or what two events around it see.
+    on_chip : sequence of Requests
+        Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
@@ -242,7 +251,7 @@ def time_model(
 
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
-        "writes": np.atleast_1d((traffic.l2_write_sectors + traffic.l2_atomic_sectors) * SECTOR),
+        "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
@@ -257,6 +266,9 @@ def time_model(
             "bandwidth": device.dram_bandwidth,
         }
         terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
+    atomics = atomic_times(instance, requests, device, balance)
+    if atomics:
+        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -266,7 +278,10 @@ def time_model(
         "skew": SKEW,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
-    effective = traffic.dram_read_bytes * traffic.dram_read_cost + traffic.dram_write_bytes
+    effective = (
+        traffic.dram_read_bytes * traffic.dram_read_cost
+        + traffic.dram_write_bytes * traffic.dram_write_cost
+    )
     inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
@@ -297,6 +312,10 @@ def time_model(
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
+    looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], device.sm_clock)
+    if looping is not None:
+        inputs["shared-loops"] = looping
+        terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
     floor = device.launch_floor if timing == "profiler" else device.event_floor
     inputs["stalls"] = {
         "loads": np.atleast_1d(chain.loads),
@@ -307,7 +326,7 @@ def time_model(
     inputs["memory"] = _memory_inputs(instance, traffic, chain, terms, inputs, device)
     time = floor + terms["ramp"] + combine(terms, inputs["memory"])
     terms = {"launch": np.full(time.shape, floor), **terms}
-    return TimeModel(time, terms, inputs, chain)
+    return TimeModel(time, terms, inputs, chain, tuple(atomics))
 
 
 def _memory_inputs(
@@ -363,13 +382,13 @@ def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
     memory : mapping
         What `memory_time` takes.
     """
-    arithmetic = [
-        terms[name] for name in ("issue", "fma32", "int32", "fma64", "sfu") if name in terms
-    ]
+    arithmetic = [terms[name] for name in ("issue", *PIPES) if name in terms]
     # Every arithmetic instruction was issued first: the slowest of them, not their sum.
     issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
     busy = power_mean((issue, terms["l1"]), FRONT_OVERLAP)
     parts = [busy, memory_time(memory)]
+    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
+    parts += [terms[name] for name in ("atomics", "shared-loops") if name in terms]
     if "dispatch" in terms:
         parts.append(terms["dispatch"])
     # The waits for loads stand in the queue too: they count once.

@@ -73,7 +73,8 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
-        if r.strides is not None:
+        # A guard of the access's own says nothing about the rest of what its threads do.
+        if r.strides is not None and r.access.guard is None:
             every = np.ones(1)
             for v in r.variables:
                 every = every * (1.0 if v.in_lane else v.extent)

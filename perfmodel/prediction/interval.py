@@ -75,7 +75,7 @@ def bottleneck(terms: Mapping[str, Any]) -> Array:
 
 def regime(details: Details, largest: str) -> str:
     """Return the regime of a prediction whose largest term is `largest`, one of `REGIMES`."""
-    if largest.startswith("atomic"):
+    if largest in ("atomics", "shared-loops"):
         return "atomics"
     # Without memory accesses there is nothing to wait for but blocks and warps that start.
     if largest == "latency" and not details.instance.kernel.accesses:
@@ -150,6 +150,7 @@ def spread(details: Details, timing: Timing) -> float:
             details.occupied,
             device,
             timing,
+            details.on_chip,
         )
         total += (float(model.time_s[0]) / time - 1) ** 2
     return math.sqrt(total)

@@ -67,7 +67,7 @@ def predict(
     mig: bool = False,
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
-    **params: int,
+    **params: int | str,
 ) -> Prediction:
     """Predict one launch.
 
@@ -93,8 +93,8 @@ def predict(
         server (which alone can set L2 aside).
     concurrent : sequence of AccessPolicyWindow
         Windows of kernels that run at the same time and share the set-aside.
-    **params : int
-        The kernel's parameters.
+    **params : int or str
+        The kernel's parameters: whole numbers, or words where it has a choice of words.
 
     Returns
     -------
@@ -130,7 +130,10 @@ def predict(
     return Prediction(
         kernel=chosen.name,
         mapping=getattr(chosen, "mapping", None),
-        params={name: int(np.max(value)) for name, value in instance.values.items()},
+        params={
+            parameter.name: parameter.shown(int(np.max(instance.values[parameter.name])))
+            for parameter in chosen.parameters
+        },
         grid=_triple(instance.grid),
         block=_triple(instance.block),
         device=gpu.name,
@@ -243,7 +246,7 @@ def _evaluate(
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
     occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
-    traffic, requests = closed_form_traffic(
+    traffic, requests, on_chip = closed_form_traffic(
         instance, shape, gpu, occupied, cache, setting.control, setting.claimed
     )
     notes: tuple[str, ...] = ()
@@ -254,8 +257,18 @@ def _evaluate(
             traffic, instance, occupied, gpu, cache, setting.control
         )
         notes = sample_notes(simulation)
-    time = time_model(instance, requests, traffic, occupied, gpu, timing)
-    return Details(instance, gpu, occupied, tuple(requests), traffic, time, setting, notes)
+    time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
+    return Details(
+        instance,
+        gpu,
+        occupied,
+        tuple(requests),
+        traffic,
+        time,
+        setting,
+        notes,
+        on_chip=tuple(on_chip),
+    )
 
 
 def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
@@ -263,7 +276,8 @@ def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[A
     for start in range(0, size, _CHUNK):
         rows = np.arange(start, min(start + _CHUNK, size))
         instance = bind(kernel, {name: value[rows] for name, value in flat.items()})
-        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors]
+        returns = [kind.returns for kind in instance.atomics if kind is not None]
+        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
         stacked = np.stack([np.broadcast_to(key, rows.shape) for key in keys])
         if np.all(stacked == stacked[:, :1]):
             yield rows

@@ -75,8 +75,9 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
-    `notes` are warnings about how the traffic was counted.
-    ``figure_spread`` is the standard deviation of the time from the device's figures, as a share.
+    ``requests`` are those of global memory, ``on_chip`` those of shared memory. `notes` are
+    warnings about how the traffic was counted. ``figure_spread`` is the standard deviation of the
+    time from the device's figures, as a share.
     """
 
     instance: Instance
@@ -88,6 +89,7 @@ class Details:
     setting: L2Setting = AS_THE_DRIVER
     notes: tuple[str, ...] = ()
     figure_spread: float = 0.0
+    on_chip: tuple[Requests, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Prediction:
     kernel : str
     mapping : str or None
         Variant of a built-in kernel.
-    params : mapping of str to int
+    params : mapping of str to int or str
     grid, block : tuple of three int
     device : str
     method : {"closed-form", "simulated"}
@@ -121,7 +123,7 @@ class Prediction:
 
     kernel: str
     mapping: str | None
-    params: Mapping[str, int]
+    params: Mapping[str, int | str]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     device: str

@@ -22,6 +22,7 @@ from perfmodel.models.time import (
 )
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
+from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
 from perfmodel.reports.explain_memory import dram_steps, l2_steps
 from perfmodel.reports.explain_requests import access_shares, all_request_steps
@@ -135,6 +136,10 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
         yield from arithmetic_steps(details, pipe, unit)
     if "l2" not in small:
         yield from l2_steps(details)
+    if "atomics" in terms and "atomics" not in small:
+        yield from atomic_steps(details)
+    if "shared-loops" in terms and "shared-loops" not in small:
+        yield from shared_loop_steps(details)
     yield from residency_steps(prediction)
     if "dram" not in small:
         yield from dram_steps(details, shares)
@@ -182,6 +187,9 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         yield both
         of_memory = both.result
     parts = {"sm": busy.result, "memory": of_memory}
+    for name in ("atomics", "shared-loops"):
+        if name in terms:
+            parts[name.replace("-", "_")] = terms[name]
     if "dispatch" in terms:
         parts["dispatch"] = terms["dispatch"]
     resources = _power_mean("all resources", parts, OVERLAP)

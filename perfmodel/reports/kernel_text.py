@@ -59,18 +59,26 @@ def _brief(parameter: Parameter) -> str:
     return (
         parameter.name
         if parameter.default is None
-        else f"{parameter.name}={text(parameter.default)}"
+        else f"{parameter.name}={_default(parameter.default, parameter)}"
     )
 
 
 def _parameter(parameter: Parameter) -> tuple[str, ...]:
-    default = "required" if parameter.default is None else text(parameter.default)
+    default = "required"
+    if parameter.default is not None:
+        default = _default(parameter.default, parameter)
     return parameter.name, default, _allowed(parameter), parameter.summary
+
+
+def _default(default: Node, parameter: Parameter) -> str:
+    if parameter.words and isinstance(default, Number):
+        return str(parameter.shown(int(default.value)))
+    return text(default)
 
 
 def _allowed(parameter: Parameter) -> str:
     if parameter.choices:
-        return ", ".join(map(str, parameter.choices))
+        return ", ".join(map(str, parameter.words or parameter.choices))
     if parameter.maximum in (LARGEST_PARAMETER, 2**48):
         return f"{parameter.minimum} or more"
     return f"{parameter.minimum} to {parameter.maximum}"
@@ -116,13 +124,21 @@ def _how(access: Access) -> str:
         parts.append(f"vector {text(access.vector)}")
     if access.cache == "l2":
         parts.append("past L1")
+    if access.operation != "add":
+        parts.append(access.operation)
     if access.returns:
-        parts.append("returns the old value")
+        parts.append(_if("returns the old value", access.returns))
+    if access.aggregated:
+        parts.append(_if("added up in the warp first", access.aggregated))
     if access.needs:
         parts.append(f"waits for {access.needs}")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)
+
+
+def _if(what: str, flag: bool | Node) -> str:
+    return what if isinstance(flag, bool) else f"{what} if {text(flag)}"
 
 
 def _loops(kernel: Kernel) -> Iterator[RenderableType]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from rich.console import Group, RenderableType
 
+from perfmodel.kernels.kernel import PIPES
 from perfmodel.kernels.l2_control import DEFAULT_FETCH
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.prediction import Prediction
@@ -22,11 +23,16 @@ TERMS: Final = {
     "fma32": "FP32 pipe",
     "fma64": "FP64 pipe",
     "int32": "integer pipe",
+    "imad": "integer multiply pipe",
+    "conversion": "conversion pipe",
+    "tensor16": "tensor cores",
     "sfu": "special function pipe",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
     "writeback": "write-backs that a set-aside holds up",
     "dram": "DRAM bandwidth",
+    "atomics": "atomics in L2",
+    "shared-loops": "atomics in shared memory",
     "latency": "blocks one after the other",
     "stalls": "warps waiting for loads",
     "dispatch": "starting blocks",
@@ -196,7 +202,7 @@ _BINDING: Final = {
     "dram": _dram_binds,
     "writeback": _writeback_binds,
     "dispatch": _dispatch_binds,
-    **dict.fromkeys(("issue", "fma32", "fma64", "int32", "sfu"), _pipe_binds),
+    **dict.fromkeys(("issue", *PIPES), _pipe_binds),
 }
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from perfmodel.expressions import Node, text
+from perfmodel.expressions import Node, Number, text
 from perfmodel.hardware import Device, Figure, hierarchy
-from perfmodel.kernels import Kernel
+from perfmodel.kernels import Kernel, Parameter
 
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
@@ -100,8 +100,12 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 "loop": access.loop,
                 "guard": _text(access.guard),
                 "cache": access.cache,
-                "returns": access.returns,
+                "returns": _flag(access.returns),
                 "needs": access.needs or None,
+                **({"dtype": _text(access.dtype)} if access.dtype is not None else {}),
+                **({"operation": access.operation} if access.kind == "atomic" else {}),
+                **({"aggregated": _flag(access.aggregated)} if access.aggregated else {}),
+                **({"weights": _weights(access.weights)} if access.weights is not None else {}),
             }
             for access in kernel.accesses
         ],
@@ -127,14 +131,28 @@ def _parameters(kernel: Kernel) -> list[dict[str, Any]]:
     return [
         {
             "name": parameter.name,
-            "default": _text(parameter.default),
+            "default": _default(parameter),
             "minimum": parameter.minimum,
             "maximum": parameter.maximum,
-            "choices": list(parameter.choices),
+            "choices": list(parameter.words or parameter.choices),
             "summary": parameter.summary,
         }
         for parameter in kernel.parameters
     ]
+
+
+def _default(parameter: Parameter) -> str | None:
+    if parameter.words and isinstance(parameter.default, Number):
+        return str(parameter.shown(int(parameter.default.value)))
+    return _text(parameter.default)
+
+
+def _flag(value: bool | Node) -> bool | str:
+    return value if isinstance(value, bool) else text(value)
+
+
+def _weights(weights: Node | tuple[float, ...]) -> str | list[float]:
+    return list(weights) if isinstance(weights, tuple) else text(weights)
 
 
 def _text(node: Node | None) -> str | None:

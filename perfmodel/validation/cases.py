@@ -68,7 +68,7 @@ class Case:
     topic: str
     line: int
     kernel: str
-    params: Mapping[str, int]
+    params: Mapping[str, int | str]
     use: str
     timing: str
     cache: str

@@ -40,6 +40,7 @@ PINT = {
     "FLOP/s": "flop/second",
     "GFLOP/s": "gigaflop/second",
     "TFLOP/s": "teraflop/second",
+    "GOP/s": "gigaflop/second",
     "TOP/s": "teraflop/second",
     "blocks/s": "count/second",
     "Gblocks/s": "gigacount/second",

@@ -115,6 +115,9 @@ STREAM = {"bytes": [64, 4096], "vector": [1, 4, 8, 16]}
 CONFIGURATIONS: dict[str, dict[str, list[int]]] = {
     "gemm": {"N": [1, 31, 4096], "K": [7, 64]},
     "strided-copy": {"n": [1, 256, 257], "stride": [0, 1, 40]},
+    "atomic-add": {"n": [1, 257], "addresses": [1, 40]},
+    "atomic-privatized": {"n": [1, 1000], "block": [32, 256]},
+    "shared-atomic": {"blocks": [1, 132], "addresses": [1, 64]},
     "data-reset": {"in_bytes": [16, 4096, 1 << 33], "out_bytes": [16, 70_000]},
     "embedding": {"table_bytes": [128, 1 << 20], "lookups": [1, 1000]},
     "gather": {"n": [1, 4097], "run": [1, 24]},

@@ -31,12 +31,15 @@ def parameters(kernel: Kernel) -> dict[str, str | None]:
 def test_names_and_parameters() -> None:
     # regression: these names are the command line's, and are not to change
     assert builtin_names() == [
+        "atomic-add",
+        "atomic-privatized",
         "copy",
         "data-reset",
         "embedding",
         "gather",
         "gemm",
         "read",
+        "shared-atomic",
         "stream-persistent",
         "strided-copy",
         "working-set-read",
@@ -50,6 +53,17 @@ def test_names_and_parameters() -> None:
     for mapping in ("naive", "coalesced"):
         assert parameters(builtin("gemm", mapping)) == {"N": "4096", "M": "N", "K": "N"}
     assert parameters(builtin("strided-copy")) == {"n": "1 << 24", "stride": "2", "offset": "0"}
+    atomic = builtin("atomic-add")
+    names = ["n", "addresses", "spacing", "dtype", "returns", "pattern"]
+    assert [p.name for p in atomic.parameters] == names
+    assert {p.name: p.shown(0) for p in atomic.parameters if p.words} == {
+        "dtype": "int32",
+        "returns": "false",
+        "pattern": "modulo",
+    }
+    assert [p.name for p in builtin("atomic-privatized").parameters] == ["n", "block"]
+    first = [p.name for p in builtin("shared-atomic").parameters][:3]
+    assert first == ["blocks", "iterations", "addresses"]
     assert list(parameters(builtin("gather"))) == ["n", "run", "table_bytes"]
     assert parameters(builtin("gather"))["run"] == "1"
     assert list(parameters(builtin("working-set-read"))) == ["bytes", "iterations", "blocks"]
@@ -158,7 +172,7 @@ def test_instructions_of_gemm(mapping: str) -> None:
 def test_unknown_names(refusal: Refusal) -> None:
     assert refusal(builtin, "gem").startswith("unknown kernel 'gem'; did you mean 'gemm'?")
     assert "'strided-copy'" in refusal(find_kernel, "strided_copy")
-    assert "known are copy, data-reset" in refusal(builtin, "zzzzzz")
+    assert "known are atomic-add, atomic-privatized" in refusal(builtin, "zzzzzz")
     assert "known are" in refusal(builtin, "")
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")

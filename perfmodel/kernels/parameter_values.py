@@ -1,0 +1,121 @@
+"""Values of a kernel's parameters: what the caller gave, checked, and defaults for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.expressions import evaluate
+from perfmodel.kernels.kernel import Kernel, Parameter
+
+
+def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters as ints or int64 arrays, defaults filled in."""
+    known = [parameter.name for parameter in kernel.parameters]
+    for name in values:
+        if name not in known:
+            has = f"its parameters are {', '.join(known)}" if known else "it has none"
+            hint = nearest(str(name), known) or f"; {has}"
+            raise PerfmodelError(f"kernel {kernel.name!r} has no parameter {shown(name)}{hint}")
+    filled: dict[str, Any] = {}
+    for parameter in kernel.parameters:
+        name = parameter.name
+        what = f"kernel {kernel.name!r}, parameter {name!r}"
+        if name in values:
+            filled[name] = _integers(values[name], parameter, what)
+        elif parameter.default is not None:
+            what += " (its default)"
+            try:
+                value = plain(evaluate(parameter.default, filled))
+            except PerfmodelError as error:
+                raise PerfmodelError(f"{what}: {error}") from None
+            filled[name] = value if parameter.words else _integers(value, parameter, what)
+        else:
+            meaning = f" ({parameter.summary})" if parameter.summary else ""
+            raise PerfmodelError(f"{what}{meaning} has no default: give it a value, {name} = ...")
+    return filled
+
+
+def _integers(value: Any, parameter: Parameter, what: str) -> Any:
+    """Return a parameter's value as an int or an int64 array, checked."""
+    if parameter.words:
+        return _codes(value, parameter, what)
+    # numpy.asarray is slow for one number, and turns an int past 2**64 into an object.
+    if type(value) is int:
+        _check_range(value, value, parameter, what)
+        return value
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, OverflowError):
+        raise PerfmodelError(f"{what} must be whole numbers, not {shown(value)}") from None
+    if array.dtype.kind not in "iu":
+        raise PerfmodelError(
+            f"{what} must be a whole number, not {shown(value)} (of type {array.dtype})"
+            if array.ndim == 0
+            else f"{what} must be whole numbers, not an array of type {array.dtype}"
+        )
+    if array.size:
+        _check_range(int(array.min()), int(array.max()), parameter, what, array)
+    return array.item() if array.ndim == 0 else array.astype(np.int64)
+
+
+def _codes(value: Any, parameter: Parameter, what: str) -> Any:
+    """Return what the words of a parameter stand for; true and false may come as such."""
+    known = dict(zip(parameter.words, parameter.choices, strict=True))
+    flags = parameter.words == ("false", "true")
+
+    def code(word: Any) -> int:
+        if flags and isinstance(word, bool | int | np.bool_ | np.integer) and word in (0, 1):
+            return int(word)
+        if word not in known:
+            raise PerfmodelError(
+                f"{what} must be one of {', '.join(known)}, not {shown(word)}"
+                f"{nearest(str(word), known)}"
+            )
+        return known[str(word)]
+
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return code(array.item())
+    words, inverse = np.unique(array, return_inverse=True)
+    codes = np.array([code(word) for word in words.tolist()], dtype=np.int64)
+    return codes[np.ravel(inverse)].reshape(array.shape)
+
+
+def _check_range(
+    low: int, high: int, parameter: Parameter, what: str, array: npt.NDArray[Any] | None = None
+) -> None:
+    least, most = parameter.minimum, parameter.maximum
+    if low < least or high > most:
+        raise PerfmodelError(
+            f"{what} must be {least} to {most}, not {shown(low if low < least else high)}"
+        )
+    if parameter.choices:
+        wrong = {low} if array is None else set(np.unique(array).tolist())
+        wrong -= set(parameter.choices)
+        if wrong:
+            known = ", ".join(map(str, parameter.choices))
+            raise PerfmodelError(f"{what} must be one of {known}, not {min(wrong)}")
+
+
+def common_shape(kernel: Kernel, given: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the shape that the parameters broadcast to."""
+    shapes = {name: np.shape(value) for name, value in given.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise PerfmodelError(
+            f"kernel {kernel.name!r}: arrays of parameters must broadcast together, not {listed}"
+        ) from None
+
+
+def plain(value: Any) -> Any:
+    """Return truth values as 0 and 1, and anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.int64) if value.dtype.kind == "b" else value
+    return int(value) if isinstance(value, bool) else value

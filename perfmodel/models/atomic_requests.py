@@ -1,0 +1,215 @@
+"""Requests of atomics whose threads share addresses: ``i % m``, a random bin, one address a warp.
+
+Elsewhere in the traffic only distinct sectors count. Atomics also care how many lanes meet at one
+address, inside a warp and over the whole launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import histogram
+from perfmodel.kernels.kernel import Access
+from perfmodel.models.activity import Activity
+from perfmodel.models.affine import Variable, plane
+from perfmodel.models.coalescing import LINE, SECTOR, row_granules
+from perfmodel.models.contention import (
+    GRANULE,
+    MODULO_ROUNDS,
+    Conflicts,
+    Hot,
+    Sharing,
+    random_conflicts,
+)
+
+Array = npt.NDArray[Any]
+
+_WRAPPED: Final = 4 * WARP_SIZE
+"""Elements from which on the place where ``i % m`` starts again is too rare to matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """An index as ``core*scale + start``, in elements."""
+
+    core: Node
+    scale: Array
+    start: Array
+
+
+def sharing(
+    access: Access,
+    index: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    activity: Activity,
+    element: int,
+) -> Sharing | None:
+    """Return how the lanes of an atomic share addresses, in closed form; None if there is none.
+
+    Parameters
+    ----------
+    access : Access
+    index : Node
+        Its index, definitions put in.
+    values : mapping
+        Parameters and dimensions, numbers or arrays.
+    variables : sequence of Variable
+    activity : Activity
+        Who takes part.
+    element : int
+        Bytes of an element.
+    """
+    split = _split(index, values)
+    core = split.core
+    pitch = np.abs(split.scale) * element
+    lanes = [v for v in variables if v.in_lane]
+    full = _typical_lanes(activity)
+    if isinstance(core, Operation) and core.operator in ("%", "random"):
+        inner, count = core.operands
+        if _own(count, values):
+            return None
+        bins = np.atleast_1d(np.asarray(evaluate(count, values), dtype=float))
+        flat = plane(inner, values, variables)
+        # Keys differ from lane to lane, or are the same for the warp; runs of lanes are counted.
+        steps = [np.abs(flat.strides[v.name]) for v in lanes if np.any(v.extent > 1)]
+        if not flat.affine or not steps:
+            return None
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+        if not np.all(uniform | ((len(steps) == 1) & (steps[0] == 1))):
+            return None
+        if core.operator == "random":
+            return _random(access, bins, pitch, full, uniform, values)
+        # Threads that reach fewer elements than the modulo allows leave the others alone.
+        bins = np.minimum(bins, _distinct(flat.strides, variables))
+        return _modulo(bins, pitch, full, uniform, split.start * element)
+    flat = plane(index, values, variables)
+    if not flat.affine:
+        return None
+    moving = {v.name: np.abs(flat.strides[v.name]) * (v.extent > 1) for v in variables}
+    steps = [moving[v.name] for v in lanes if np.any(v.extent > 1)]
+    if not steps:
+        uniform = np.ones(1, dtype=bool)
+    else:
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+    if len(steps) > 1 and not np.all(uniform):
+        return None
+    places = _distinct(flat.strides, variables)
+    step = steps[0] * element if steps else np.zeros(1)
+    places = np.minimum(places, total_lanes(activity))
+    step = np.where(uniform, float(LINE), step)
+    return _modulo(places, step, full, uniform, flat.offset * element)
+
+
+def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) -> Sharing:
+    m, pitch, lanes, uniform = np.broadcast_arrays(m, pitch, lanes, uniform)
+    hot = _even(m, pitch)
+    distinct = np.minimum(m, lanes)
+    # Warps start anywhere among few addresses; among many, at multiples of 32 of them.
+    step = np.where(m >= _WRAPPED, np.gcd((pitch * WARP_SIZE).astype(np.int64), LINE), LINE)
+
+    def granules(count: Array, granule: int) -> Array:
+        common = np.gcd(step.astype(np.int64), granule)
+        return row_granules(count, pitch, np.mod(start, granule), common, granule)
+
+    def rounds(granule: int) -> Array:
+        rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
+        whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
+        return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
+
+    conflicts = Conflicts(
+        distinct, granules(distinct, SECTOR), granules(distinct, LINE), rounds(SECTOR), rounds(LINE)
+    )
+    one = np.ones(m.shape)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes)
+    both = (np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True))
+    return Sharing(Conflicts(*both), m, pitch, 1 / m, hot)
+
+
+def _even(addresses: Array, pitch: Array) -> Hot:
+    """Return the shares of passes where all addresses are as popular."""
+
+    def share(granule: int) -> Array:
+        return np.minimum(1.0, np.maximum(granule / np.maximum(pitch, 1e-9), 1.0) / addresses)
+
+    whole = share(GRANULE)
+    return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
+
+
+def _random(
+    access: Access,
+    bins: Array,
+    pitch: Array,
+    lanes: Array,
+    uniform: Array,
+    values: Mapping[str, Any],
+) -> Sharing:
+    size = max(np.size(a) for a in (bins, pitch, lanes, *values.values()))
+    columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
+    rows = []
+    spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
+    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes, uniform)]
+    for i in range(size):
+        known = {k: v[i].item() for k, v in spread.items()}
+        key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
+        if key not in columns:
+            h = histogram(access, int(key[0]), known)
+            step = max(1, int(key[1]))
+            found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
+            if key[3]:
+                together = np.full(1, float(key[2]))
+                found = Conflicts(*(np.ones(1),) * 3, together, together)
+            columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
+        rows.append(columns[key])
+    table = np.array(rows).T
+    return Sharing(Conflicts(*table[:5]), bins, pitch, table[8], Hot(*table[5:8]))
+
+
+def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:
+    """Return how many values an affine index takes, at most."""
+    places = np.ones(1)
+    for v in variables:
+        places = places * np.where(strides[v.name] != 0, np.maximum(v.extent, 1), 1)
+    return places
+
+
+def total_lanes(activity: Activity) -> Array:
+    """Return the lanes that take part in the whole launch."""
+    return np.asarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
+
+
+def _typical_lanes(activity: Activity) -> Array:
+    """Return the mean lanes of a request."""
+    requests = sum((c.requests for c in activity.classes), np.zeros(1))
+    lanes = sum((c.requests * c.active for c in activity.classes), np.zeros(1))
+    return np.asarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
+
+
+def _split(index: Node, values: Mapping[str, Any]) -> _Split:
+    """Peel factors and terms that all threads share off an index."""
+    scale, start = np.ones(1), np.zeros(1)
+    node = index
+    while isinstance(node, Operation) and node.operator in ("+", "*"):
+        a, b = node.operands
+        if _own(a, values) and _own(b, values):
+            break
+        shared, rest = (b, a) if _own(a, values) else (a, b)
+        value = np.atleast_1d(np.asarray(evaluate(shared, values), dtype=float))
+        if node.operator == "+":
+            start = start + scale * value
+        else:
+            scale = scale * value
+        node = rest
+    return _Split(node, scale, start)
+
+
+def _own(node: Node, values: Mapping[str, Any]) -> bool:
+    """Say whether an expression differs among threads or iterations."""
+    return not names(node) <= values.keys()

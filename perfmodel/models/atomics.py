@@ -1,0 +1,291 @@
+"""Global atomics: passes through L2's slices, the way there, and turns at one sector.
+
+L2 changes all the addresses of a sector that one packet names in one pass (see
+`perfmodel.models.contention`). Four things take time, and the slowest decides:
+
+- the busiest slice makes its passes one after the other;
+- a floating-point pass waits for the one before it where both go to one sector;
+- the network between SMs and slices takes so many sectors a second;
+- an SM sends its packets one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import DATA_TYPES
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.contention import GRANULE
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
+
+Array = npt.NDArray[Any]
+
+BUSIEST_SLICE = Formula(
+    name="share of the busiest L2 slice",
+    unit="1",
+    text="min(1, 1/slices + h + a*third + b*sqrt(third/slices))",
+    symbols={
+        "slices": "L2 slices [1]",
+        "h": "share of all passes in the most popular 256 B [1]",
+        "third": "share of the third most popular 256 B [1]",
+        "a": "how often another popular granule has the same slice [1]",
+        "b": "how unevenly many granules fall on the slices [1]",
+    },
+    holds="256 B to 100 MiB of equally popular elements within 25%, one hot element exactly",
+    source="fitted form: a hash deals granules of 256 B to slices; additions modulo m on an H200 "
+    "(measurements/h200-sxm-suite/atomics.csv)",
+)
+PASS_TIME = Formula(
+    name="time of a pass at the busiest slice",
+    unit="s",
+    text="slot + again*max(0, turn - slot*s)/s",
+    symbols={
+        "slot": "from one pass of a slice to the next [s]",
+        "turn": "from one pass through a sector to the next through the same [s]",
+        "s": "sectors of a packet [1]",
+        "again": "probability that the next packet goes to the same sector [1]",
+    },
+    holds="one sector exactly; several take turns at random",
+    source="derived: a pass waits for the one before it only where both go to one sector",
+)
+SLICE_TIME = Formula(
+    name="time of the busiest slice",
+    unit="s",
+    text="passes*share*each",
+    symbols={
+        "passes": "passes of the launch: l2_atomic_sectors [1]",
+        "share": "share of them at the busiest slice [1]",
+        "each": "time of a pass there [s]",
+    },
+    holds="enough threads to keep the slice busy",
+    source="derived: passes of one slice are serial",
+)
+NETWORK_TIME = Formula(
+    name="time of the way to L2",
+    unit="s",
+    text="passes*cost*((1 - filled)/lone + filled/full)",
+    symbols={
+        "passes": "passes of the launch: l2_atomic_sectors [1]",
+        "cost": "of the type, and of giving the old value back, relative to plain additions [1]",
+        "filled": "share of a sector's bytes that a pass changes, beyond one lane's [1]",
+        "lone": "sectors a second with one lane each [1/s]",
+        "full": "sectors a second with all lanes [1/s]",
+    },
+    holds="the whole GPU, addresses all over L2",
+    source="fitted: dense and sparse additions on an H200 "
+    "(measurements/h200-sxm-suite/atomics.csv, atomics-shape.csv)",
+)
+SEND_CYCLES = Formula(
+    name="clocks to send the packets of an SM",
+    unit="clocks",
+    text="where(s > 1, packets*(s + 1), packets*1.125) + repeats*1.8",
+    symbols={
+        "packets": "packets to distinct lines of a request, over all requests of an SM [1]",
+        "s": "sectors of a packet [1]",
+        "repeats": "further packets to the same lines [1]",
+    },
+    holds="one SM at work; additions that return nothing",
+    source="fitted: A100 additions from one SM take 5, 10, 20, 48 and 36 clocks for 1, 2, 4, 16 "
+    "and 32 lines, and the same on an H200 (atomics-shape.csv); repeats: one address from one SM",
+)
+LOOP_TIME = Formula(
+    name="time of compare-and-swap loops",
+    unit="s",
+    text="lanes*hottest*2*latency",
+    symbols={
+        "lanes": "lanes that take part in the launch [1]",
+        "hottest": "share of them at the most popular address [1]",
+        "latency": "of an atomic that returns [s]",
+    },
+    holds="one address within 10%; with 32 to 1000 addresses, loops fail so often that they take "
+    "1.5 to 2.5 times as long, at random ones up to ten times",
+    source="derived: each success needs the old value to come back, and then the swap",
+)
+
+SAME_SLICE: Final = 0.8
+UNEVEN: Final = 0.35
+"""`a` and `b` of `BUSIEST_SLICE`; fitted (measurements/h200-sxm-suite/atomics.csv, fit rows)."""
+RETURN_COST: Final = 1.4
+RETURN_FULL_COST: Final = 1.93
+"""Network time of an atomic whose old value is used over one whose is not, one lane a sector and
+full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows).
+"""
+HALF2_COST: Final = 1.38
+HALF2_FULL_COST: Final = 1.75
+"""The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
+WIDE_FLOAT: Final = 2.0
+"""A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
+(atomics.csv)."""
+COMPARE_FULL: Final = 2.1
+"""A compare-and-swap's pass through a full sector over an addition's, for it brings two operands:
+2.55 and 2.34 against 1.2 and 1.15 clocks with 32 elements of 4 and 8 B (atomics-cas.csv, fit rows).
+"""
+RETURN_LATENCY: Final = 2.0
+"""Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
+and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
+OVERLAP: Final = 6.0
+"""Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
+
+_FULL: Final = 0.99
+"""Share of a sector's bytes from which on it counts as full."""
+_USUAL_SLICES: Final = 80
+"""L2 slices where a device does not say: assumed."""
+_FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
+_HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
+_DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicTime:
+    """Time of one atomic access on its own, arrays over configurations.
+
+    Attributes
+    ----------
+    position : int
+        In the kernel's global requests.
+    time_s : array
+    parts_s : mapping of str to array
+        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop".
+    inputs : mapping of str to mapping of str to array
+        What went into each part's formula, and into "share" and "pass".
+    """
+
+    position: int
+    time_s: Array
+    parts_s: Mapping[str, Array]
+    inputs: Mapping[str, Mapping[str, Any]]
+
+
+def atomic_times(
+    instance: Instance, requests: Sequence[Requests], device: Device, balance: Array
+) -> list[AtomicTime]:
+    """Return the time that L2 needs for each global atomic of a kernel.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    device : Device
+    balance : array
+        Blocks of the busiest SM over the average.
+    """
+    return [
+        _atomic_time(instance, i, r, device, balance)
+        for i, r in enumerate(requests)
+        if r.access.kind == "atomic" and np.any(r.requests > 0)
+    ]
+
+
+def _atomic_time(
+    instance: Instance, position: int, r: Requests, device: Device, balance: Array
+) -> AtomicTime:
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    shared = r.sharing
+    assert kind is not None
+    assert shared is not None
+    dtype = np.atleast_1d(np.asarray(kind.dtype))
+    once = np.atleast_1d(np.asarray(kind.aggregated)) > 0
+    c = shared.conflicts
+    passes = r.requests * np.where(once, 1.0, c.passes)
+    packets = r.requests * np.where(once, 1.0, c.packets)
+    lanes = np.where(once, r.requests, r.active_lanes)
+    per_packet = np.maximum(passes / np.maximum(packets, 1e-9), 1.0)
+    of_pass = np.maximum(lanes / np.maximum(passes, 1e-9), 1.0)
+    filled = np.clip((of_pass * r.width - r.width) / (SECTOR - r.width), 0.0, 1.0)
+    partial, rate = device.require("atomic_interval"), device.require("atomic_sector_rate")
+    turn_of_float = device.atomic_float_interval or partial
+    full = filled > _FULL
+    each = np.where(full, device.atomic_full_interval or partial, partial)
+    each = np.where(full & _DOUBLES[dtype], each * WIDE_FLOAT, each)
+    if r.access.operation in ("cas", "cas-loop"):
+        each = np.where(full, each * COMPARE_FULL, each)
+    turn = np.where(_FLOATS[dtype], np.maximum(turn_of_float, 2 * each * _DOUBLES[dtype]), each)
+    hot = _in_flight(instance, r, device)
+    share = {
+        "slices": float(device.l2_slices or _USUAL_SLICES),
+        "h": hot[1],
+        "third": hot[2],
+        "a": SAME_SLICE,
+        "b": UNEVEN,
+    }
+    busiest = np.atleast_1d(BUSIEST_SLICE(**share))
+    one_pass = {
+        "slot": each,
+        "turn": turn,
+        "s": per_packet,
+        "again": np.minimum(1.0, hot[0] * per_packet / busiest),
+    }
+    returns = np.atleast_1d(np.asarray(kind.returns)) > 0
+    network = {
+        "passes": passes,
+        "cost": np.maximum(
+            np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * filled, 1.0),
+            np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * filled, 1.0),
+        ),
+        "filled": filled,
+        "lone": rate,
+        "full": device.atomic_full_sector_rate or rate,
+    }
+    distinct = r.requests * c.lines / device.sm_count
+    send = {
+        "packets": distinct,
+        "s": per_packet,
+        "repeats": np.maximum(packets / device.sm_count - distinct, 0.0),
+    }
+    at_slice = {"passes": passes, "share": busiest, "each": np.atleast_1d(PASS_TIME(**one_pass))}
+    parts = {
+        "slice": np.atleast_1d(SLICE_TIME(**at_slice)),
+        "network": np.atleast_1d(NETWORK_TIME(**network)),
+        "send": np.atleast_1d(SEND_CYCLES(**send)) / device.sm_clock * balance,
+    }
+    inputs: dict[str, Mapping[str, Any]] = {
+        "share": share,
+        "pass": one_pass,
+        "slice": at_slice,
+        "network": network,
+        "send": send,
+    }
+    if r.access.operation == "cas-loop":
+        latency = device.l2_latency * RETURN_LATENCY
+        inputs["loop"] = {"lanes": lanes, "hottest": shared.hottest, "latency": latency}
+        parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))
+    stacked = np.stack(np.broadcast_arrays(*parts.values()))
+    largest = np.maximum(stacked.max(axis=0), 1e-30)
+    time = largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP)
+    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs)
+
+
+def _in_flight(instance: Instance, r: Requests, device: Device) -> tuple[Array, Array, Array]:
+    """Return the shares of the popular places among the passes that are under way together.
+
+    Threads in order of a grid that reach only a part of the elements at a time concentrate there.
+    """
+    shared = r.sharing
+    assert shared is not None
+    sector, granule, third = shared.hot
+    if r.random:
+        return sector, granule, third
+    resident = device.sm_count * device.max_threads_per_sm
+    lanes = np.minimum(np.maximum(r.active_lanes, 1.0), float(resident))
+    reached = np.minimum(shared.addresses, lanes * np.minimum(1.0, _addresses_a_lane(r)))
+    span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
+    some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
+    granule = np.maximum(granule, some)
+    others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
+    return sector, granule, np.maximum(third, others)
+
+
+def _addresses_a_lane(r: Requests) -> Array:
+    shared = r.sharing
+    assert shared is not None
+    lanes = r.active_lanes / np.maximum(r.requests, 1.0)
+    return np.asarray(shared.conflicts.addresses / np.maximum(lanes, 1.0))

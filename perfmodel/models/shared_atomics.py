@@ -1,0 +1,186 @@
+"""Atomics in shared memory: native ones conflict in banks, others loop until their turn comes.
+
+32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
+several, take a clock each. All other types are loops of load, add and compare-and-swap that the
+compiler writes, where one lane of one warp succeeds at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import uniform
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import DATA_TYPES
+from perfmodel.models.contention import random_conflicts
+from perfmodel.models.footprint import power_of_two_gcd
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
+from perfmodel.models.wavefronts import BANK_WORD, BANKS
+
+Array = npt.NDArray[Any]
+
+BANK_TURNS = Formula(
+    name="clocks of a native shared atomic",
+    unit="clocks",
+    text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
+    symbols={
+        "n": "lanes that take part [1]",
+        "m": "elements that they add to [1]",
+        "gcd": "greatest common divisor of the elements' distance in words and 32 [1]",
+    },
+    holds="consecutive lanes modulo m; within 15% with 8 warps or more",
+    source="derived: lanes in one bank take turns; held against "
+    "measurements/h200-sxm-suite/shared-atomics.csv",
+)
+LOOP_CLOCKS = Formula(
+    name="clocks from one success to the next",
+    unit="clocks",
+    text="a + b/sqrt(w)",
+    symbols={
+        "a": "clocks where very many warps try [clocks]",
+        "b": "further clocks of a lone warp [clocks]",
+        "w": "warps of the block that try the address [1]",
+    },
+    holds="1 to 32 warps within 25%",
+    source="fitted: float32 and 64-bit additions at 1 to 1024 addresses "
+    "(measurements/h200-sxm-suite/shared-atomics.csv, fit rows)",
+)
+SHARED_LOOP_TIME = Formula(
+    name="time of loops in shared memory",
+    unit="s",
+    text="rounds*turns*each/clock",
+    symbols={
+        "rounds": "rounds of blocks, one after the other [1]",
+        "turns": "additions of a block at its most popular address [1]",
+        "each": "from one success to the next [clocks]",
+        "clock": "SM clock [Hz]",
+    },
+    holds="blocks of an SM do not slow each other down",
+    source="derived: one success at a time",
+)
+COPIES_TIME = Formula(
+    name="clocks of a block with several private copies",
+    unit="clocks",
+    text="turns*each/c + bins*c*merge",
+    symbols={
+        "turns": "additions of a block at the most popular bin [1]",
+        "each": "from one to the next at one address [clocks]",
+        "c": "copies [1]",
+        "bins": "bins of a copy [1]",
+        "merge": "clocks of a block to clear and add up one bin of one copy [clocks]",
+    },
+    holds="copies divide the contention evenly",
+    source="derived; 0.3 clocks a bin and copy with 256 threads "
+    "(measurements/h200-sxm-suite/privatized-histogram.csv)",
+)
+BEST_COPIES = Formula(
+    name="best number of private copies",
+    unit="1",
+    text="sqrt(turns*each/(bins*merge))",
+    symbols={name: COPIES_TIME.symbols[name] for name in ("turns", "each", "bins", "merge")},
+    holds="between 1 and the warps of a block",
+    source="derived: where the derivative of `COPIES_TIME` by c vanishes",
+)
+
+LOOP_CONTENDED: Final = 38.0
+LOOP_ALONE: Final = 58.0
+"""`a` and `b` of `LOOP_CLOCKS` for 4 B; fitted (shared-atomics.csv, fit rows)."""
+WIDE_LOOP: Final = 1.2
+"""Clocks of a loop on 8 B over one on 4 B: 110 against 95 for a lone warp, 62 against 43 for 32."""
+MERGE_CLOCKS: Final = 0.3
+"""`merge` of `COPIES_TIME`, blocks of 256 threads."""
+_NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
+
+
+def native_wavefronts(r: Requests, aggregated: Any) -> Array:
+    """Return the clocks that a shared atomic's requests hold the banks.
+
+    Parameters
+    ----------
+    r : Requests
+        With `sharing`.
+    aggregated : array
+        1 where the compiler adds up the warp first.
+    """
+    shared = r.sharing
+    assert shared is not None
+    lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
+    if r.random:
+        sizes = np.minimum(np.atleast_1d(shared.addresses), BANKS)
+        found = [random_conflicts(uniform(int(m)), BANK_WORD)[0].packets for m in sizes]
+        each = np.array([float(f) for f in found])
+    else:
+        words = np.maximum(shared.pitch / BANK_WORD, 1.0)
+        gcd = power_of_two_gcd(np.full(np.shape(words), BANKS), np.asarray(words, dtype=np.int64))
+        uniform_lanes = np.where(shared.conflicts.addresses <= 1, 1.0, shared.addresses)
+        each = BANK_TURNS(n=lanes, m=np.asarray(uniform_lanes, dtype=float), gcd=gcd * 1.0)
+    return np.asarray(r.requests * np.where(np.asarray(aggregated) > 0, 1.0, each))
+
+
+def loop_inputs(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, clock: float
+) -> dict[str, Any] | None:
+    """Return what `SHARED_LOOP_TIME` takes for the atomics that are loops; None if there are none.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the shared accesses.
+    rounds : array
+        Rounds of blocks.
+    clock : float
+        SM clock [Hz].
+    """
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    total: Array | None = None
+    for r in requests:
+        kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+        if kind is None or r.sharing is None:
+            continue
+        dtype = np.atleast_1d(np.asarray(kind.dtype))
+        loop = ~_NATIVE[dtype] | (r.access.operation == "cas-loop")
+        turns = np.where(loop, r.active_lanes / blocks * r.sharing.hottest, 0.0)
+        tried = np.maximum(1.0, warps * np.minimum(1.0, WARP_SIZE * r.sharing.hottest))
+        each = LOOP_CLOCKS(a=LOOP_CONTENDED, b=LOOP_ALONE, w=tried)
+        each = np.asarray(each) * np.where(r.width == 8, WIDE_LOOP, 1.0)
+        clocks = turns * each
+        total = clocks if total is None else total + clocks
+        last = {"turns": turns, "each": each}
+    if total is None or not np.any(total > 0):
+        return None
+    if np.any(total != last["turns"] * last["each"]):
+        last = {"turns": total, "each": np.ones(1)}
+    return {"rounds": rounds, "clock": clock, **last}
+
+
+def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:
+    """Return how many private copies of a block's bins take the least time.
+
+    Parameters
+    ----------
+    turns : array
+        Additions of a block at the most popular bin.
+    each : array
+        Clocks from one to the next: 1 for native atomics, `LOOP_CLOCKS` for loops.
+    bins : array
+        Bins of a copy.
+    warps : array
+        Warps of a block: more copies than these help nobody.
+    merge : float
+        Clocks of a block to clear and add up one bin of one copy.
+    """
+    best = BEST_COPIES(
+        turns=np.asarray(turns, dtype=float),
+        each=np.asarray(each, dtype=float),
+        bins=np.asarray(bins, dtype=float),
+        merge=merge,
+    )
+    return np.asarray(np.clip(best, 1.0, np.asarray(warps, dtype=float)))

@@ -1,0 +1,98 @@
+"""Atomics: from the lanes of a warp to passes through L2's slices, with the numbers put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from perfmodel.models.atomics import (
+    BUSIEST_SLICE,
+    LOOP_TIME,
+    NETWORK_TIME,
+    OVERLAP,
+    PASS_TIME,
+    SEND_CYCLES,
+    SLICE_TIME,
+    AtomicTime,
+)
+from perfmodel.models.formula import Formula
+from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
+from perfmodel.prediction.record import Details
+from perfmodel.reports.step import Step, definition, named, scalar, step
+
+ATOMICS: Final = "Atomics"
+_PASSES = definition(
+    "passes",
+    "1",
+    "requests*each",
+    {
+        "requests": "warp requests of the launch [1]",
+        "each": "over the sectors of a request, the lanes at the most popular address of each [1]",
+    },
+)
+_SEND_TIME = definition(
+    "time of an SM to send",
+    "s",
+    "clocks/clock*balance",
+    {
+        "clocks": "clocks to send its packets [clocks]",
+        "clock": "SM clock [Hz]",
+        "balance": "blocks of the busiest SM over the average [1]",
+    },
+)
+
+
+def atomic_steps(details: Details) -> Iterator[Step]:
+    """Yield the time of each global atomic, and of all together."""
+    times = details.time.atomics
+    for found in times:
+        access = details.requests[found.position].access
+        name = access.name or access.buffer
+        yield from _access_steps(
+            details, found, ATOMICS if len(times) == 1 else f"{ATOMICS}: {name}"
+        )
+    if len(times) > 1:
+        parts = {f"atomic_{i + 1}": scalar(found.time_s) for i, found in enumerate(times)}
+        meanings = dict.fromkeys(parts, "time of that access [s]")
+        yield step(ATOMICS, definition("time of atomics", "s", " + ".join(parts), meanings), parts)
+
+
+def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator[Step]:
+    r = details.requests[found.position]
+    given = found.inputs
+    if r.sharing is not None:
+        passes = scalar(given["slice"]["passes"])
+        requests = scalar(r.requests)
+        shown = {"requests": requests, "each": passes / requests}
+        yield step(section, _PASSES, shown, "the profiler's l2_atomic_sectors")
+    yield step(section, BUSIEST_SLICE, given["share"])
+    yield step(section, PASS_TIME, given["pass"])
+    yield step(section, SLICE_TIME, given["slice"])
+    yield step(section, NETWORK_TIME, given["network"])
+    sent = step(section, SEND_CYCLES, given["send"])
+    yield sent
+    balance = scalar(details.time.inputs["l1"]["balance"])
+    values = {"clocks": sent.result, "clock": details.device.sm_clock, "balance": balance}
+    yield step(section, _SEND_TIME, values)
+    if "loop" in found.parts_s:
+        yield step(section, LOOP_TIME, given["loop"])
+    parts = {name: scalar(value) for name, value in found.parts_s.items()}
+    power = f"{OVERLAP:g}"
+    yield step(
+        section,
+        Formula(
+            name="time of atomics",
+            unit="s",
+            text=f"({' + '.join(f'{name}**{power}' for name in parts)})**(1/{power})",
+            symbols={name: f"time of the {name} [s]" for name in parts},
+            holds="nearly the largest where one dominates",
+            source="fitted: exponent of `perfmodel.models.atomics`",
+        ),
+        parts,
+    )
+
+
+def shared_loop_steps(details: Details) -> Iterator[Step]:
+    """Yield the time of atomics in shared memory that are loops."""
+    given = details.time.inputs["shared-loops"]
+    yield step("Atomics in shared memory", named(SHARED_LOOP_TIME, "time of shared-loops"), given)

@@ -1,0 +1,106 @@
+"""Atomics on the command line: words as parameters, the derivation and the timeline."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perfmodel import predict
+from perfmodel.models.timeline import timeline
+
+Run = Callable[..., str]
+Refused = Callable[..., str]
+
+
+def test_words_as_parameters(run: Run) -> None:
+    words = ("-D", "n=1MiB", "-D", "dtype=float32", "-D", "pattern=random", "-D", "addresses=64")
+    found = json.loads(run("predict", "atomic-add", *words, "--json"))
+    same = predict("atomic-add", n=1 << 20, dtype="float32", pattern="random", addresses=64)
+    assert found == same.to_json()
+    assert found["kernel"]["params"]["dtype"] == "float32"
+    assert found["bottleneck"] == "atomics"
+    assert found["traffic"]["l2_atomic_sectors"] > 0
+
+
+def test_lists_of_words(run: Run) -> None:
+    lists = ("-D", "dtype=int32, float32", "-D", "returns=false,true", "-D", "n=65536")
+    found = json.loads(run("predict", "atomic-add", *lists, "--json"))
+    chosen = [(f["kernel"]["params"]["dtype"], f["kernel"]["params"]["returns"]) for f in found]
+    assert chosen == [(d, r) for d in ("int32", "float32") for r in ("false", "true")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-D", "dtype=float31"), "did you mean 'float32'"),
+        (("-D", "pattern=zipf"), "must be one of modulo, random, warp"),
+        (("-D", "addresses=many"), "must be a whole number"),
+    ],
+)
+def test_words_that_are_none(refused: Refused, words: tuple[str, ...], message: str) -> None:
+    assert message in refused("predict", "atomic-add", "-D", "n=1024", *words)
+
+
+def test_kernels_shows_words(run: Run) -> None:
+    text = run("kernels", "atomic-add", columns=100)
+    assert re.search(r"dtype +int32 +int32, uint32, uint64, float32", text)
+    record = json.loads(run("kernels", "atomic-add", "--json"))
+    pattern = next(p for p in record["parameters"] if p["name"] == "pattern")
+    assert pattern["choices"] == ["modulo", "random", "warp"]
+    assert pattern["default"] == "modulo"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("atomic-add", "-D", "n=1MiB"),
+        ("atomic-add", "-D", "n=4MiB", "-D", "addresses=64MiB", "-D", "pattern=random"),
+        ("atomic-add", "-D", "n=1MiB", "-D", "returns=true", "-D", "dtype=half2"),
+        ("atomic-privatized", "-D", "n=1MiB"),
+        ("shared-atomic", "-D", "dtype=float32", "-D", "addresses=4"),
+    ],
+)
+def test_explanations_end_in_the_time(run: Run, words: tuple[str, ...]) -> None:
+    # property: each step recomputes, terms are derived to their values, the last is the time
+    found = json.loads(run("explain", *words, "--json"))
+    steps = found["steps"]
+    assert steps[-1]["title"] == "time"
+    assert steps[-1]["result"] == pytest.approx(found["prediction"]["time_s"], rel=1e-9)
+    derived = {s["title"]: s["result"] for s in steps}
+    for term in ("atomics", "shared-loops"):
+        seconds = found["prediction"]["terms_s"].get(term, 0.0)
+        if seconds > 0.01 * found["prediction"]["time_s"]:
+            assert derived[f"time of {term}"] == pytest.approx(seconds, rel=1e-9)
+    assert run("explain", *words)
+
+
+def test_timeline_is_a_figure(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "four.svg"
+    text = run("explain", "atomic-add", "-D", "n=1MiB", "--timeline", str(path))
+    assert text == ""
+    drawn = path.read_text()
+    for words in ("single file", "side by side", "near", "far", "waiting for its turn"):
+        assert words in drawn
+
+
+def test_timeline_needs_atomics(refused: Refused, tmp_path: Path) -> None:
+    message = refused("explain", "copy", "--timeline", str(tmp_path / "four.svg"))
+    assert "this kernel has none" in message
+    assert not list(tmp_path.iterdir())
+    assert "must end in" in refused("explain", "atomic-add", "--timeline", "four.txt")
+
+
+def test_four_in_single_file_take_four_times_as_long() -> None:
+    # derived: four warps of 32 additions, 1.48 clocks each, one after the other
+    details = predict("atomic-add", n=1 << 20, device="h200-sxm").details
+    found = timeline(details.device, list(details.requests), list(details.time.atomics))
+    interval = details.device.require("atomic_interval")
+    together, alone = found.adding
+    assert alone == pytest.approx(32 * interval)
+    assert together == pytest.approx(4 * alone)
+    for before, after in zip(found.single_file, found.single_file[1:], strict=False):
+        assert after.starts == max(before.ends, after.arrives)

@@ -1,0 +1,115 @@
+"""Lanes that meet at an address: counted, expected, and drawn from a histogram."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel import PerfmodelError
+from perfmodel.expressions import parse
+from perfmodel.kernels import Access
+from perfmodel.kernels.histogram import Histogram, histogram, uniform
+from perfmodel.models.contention import TOUCHED, counted_conflicts, random_conflicts
+
+
+def by_hand(addresses: list[int]) -> tuple[int, ...]:
+    """Count with dictionaries, lane by lane."""
+    lanes = Counter(addresses)
+    most: dict[int, dict[int, int]] = {32: {}, 128: {}}
+    for address, count in lanes.items():
+        for granule, found in most.items():
+            found[address // granule] = max(found.get(address // granule, 0), count)
+    sectors, lines = most[32], most[128]
+    return len(lanes), len(sectors), len(lines), sum(sectors.values()), sum(lines.values())
+
+
+def test_counted_conflicts_against_dictionaries() -> None:
+    # independent: another algorithm, on patterns and on random lanes with some switched off
+    random = np.random.default_rng(7)
+    rows = [np.arange(32) * 4, np.zeros(32, int), np.arange(32) % 3 * 4, np.arange(32) // 4 * 32]
+    rows += [random.integers(0, most, 32) * 4 for most in (2, 10, 100, 10_000) for _ in range(5)]
+    addresses = np.stack(rows)
+    active = random.random(addresses.shape) < 0.8
+    active[:, 0] = True
+    found = counted_conflicts(addresses, active)
+    for i, (row, on) in enumerate(zip(addresses, active, strict=True)):
+        expected = by_hand(row[on].tolist())
+        assert tuple(int(column[i]) for column in found) == expected
+
+
+def test_the_four_extremes() -> None:
+    # property: one address is 32 passes, one line of words 4, a sector each 32
+    shapes = {"one": np.zeros(32), "line": np.arange(32) * 4, "sectors": np.arange(32) * 32}
+    passes = {name: int(counted_conflicts(a.astype(int)).passes) for name, a in shapes.items()}
+    assert passes == {"one": 32, "line": 4, "sectors": 32}
+
+
+@pytest.mark.parametrize(
+    ("bins", "pitch"), [(1, 4), (4, 4), (32, 4), (100, 4), (10**6, 4), (64, 8), (64, 32), (16, 128)]
+)
+def test_random_conflicts_against_draws(bins: int, pitch: int) -> None:
+    # independent: 4000 warps drawn, their lanes counted one by one
+    draws = np.random.default_rng(3).integers(0, bins, (4000, 32)) * pitch
+    counted = counted_conflicts(draws)
+    expected, _ = random_conflicts(uniform(bins), pitch)
+    for name, found in expected._asdict().items():
+        assert float(found) == pytest.approx(getattr(counted, name).mean(), rel=0.05), name
+
+
+@pytest.mark.parametrize(
+    ("weights", "bins"),
+    [("1/(bin + 1)", 1000), ("1/(bin + 1)", 10**7), ("where(bin == 0, 1000, 1)", 10**4)],
+)
+def test_weighted_conflicts_against_draws(weights: str, bins: int) -> None:
+    # independent: the histogram's own draws are checked by the next test
+    found = histogram(weighted(parse(weights)), bins, {})
+    drawn = found.draw(np.arange(128_000)).reshape(-1, 32)
+    assert drawn.min() >= 0
+    assert drawn.max() < bins
+    counted = counted_conflicts(drawn * 4)
+    for name, expected in random_conflicts(found, 4)[0]._asdict().items():
+        assert float(expected) == pytest.approx(getattr(counted, name).mean(), rel=0.03), name
+
+
+def test_draws_follow_the_weights() -> None:
+    # property: of 200,000 draws each bin has its share, within five standard deviations
+    weights = (5.0, 0.0, 1.0, 3.0, 1.0)
+    found = histogram(weighted(weights), 5, {})
+    counts = np.bincount(found.draw(np.arange(200_000)), minlength=5)
+    share = np.array(weights) / 10
+    spread = np.sqrt(200_000 * share * (1 - share))
+    assert np.all(np.abs(counts - 200_000 * share) <= 5 * spread)
+    assert found.most_likely == pytest.approx(0.5)
+
+
+def test_histograms_keep_their_mass() -> None:
+    # property: whatever is merged, probabilities add up to one over all bins
+    zipf = histogram(weighted(parse("(bin + 1)**-1.5")), 3_000_001, {})
+    for found, together in itertools.product((zipf, uniform(1000)), (1, 2, 8, 32)):
+        merged: Histogram = found.merged(together)
+        assert merged.bins == -(-found.bins // together)
+        assert float((merged.likely * merged.sizes).sum()) == pytest.approx(1)
+
+
+def test_touched_is_the_limit_of_equal_bins() -> None:
+    # property: the formula that is shown is the sum that is computed
+    for granules in (1, 3, 50, 10**6):
+        expected = TOUCHED(g=float(granules), n=32.0)
+        assert float(random_conflicts(uniform(granules), 128)[0].lines) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [((1.0, 2.0), "2 of them for 3 bins"), (parse("bin - 1"), "must be 0 or more")],
+)
+def test_weights_that_are_wrong(weights: Any, message: str) -> None:
+    with pytest.raises(PerfmodelError, match=message):
+        histogram(weighted(weights), 3, {})
+
+
+def weighted(weights: Any) -> Access:
+    return Access("bins", "atomic", parse("random(threadIdx.x, 8)"), weights=weights)
