@@ -72,6 +72,8 @@ class Traffic:
     l2_write_cost : array
         Mean cost of a written L2 sector, relative to a sector of a full line (1 or more).
     accesses : tuple of AccessTraffic
+    dram_write_cost : array
+        Mean cost of a DRAM write byte, relative to dense writes (1 or more).
     l2_repeated_sectors : array
         L2 sectors read of tables, buffers that are read again and again.
     writeback_bytes : array
@@ -79,8 +81,6 @@ class Traffic:
         without one.
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
-    dram_write_cost : array
-        Mean cost of a DRAM write byte, relative to dense writes (1 or more).
     """
 
     global_load_requests: Array
@@ -102,10 +102,10 @@ class Traffic:
     dram_read_cost: Array
     l2_write_cost: Array
     accesses: tuple[AccessTraffic, ...]
+    dram_write_cost: Array | float = 1.0
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
-    dram_write_cost: Array | float = 1.0
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""

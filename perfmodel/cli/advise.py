@@ -81,7 +81,7 @@ def advise(
     from perfmodel.prediction.advise import advise as advise_on
 
     found = find_kernel(kernel, mapping)
-    values: dict[str, Any] = {**parse_defines(define or (), found.word_parameters)}
+    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
     control = l2_control(
         found,
         set_aside=set_aside,

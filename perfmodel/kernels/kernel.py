@@ -172,8 +172,6 @@ class Access:
         Whether an atomic gives the old value back.
     name : str
         How reports call it.
-    needs : str
-        Name of a load whose value the index is made from, or empty: this access waits for it.
     dtype : Node or None
         Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
         buffer's element size.
@@ -186,6 +184,8 @@ class Access:
     weights : Node, tuple of float or None
         How often an index made with ``random(key, n)`` takes each of its n values, in proportion:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
+    needs : str
+        Name of a load whose value the index is made from, or empty: this access waits for it.
     """
 
     buffer: str
@@ -197,11 +197,11 @@ class Access:
     cache: CacheLevel = "l1"
     returns: bool | Node = False
     name: str = ""
-    needs: str = ""
     dtype: Node | None = None
     operation: AtomicOperation = "add"
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,7 +286,6 @@ def _access(
         ),
         returns=returns,
         name=read_text(value["name"], f"{where}: name") if "name" in value else "",
-        needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
         dtype=_data_type(value, key, scope),
         operation=cast(
             AtomicOperation,
@@ -294,6 +293,7 @@ def _access(
         ),
         aggregated=_flag(value, "aggregated", key, scope),
         weights=_weights(value, key, scope),
+        needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access

@@ -78,6 +78,11 @@ class AtomicMemory(NamedTuple):
     footprint: Array
 
 
+def l2_passes(r: Requests) -> Array:
+    """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
+    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
+
+
 def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
     """Return the DRAM traffic of an atomic.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
-from perfmodel.models.atomic_memory import atomic_memory
+from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left, random_cost, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
@@ -20,7 +20,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import Group, Window, fetched, grouped, held
-from perfmodel.models.shared_atomics import native_wavefronts
+from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
 from perfmodel.models.tables import Table, fetched_by, find_tables
 from perfmodel.models.writeback import crowds_writes, writeback_bytes
@@ -97,6 +97,9 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
+    rewritten = _ZERO
+    for table in tables:
+        rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     changed = {
         i: atomic_memory(r, l2_size, cache == "warm")
         for i, r in enumerate(requests)
@@ -104,9 +107,6 @@ def closed_form_traffic(
     }
     for i, found in changed.items():
         sector_misses[i], dram_reads[i] = found.misses, found.read
-    rewritten = _ZERO
-    for table in tables:
-        rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
     stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
     atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
@@ -116,7 +116,7 @@ def closed_form_traffic(
 
     load_sectors = total([r.sectors for r in requests], loads)
     store_sectors = total([r.sectors for r in requests], stores)
-    atomic_sectors = total([_passes(r) for r in requests], atomics)
+    atomic_sectors = total([l2_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
@@ -128,16 +128,20 @@ def closed_form_traffic(
     dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
-    cost = sum((dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *others]), _ZERO)
+    cost = sum(
+        (dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *others]),
+        _ZERO,
+    )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
-    cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
+    write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
+    cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
     persisting, fleeting = marked_reads(tables, cache == "warm")
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
-        cost, back_cost = cost / control.compression, back_cost / control.compression
+        cost = cost / control.compression
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
@@ -163,10 +167,10 @@ def closed_form_traffic(
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asarray(sum((_bank_clocks(instance, r) for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
-        dram_write_cost=np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0),
+        dram_write_cost=write_back_cost,
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -358,19 +362,6 @@ def _copies(
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
     return np.where(shared, float(device.l2_partitions), 1.0)
-
-
-def _bank_clocks(instance: Instance, r: Requests) -> Array:
-    """Return the clocks that a shared access holds the banks."""
-    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
-    if kind is None or r.sharing is None:
-        return r.data_wavefronts
-    return native_wavefronts(r, kind.aggregated)
-
-
-def _passes(r: Requests) -> Array:
-    """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
-    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
 def _read_cost(r: Requests, granule: int) -> Array:

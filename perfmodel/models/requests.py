@@ -62,10 +62,10 @@ class Requests:
         strides and offset are then those before the modulo.
     random : bool
         Whether the index is random: rows of a table that other data chooses.
-    pairs : array or None
-        Distinct 64 B halves of lines, summed over requests; None for a closed form.
     sharing : Sharing or None
         How the lanes of an atomic share addresses.
+    pairs : array or None
+        Distinct 64 B halves of lines, summed over requests; None for a closed form.
     """
 
     access: Access
@@ -83,8 +83,8 @@ class Requests:
     sampled: float | None = None
     period: Array | None = None
     random: bool = False
-    pairs: Array | None = None
     sharing: Sharing | None = None
+    pairs: Array | None = None
 
     @property
     def wanted_bytes(self) -> Array:
@@ -388,8 +388,8 @@ def _counted(
         variables=index_variables(shape, instance.grid, trips),
         shares={},
         sampled=min(row.sampled for row in rows),
-        pairs=column("pairs"),
         sharing=stacked_sharing([row.sharing for row in rows]),
+        pairs=column("pairs"),
     )
 
 

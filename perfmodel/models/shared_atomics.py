@@ -123,6 +123,14 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
     return np.asarray(r.requests * np.where(np.asarray(aggregated) > 0, 1.0, each))
 
 
+def bank_clocks(instance: Instance, r: Requests) -> Array:
+    """Return the clocks that a shared access holds the banks."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    if kind is None or r.sharing is None:
+        return r.data_wavefronts
+    return native_wavefronts(r, kind.aggregated)
+
+
 def loop_inputs(
     instance: Instance, requests: Sequence[Requests], rounds: Array, clock: float
 ) -> dict[str, Any] | None:

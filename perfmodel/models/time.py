@@ -174,8 +174,8 @@ class TimeModel:
     time_s : array
     terms_s : mapping of str to array
         Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch", "atomics", "shared-loops", and "writeback" beside a
-        set-aside.
+        "dram", "latency", "dispatch", "atomics", "shared-loops",
+        and "writeback" beside a set-aside.
     inputs : mapping of str to mapping of str to array
         What went into each term's formula.
     chain : Chain
@@ -260,15 +260,15 @@ def time_model(
     }
     inputs["l2"]["beside"] = reads_beside(traffic)
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
+    atomics = atomic_times(instance, requests, device, balance)
+    if atomics:
+        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
     if np.any(traffic.writeback_bytes > 0):
         inputs["writeback"] = {
             "bytes": np.atleast_1d(traffic.writeback_bytes),
             "bandwidth": device.dram_bandwidth,
         }
         terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
-    atomics = atomic_times(instance, requests, device, balance)
-    if atomics:
-        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),

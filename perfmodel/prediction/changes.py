@@ -200,7 +200,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
     known = {p.name: p for p in base.details.instance.kernel.parameters}
     if "vector" in known and known["vector"].choices:
         for vector in known["vector"].choices:
-            if vector > int(np.max(base.details.instance.values["vector"])):
+            if vector > int(base.params["vector"]):
                 yield _with(
                     base,
                     "vector width",

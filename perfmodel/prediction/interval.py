@@ -75,7 +75,7 @@ def bottleneck(terms: Mapping[str, Any]) -> Array:
 
 def regime(details: Details, largest: str) -> str:
     """Return the regime of a prediction whose largest term is `largest`, one of `REGIMES`."""
-    if largest in ("atomics", "shared-loops"):
+    if largest.startswith("atomic") or largest == "shared-loops":
         return "atomics"
     # Without memory accesses there is nothing to wait for but blocks and warps that start.
     if largest == "latency" and not details.instance.kernel.accesses:

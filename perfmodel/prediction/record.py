@@ -75,9 +75,9 @@ class RooflineResult:
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
-    ``requests`` are those of global memory, ``on_chip`` those of shared memory. `notes` are
-    warnings about how the traffic was counted. ``figure_spread`` is the standard deviation of the
-    time from the device's figures, as a share.
+    `notes` are warnings about how the traffic was counted. ``requests`` are those of global memory,
+    ``on_chip`` those of shared memory. ``figure_spread`` is the standard deviation of the time from
+    the device's figures, as a share.
     """
 
     instance: Instance

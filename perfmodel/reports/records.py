@@ -101,11 +101,11 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 "guard": _text(access.guard),
                 "cache": access.cache,
                 "returns": _flag(access.returns),
-                "needs": access.needs or None,
                 **({"dtype": _text(access.dtype)} if access.dtype is not None else {}),
                 **({"operation": access.operation} if access.kind == "atomic" else {}),
                 **({"aggregated": _flag(access.aggregated)} if access.aggregated else {}),
                 **({"weights": _weights(access.weights)} if access.weights is not None else {}),
+                "needs": access.needs or None,
             }
             for access in kernel.accesses
         ],
