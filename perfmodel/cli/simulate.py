@@ -96,14 +96,13 @@ def simulate(
 
         check_figure_path(plot)
     from perfmodel.kernels import find_kernel
-
-    words = find_kernel(kernel, mapping).word_parameters
-    values: dict[str, Any] = parse_defines(define or (), words)
     from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
-    chosen, gpu, instance = prepare(kernel, mapping, device, values)
+    described = find_kernel(kernel, mapping)
+    values: dict[str, Any] = parse_defines(define or (), described.word_parameters)
+    chosen, gpu, instance = prepare(described, None, device, values)
     control = l2_control(
         chosen,
         set_aside=set_aside,

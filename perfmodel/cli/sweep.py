@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
@@ -92,12 +93,12 @@ def sweep(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(output)
-    ranges = [_over(text) for text in over]
     from perfmodel.kernels import find_kernel
     from perfmodel.prediction.sweep import sweep as sweep_over
 
     found = find_kernel(kernel, mapping)
-    params: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    params = parse_defines(define or (), found.word_parameters)
+    ranges = [_over(text, found.word_parameters) for text in over]
     control = l2_control(
         found,
         set_aside=set_aside,
@@ -134,15 +135,15 @@ def sweep(
         show(sweeps_report(sweeps))
 
 
-def _over(text: str) -> tuple[str, tuple[float, ...]]:
-    """Return the name and the values of an ``--over`` option."""
+def _over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ...]]:
+    """Return the name and the values of an ``--over`` option; `words` names those not numbers."""
     name, _, values = text.partition("=")
     if name.strip() in _FRACTIONS:
         return name.strip(), _fractions(values, text)
     # A knob's name has a dash, which no parameter has.
     plain = name.strip().replace("-", "_")
-    found = parse_value_lists([f"{plain}={values}"])[plain]
-    return name.strip(), tuple(float(value) for value in found)
+    found = parse_value_lists([f"{plain}={values}"], words)[plain]
+    return name.strip(), tuple(v if isinstance(v, str) else float(v) for v in found)
 
 
 def _fractions(values: str, text: str) -> tuple[float, ...]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import histogram
 from perfmodel.kernels.kernel import Access
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, plane
@@ -27,7 +28,6 @@ from perfmodel.models.contention import (
     Sharing,
     random_conflicts,
 )
-from perfmodel.models.histogram import histogram
 
 Array = npt.NDArray[Any]
 

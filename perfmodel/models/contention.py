@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.histogram import Histogram
 
 Array = npt.NDArray[Any]
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import BIN, Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.geometry import AXES, BlockShape
-from perfmodel.models.histogram import BIN, Histogram
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 
 Array = npt.NDArray[Any]

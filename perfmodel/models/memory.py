@@ -225,7 +225,7 @@ def _put_in(
             part = fills[i] / np.maximum(asked, 1e-9)
             dram_reads[i] = fetched * part
             sector_misses[i] = np.minimum(fetched / SECTOR * part, fills[i])
-        else:
+        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
             again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
             rewritten = rewritten + again * table.misses
     return rewritten

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
@@ -24,7 +25,6 @@ from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE, Box
 from perfmodel.models.contention import Sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
-from perfmodel.models.histogram import histogram, random_part
 from perfmodel.models.wavefronts import pattern_wavefronts
 
 Array = npt.NDArray[Any]

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import DATA_TYPES
 from perfmodel.models.contention import random_conflicts
 from perfmodel.models.footprint import power_of_two_gcd
 from perfmodel.models.formula import Formula
-from perfmodel.models.histogram import uniform
 from perfmodel.models.requests import Requests
 from perfmodel.models.wavefronts import BANK_WORD, BANKS
 

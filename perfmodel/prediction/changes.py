@@ -52,7 +52,7 @@ class Change:
     what: str
     cuda: tuple[str, ...]
     kernel: Kernel
-    params: dict[str, int]
+    params: dict[str, int | str]
     control: L2Control
 
 
@@ -226,7 +226,7 @@ def _allowed(parameter: Any, value: int) -> bool:
 def _privatisation(base: Prediction) -> Iterator[Change]:
     """Yield the privatised form of a built-in that has one."""
     private = base.kernel.removesuffix("-add") + "-privatized"
-    if base.kernel == private or private not in builtin_names():
+    if base.kernel == private or private not in builtin_names() or not _is_counter(base):
         return
     kernel = find_kernel(private)
     known = {p.name for p in kernel.parameters}
@@ -237,6 +237,12 @@ def _privatisation(base: Prediction) -> Iterator[Change]:
         kernel=kernel,
         params={k: v for k, v in base.params.items() if k in known},
     )
+
+
+def _is_counter(base: Prediction) -> bool:
+    """Say whether all threads add 32-bit integers to one element, as the privatised form does."""
+    counter = {"addresses": 1, "dtype": "int32", "returns": "false"}
+    return all(base.params.get(name, value) == value for name, value in counter.items())
 
 
 def _mib(size: float) -> str:

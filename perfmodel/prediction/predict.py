@@ -326,6 +326,20 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
     return dict(params)
 
 
+def _atomics_and_weights(details: Details) -> Iterator[str]:
+    """Yield what L2's models leave out of atomics, and of places that are not equally likely."""
+    asked = details.setting.control
+    for r, access in zip(details.requests, details.traffic.accesses, strict=True):
+        if r.access.kind == "load" and r.access.weights is not None:
+            yield f"access {access.name}: L2 is modelled as if its places were equally likely"
+        outgrown = float(np.max(access.dram_bytes)) > details.device.l2_size
+        if r.sharing is not None and outgrown and asked != L2Control(compression=asked.compression):
+            yield (
+                f"access {access.name}: atomics past L2 are modelled with the driver's fetch "
+                "granularity and no set-aside"
+            )
+
+
 def _warnings(details: Details) -> Iterator[str]:
     yield from details.setting.warnings
     yield from details.notes
@@ -336,5 +350,6 @@ def _warnings(details: Details) -> Iterator[str]:
                 f"access {access.name}: no closed form for its index, so {share} of its warps "
                 "were counted"
             )
+    yield from _atomics_and_weights(details)
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"

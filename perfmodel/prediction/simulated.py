@@ -39,7 +39,7 @@ class SimulatedLaunch:
     ----------
     kernel : str
     mapping : str or None
-    params : mapping of str to int
+    params : mapping of str to int or str
     device : Device
     cache : {"cold", "warm"}
     control : L2Control
@@ -49,7 +49,7 @@ class SimulatedLaunch:
 
     kernel: str
     mapping: str | None
-    params: Mapping[str, int]
+    params: Mapping[str, int | str]
     device: Device
     cache: CacheState
     control: L2Control
@@ -91,7 +91,7 @@ def simulate(
     policy: Policy = "lru",
     engine: Engine = "auto",
     progress: Progress | None = None,
-    **params: int,
+    **params: int | str,
 ) -> SimulatedLaunch:
     """Count what a launch moves, access by access.
 
@@ -123,7 +123,7 @@ def simulate(
     return SimulatedLaunch(
         kernel=chosen.name,
         mapping=chosen.mapping or None,
-        params={name: int(np.max(value)) for name, value in instance.values.items()},
+        params={p.name: p.shown(int(np.max(instance.values[p.name]))) for p in chosen.parameters},
         device=gpu,
         cache=cache,
         control=control or L2Control(),
@@ -136,7 +136,7 @@ def prepare(
     kernel: str | Path | Kernel,
     mapping: str | None,
     device: str | Path | Device,
-    params: Mapping[str, int],
+    params: Mapping[str, int | str],
 ) -> tuple[Kernel, Device, Instance]:
     """Return kernel, device and instance, after checking that the launch can run."""
     chosen = kernel if isinstance(kernel, Kernel) else find_kernel(kernel, mapping)

@@ -49,12 +49,13 @@ class Sweep:
     ----------
     name : str
         A key of `KNOBS`, or a parameter of the kernel.
-    values : tuple of float
+    values : tuple of float or str
+        Words where the parameter has a choice of words.
     predictions : tuple of Prediction
     """
 
     name: str
-    values: tuple[float, ...]
+    values: tuple[float | str, ...]
     predictions: tuple[Prediction, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -69,10 +70,10 @@ class Sweep:
 def sweep(
     kernel: Kernel,
     name: str,
-    values: Sequence[float],
+    values: Sequence[float | str],
     *,
     control: L2Control | None = None,
-    params: Mapping[str, int] | None = None,
+    params: Mapping[str, int | str] | None = None,
     **common: Any,
 ) -> Sweep:
     """Predict a launch for each value of a knob or parameter.
@@ -82,10 +83,10 @@ def sweep(
     kernel : Kernel
     name : str
         A key of `KNOBS`, or a parameter of the kernel.
-    values : sequence of float
+    values : sequence of float or str
     control : L2Control, optional
         Where the other knobs stand.
-    params : mapping of str to int, optional
+    params : mapping of str to int or str, optional
         The kernel's other parameters.
     **common
         Other arguments of `perfmodel.predict`.
@@ -107,7 +108,10 @@ def sweep(
     found = []
     for value in values:
         if name in KNOBS:
+            if isinstance(value, str):
+                raise PerfmodelError(f"{name} takes numbers, not {shown(value)}")
             found.append(predict(kernel, l2=KNOBS[name](start, value), **common, **given))
         else:
-            found.append(predict(kernel, l2=start, **common, **given | {name: int(value)}))
+            own = value if isinstance(value, str) else int(value)
+            found.append(predict(kernel, l2=start, **common, **given | {name: own}))
     return Sweep(name, tuple(values), tuple(found))

@@ -49,7 +49,11 @@ def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
 
 def _draw(above: Any, below: Any, sweep: Sweep) -> None:
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
-    at = [value / _MIB if sized else value for value in sweep.values]
+    labels = [value if isinstance(value, str) else None for value in sweep.values]
+    at = [
+        float(i) if isinstance(value, str) else value / _MIB if sized else value
+        for i, value in enumerate(sweep.values)
+    ]
     found = sweep.predictions
     micro = [p.time_s * 1e6 for p in found]
     low, high = ([p.interval_s[i] * 1e6 for p in found] for i in (0, 1))
@@ -68,5 +72,6 @@ def _draw(above: Any, below: Any, sweep: Sweep) -> None:
         if sized and min(at) > 0 and max(at) >= _WIDE * min(at):
             axes.set_xscale("log", base=2)
         if len(at) <= _LABELLED:
-            axes.set_xticks(at, labels=[f"{value:g}" for value in at])
+            shown = [label or f"{value:g}" for label, value in zip(labels, at, strict=True)]
+            axes.set_xticks(at, labels=shown)
     below.legend(frameon=False)

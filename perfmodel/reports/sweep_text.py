@@ -13,8 +13,10 @@ from perfmodel.reports.prediction_text import title
 from perfmodel.reports.tables import plain, table
 
 
-def value_text(sweep: Sweep, value: float) -> str:
-    """Return a value of a sweep: a size with its unit, or the number."""
+def value_text(sweep: Sweep, value: float | str) -> str:
+    """Return a value of a sweep: a size with its unit, the number, or the word."""
+    if isinstance(value, str):
+        return value
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
     return units.capacity(value) if sized else f"{value:g}"
 

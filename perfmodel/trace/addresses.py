@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate
+from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.kernels.kernel import Access
@@ -119,6 +120,9 @@ class Generator:
             ]
         } | {n: Interval(int(v), int(v)) for n, v in instance.known.items()}
         self._plans = {i: self._plan(a) for i, a in enumerate(kernel.accesses)}
+        self._drawn = {
+            i: drawn for i, a in enumerate(kernel.accesses) if (drawn := self._draws(a)) is not None
+        }
         self._patterns: dict[tuple[int, int], _Patterns] = {}
         self._masks: dict[int, int] = {}
 
@@ -165,6 +169,10 @@ class Generator:
             return self._by_pattern(position, piece, wave, values, iterations, base)
         shape = (iterations, len(wave.blocks), self.warps, LANES)
         everything = values | self.threads
+        if position in self._drawn:
+            index, key, likely = self._drawn[position]
+            keys = np.broadcast_to(np.asarray(evaluate(key, everything)), shape)
+            everything = everything | {BIN: likely.draw(keys)}
         element = np.broadcast_to(np.asarray(evaluate(index, everything)), shape)
         address = (element * moved + base).reshape(-1, LANES)
         active = (
@@ -198,6 +206,17 @@ class Generator:
         moved = size * int(self.instance.vectors[position])
         width = next(w for w in (16, 8, 4, 2, 1) if moved % w == 0)
         return index, guard, separable(index, self.moving), size, width
+
+    def _draws(self, access: Access) -> tuple[Node, Node, Histogram] | None:
+        """Return index, key and histogram where random places are not equally likely."""
+        if access.weights is None:
+            return None
+        part = random_part(self.instance.expression(access.index))
+        if part is None:
+            return None
+        key, bins = part[1].operands
+        known = self.instance.known
+        return part[0], key, histogram(access, int(evaluate(bins, known)), known)
 
     def _by_pattern(
         self,

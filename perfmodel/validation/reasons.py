@@ -43,5 +43,6 @@ def _matches(entry: dict[str, Any], case: Case) -> bool:
     if entry.get("error", error) != error:
         return False
     condition = parse(entry.get("when", "1"), where="reasons.toml, when")
-    known = {**case.params, "measured_us": case.measured_s * 1e6}
+    known: dict[str, float] = {"measured_us": case.measured_s * 1e6}
+    known |= {name: value for name, value in case.params.items() if not isinstance(value, str)}
     return names(condition) <= set(known) and bool(evaluate(condition, known))

@@ -115,8 +115,9 @@ def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
     """
     rates: dict[int, list[float]] = {}
     for case, time in zip(cases, times, strict=True):
-        size = int(case.params["bytes"])
-        rates.setdefault(size, []).append(size * int(case.params["iterations"]) / time)
+        numbers = _numbers(case)
+        size = numbers["bytes"]
+        rates.setdefault(size, []).append(size * numbers["iterations"] / time)
     means = np.array([np.mean(rates[size]) for size in sorted(rates)])
     half = np.sqrt(means.max() * means[means.argmax() :].min())
     below = np.flatnonzero((means < half) & (np.arange(means.size) > means.argmax()))
@@ -127,7 +128,13 @@ def _matches(target: Mapping[str, Any], case: Case) -> bool:
     if case.kernel not in target["kernels"]:
         return False
     condition = parse(target.get("when", "1"), where="targets.toml, when")
-    return names(condition) <= set(case.params) and bool(evaluate(condition, case.params))
+    numbers = _numbers(case)
+    return names(condition) <= numbers.keys() and bool(evaluate(condition, numbers))
+
+
+def _numbers(case: Case) -> dict[str, int]:
+    """Return the parameters that are no words."""
+    return {name: value for name, value in case.params.items() if not isinstance(value, str)}
 
 
 @lru_cache(maxsize=1)

@@ -104,3 +104,32 @@ def test_four_in_single_file_take_four_times_as_long() -> None:
     assert together == pytest.approx(4 * alone)
     for before, after in zip(found.single_file, found.single_file[1:], strict=False):
         assert after.starts == max(before.ends, after.arrives)
+
+
+def test_sweep_over_words(run: Run, refused: Refused, tmp_path: Path) -> None:
+    words = ("sweep", "atomic-add", "-D", "n=65536", "-D", "pattern=warp", "--over")
+    found = json.loads(run(*words, "dtype=int32,float32", "--json"))[0]
+    assert found["values"] == ["int32", "float32"]
+    params = [p["kernel"]["params"] for p in found["predictions"]]
+    assert [(p["dtype"], p["pattern"]) for p in params] == [("int32", "warp"), ("float32", "warp")]
+    assert re.search(r"float32 +[0-9.]+ .s", run(*words, "dtype=int32,float32"))
+    run(*words, "dtype=int32,float32", "-o", str(tmp_path / "words.svg"))
+    assert "float32" in (tmp_path / "words.svg").read_text(encoding="utf-8")
+    assert "did you mean 'float32'" in refused(*words, "dtype=float31")
+
+
+def test_simulate_takes_words(run: Run) -> None:
+    # by hand: 2048 warps add to one of 33 elements each; the other patterns do nothing
+    words = ("simulate", "atomic-add", "-D", "n=65536", "-D", "pattern=warp", "-D", "addresses=33")
+    found = json.loads(run(*words, "--json"))
+    assert found["kernel"]["params"]["pattern"] == "warp"
+    assert [a["requests"] for a in found["accesses"]] == [0, 0, 2048]
+    assert found["accesses"][2]["atomic_addresses"] == 2048
+
+
+def test_privatised_only_where_it_does_the_same(run: Run) -> None:
+    # by hand: the privatised built-in adds 32-bit integers to one element
+    words = ("advise", "atomic-add", "-D", "n=1MiB", "--json")
+    assert "privatisation" in run(*words)
+    for other in ("addresses=16", "dtype=float32", "returns=true"):
+        assert "privatisation" not in run(*words, "-D", other)

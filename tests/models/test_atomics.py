@@ -12,12 +12,13 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels import bind, builtin
+from perfmodel.kernels.histogram import uniform
+from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models import atomic_memory, atomics, contention, shared_atomics
 from perfmodel.models.contention import counted_conflicts, random_conflicts
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import block_shape
-from perfmodel.models.histogram import uniform
 from perfmodel.models.requests import Requests, access_requests
 from perfmodel.models.shared_atomics import COPIES_TIME, best_copies
 
@@ -182,6 +183,16 @@ def test_elements_past_l2_go_to_dram() -> None:
     small = predict("atomic-add", n=n, addresses=4096, device=device, cache="warm")
     assert small.traffic["dram_read_bytes"] == 0
     assert small.traffic["dram_write_bytes"] == 0
+
+
+def test_what_l2_control_leaves_out_is_said() -> None:
+    # property: what atomics past L2 fetch is not modelled for other granularities, and says so
+    size = {"n": 1 << 24, "addresses": 1 << 24, "spacing": 32}
+    said = "atomics past L2 are modelled with the driver's fetch granularity"
+    fine = L2Control(fetch_granularity=32)
+    assert any(said in w for w in predict("atomic-add", l2=fine, **size).warnings)
+    assert not any(said in w for w in predict("atomic-add", **size).warnings)
+    assert not any(said in w for w in predict("atomic-add", l2=fine, n=1 << 20).warnings)
 
 
 def test_compare_and_swap_loops_take_round_trips() -> None:

@@ -12,8 +12,8 @@ import pytest
 from perfmodel import PerfmodelError
 from perfmodel.expressions import parse
 from perfmodel.kernels import Access
+from perfmodel.kernels.histogram import Histogram, histogram, uniform
 from perfmodel.models.contention import TOUCHED, counted_conflicts, random_conflicts
-from perfmodel.models.histogram import Histogram, histogram, uniform
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:

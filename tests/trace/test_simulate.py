@@ -43,6 +43,19 @@ def test_a_stream_by_hand() -> None:
     assert (found.dram_write_bytes, found.dirty_left_bytes) == (0, 2**18)
 
 
+def test_weighted_bins_are_drawn_by_their_weights() -> None:
+    # by hand: all weight on bin 7 is one address; independent: distinct draws of NumPy's, by warp
+    def addresses(weights: list[float] | str) -> float:
+        access = {"atomic": "x", "index": "random(i, 64)", "weights": weights}
+        return launched(bound(table(accesses=[access]))).accesses[0].atomic_addresses
+
+    assert addresses([0.0] * 7 + [1.0] + [0.0] * 56) == 2048
+    likely = 1 / np.arange(1, 65)
+    drawn = np.random.default_rng(1).choice(64, (2048, 32), p=likely / likely.sum())
+    distinct = sum(len(set(warp)) for warp in drawn.tolist())
+    assert addresses("1/(bin + 1)") == pytest.approx(distinct, rel=0.02)
+
+
 def test_blocks_without_work_make_room() -> None:
     # by hand: the same work in ten times as many blocks, of which nine tenths do nothing
     idle = table(launch={"grid": "10*ceil_div(n, 256)", "block": 256})
