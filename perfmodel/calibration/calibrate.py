@@ -233,10 +233,12 @@ def _read(
 
 
 def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], device: Device) -> Fit:
+    topics = {n: t for n, t in recording.topics.items() if n in fitting.rows.topics}
+    of_interest = replace(recording, topics=topics)
     cases = [
         (sweep.kernel_of(row), sweep.params_of(row, device.sm_count), row, sweep)
-        for sweep, row in matched(recording)
-        if row.topic in fitting.rows.topics and fitting.rows.keep(row, machine)
+        for sweep, row in matched(of_interest)
+        if fitting.rows.keep(row, machine)
     ]
     if not cases:
         raise PerfmodelError(f"no rows of {' or '.join(fitting.rows.topics)} to fit on")

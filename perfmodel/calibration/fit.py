@@ -110,7 +110,14 @@ def fit_figures(
         return np.asarray(np.log(predict(values(logs)) / measured))
 
     found = least_squares(
-        residuals, first, bounds=(low, high), loss="soft_l1", f_scale=_SOFT, diff_step=1e-4
+        residuals,
+        first,
+        bounds=(low, high),
+        loss="soft_l1",
+        f_scale=_SOFT,
+        diff_step=1e-4,
+        ftol=1e-6,
+        xtol=1e-5,
     )
     errors = _standard_errors(found.jac, residuals(found.x))
     at_bound = (found.x - low < _NEAR * (high - low)) | (high - found.x < _NEAR * (high - low))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -125,6 +126,28 @@ def open_folder(
 def known_gpus() -> Mapping[str, Mapping[str, str]]:
     """Return the catalogue's devices by the driver's names, and bases by compute capability."""
     return tomllib.loads((Path(__file__).parent / "known_gpus.toml").read_text())
+
+
+def note_floor(path: Path) -> None:
+    """State in the session file what an empty kernel read between events, if that was measured."""
+    import tomli_w
+
+    launches = path / "launch.csv"
+    if not launches.exists():
+        return
+    with launches.open(newline="") as file:
+        floors = [
+            float(row["time_us"])
+            for row in csv.DictReader(file)
+            if (row["grid"], row["timing"], row["cache"]) == ("1", "events", "warm")
+        ]
+    if not floors:
+        return
+    session = tomllib.loads((path / SESSION).read_text())
+    session.setdefault("protocol", {})["event_floor_us"] = round(median(floors), 3)
+    partial = path / (SESSION + ".partial")
+    partial.write_text(tomli_w.dumps(session))
+    partial.replace(path / SESSION)
 
 
 def _columns(sweeps: Sequence[Sweep]) -> list[str]:

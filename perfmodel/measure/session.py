@@ -11,7 +11,7 @@ from typing import Final
 from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.measure.gpu import Gpu
 from perfmodel.measure.profiler import profile_sweeps, profiler_path
-from perfmodel.measure.record import open_folder
+from perfmodel.measure.record import note_floor, open_folder
 from perfmodel.measure.run import Step, run_sweeps
 from perfmodel.measure.seal import seal
 from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
@@ -90,5 +90,6 @@ def measure_gpu(
         lines += profile_sweeps(program, chosen, gpu_index, facts, target, _PROFILER_SECONDS)
     elif profiler:
         lines.append("no profiler found: kernel times and counters are left out")
+    note_floor(folder)
     seal(folder)
     return lines

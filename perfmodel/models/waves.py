@@ -73,11 +73,20 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
-        # A guard of the access's own says nothing about the rest of what its threads do.
-        if r.strides is not None and r.access.guard is None:
-            every = np.ones(1)
-            for v in r.variables:
-                every = every * (1.0 if v.in_lane else v.extent)
-            done = done + np.minimum(r.requests, every)
-            possible = possible + every
+        if r.strides is None:
+            continue
+        every = np.ones(1)
+        for v in r.variables:
+            every = every * (1.0 if v.in_lane else v.extent)
+        there = np.minimum(r.requests, every)
+        if r.access.guard is not None:
+            # Of a guard of the access's own, what it keeps from whole blocks counts alone: of what
+            # it keeps from threads, the rest of what they do knows nothing.
+            blocks = np.ones(1)
+            for axis in AXES:
+                blocks = blocks * r.shares.get(f"blockIdx.{axis}", np.ones(1))
+            every = np.where(r.requests > 0, every, 0.0)
+            there = every * blocks
+        done = done + there
+        possible = possible + every
     return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)

@@ -55,6 +55,17 @@ def test_residuals_are_small_and_no_larger_than_before(calibration):
     assert (fit.residuals**2).mean() ** 0.5 < 0.05
 
 
+@pytest.mark.parametrize(
+    "name", ["dram_read_efficiency", "dram_copy_efficiency", "l2_write_bandwidth"]
+)
+def test_the_catalogue_states_what_a_calibration_finds(calibration, name):
+    # the catalogue's figures rest on the same rows; a model that changes moves them a little
+    device = load_device("h200-sxm")
+    assert device.figures[name].kind == "fitted"
+    found = figures(calibration)[name]
+    assert getattr(device, name) == pytest.approx(found.value, rel=0.01)
+
+
 def test_rows_for_validation_take_no_part(calibration, tmp_path):
     # Property: times of validation rows may be anything without changing a figure.
     folder = tmp_path / "changed"

@@ -1,6 +1,7 @@
 """The runner against a GPU that is none: rows, protocols, and every way in which a run can fail."""
 
 import csv
+import tomllib
 
 import pytest
 from fake_gpu import FACTS, FakeGpu, failing
@@ -181,3 +182,10 @@ def test_a_whole_session_records_the_gpu(tmp_path):
     text = (tmp_path / "out" / "session.toml").read_text()
     assert 'driver = "580.0"' in text
     assert len(rows(tmp_path / "out", "l1-strides")) == 68
+
+
+def test_a_session_says_what_an_empty_kernel_reads(tmp_path):
+    # By hand: every launch of this GPU takes 10 us, the empty kernel of one block too.
+    measure_gpu(tmp_path / "out", names=["launch"], profiler=False, gpu=FakeGpu())
+    session = tomllib.loads((tmp_path / "out" / "session.toml").read_text())
+    assert session["protocol"]["event_floor_us"] == 10.0

@@ -18,6 +18,16 @@ def h200() -> Device:
     return load_device("h200-sxm")
 
 
+def measured_figure(device: Device, name: str) -> float:
+    """The figure as it was measured by itself, where the one in use is fitted through the model.
+
+    Those that are fitted are held against a calibration in tests/calibration.
+    """
+    figure = device.figures[name]
+    every = (figure, *figure.also)
+    return next(f.value for f in every if "h200-sxm/streams.csv" in f.source)
+
+
 @pytest.mark.parametrize("kernel", ["read", "write", "copy"])
 def test_dram_efficiency(h200: Device, kernel: str) -> None:
     # measured: slope between two large streams, so that no fixed cost is in it
@@ -27,8 +37,9 @@ def test_dram_efficiency(h200: Device, kernel: str) -> None:
     )
     moved = sum(large[name] - small[name] for name in ("dram_read_bytes", "dram_write_bytes"))
     rate = moved / (large["time_us"] - small["time_us"]) * 1e6
-    figure = h200.figures[f"dram_{kernel}_efficiency"]
-    assert rate / h200.dram_bandwidth == pytest.approx(figure.value, abs=5e-4)
+    assert rate / h200.dram_bandwidth == pytest.approx(
+        measured_figure(h200, f"dram_{kernel}_efficiency"), abs=5e-4
+    )
 
 
 def test_l2_read_bandwidth(h200: Device) -> None:
@@ -48,7 +59,7 @@ def test_l2_write_bandwidth(h200: Device) -> None:
         for r in rows("streams", kernel="write", vector=16, timing="profiler")
     }
     slope = 16 * MIB / (times[24 * MIB] - times[8 * MIB])
-    assert h200.l2_write_bandwidth == pytest.approx(slope, rel=5e-3)
+    assert measured_figure(h200, "l2_write_bandwidth") * 1e12 == pytest.approx(slope, rel=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "table beside a write": (
         ("data-reset", "data-reset-knee"),
         *("data-reset", IN_OUT, "in", {}, free),
-        *((0.01, 0.02), (0.05, 0.09)),
+        *((0.01, 0.02), (0.05, 0.1)),
     ),
     "windows beside a write": (
         ("data-reset",),
@@ -109,17 +109,17 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "table beside a read": (
         ("read-persistent", "read-persistent-knee"),
         *(None, TABLE, "persistent", {}, free),
-        *((0.03, 0.04), (0.08, 0.16)),
+        *((0.03, 0.04), (0.1, 0.16)),
     ),
     "windows beside a read": (
         ("read-persistent",),
         *(None, TABLE, "persistent", {}, windowed),
-        *((0.01, 0.02), (0.08, 0.15)),
+        *((0.01, 0.02), (0.11, 0.17)),
     ),
     "working set": (
         ("working-set-read",),
         *("working-set-read", sizes("bytes", "iterations"), "in", {}, free),
-        *((0.02, 0.25), (0.13, 0.18)),
+        *((0.02, 0.25), (0.07, 0.18)),
     ),
     "windows over a working set": (
         ("working-set-read",),
