@@ -11,15 +11,8 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import (
-    BURST_WAIT,
-    CROWD_TIME,
-    DISPATCH_TIME,
-    FRONT_OVERLAP,
-    MEMORY_TIME,
-    OVERLAP,
-    QUEUE_TIME,
-)
+from perfmodel.models.queueing import BURST_WAIT, CROWD_TIME, MEMORY_TIME, QUEUE_TIME
+from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps

@@ -1,0 +1,163 @@
+"""Queueing: how the waits for loads and the bandwidth of L2 and DRAM make one time.
+
+In loops warps wait for their own loads and queue behind those of others: a closed queue at one
+server. Blocks without loops ask for their data once, wait for all of it, and make room for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency import Chain
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+LOOP_QUEUE: Final = 80.0
+"""Clocks that a batch of loads in a loop queues at half load of DRAM or L2; nine times that at 90%.
+
+Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
+clocks at 52%, 80% and 93% load).
+"""
+BLOCK_OVERLAP: Final = 8.0
+MIXED_OVERLAP: Final = 4.0
+"""Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
+for as many of each, whose turns in DRAM make both wait.
+
+Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (streams.csv: 8 or
+more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
+the longer (streams.csv, strided.csv: 4.1 and 4.0).
+"""
+BURST: Final = 0.7
+"""Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
+all of it at once, and waits for the last of it.
+
+Fitted: blocks of 128 to 1024 threads, one to eight an SM, that read or copy 4 or 16 B a thread live
+by 0.6 to 1.1 times the transfer of their data longer (block-lifetimes.csv).
+"""
+
+QUEUE_TIME = Formula(
+    name="time of memory, loops",
+    unit="s",
+    text="(wait + bandwidth + sqrt((wait - bandwidth)**2 + 4*queue*bandwidth))/2",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "queue": "delay of all batches in a row at half load [s]",
+    },
+    holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
+    source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
+    "the delay of a queue at one server, solved for the round",
+)
+CROWD_TIME = Formula(
+    name="time of memory, blocks",
+    unit="s",
+    text="(wait**p + bandwidth**p)**(1/p)",
+    symbols={
+        "wait": "latency, with the burst of each block's loads [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "p": "exponent: how sharply one of both decides [1]",
+    },
+    holds="blocks that ask for their data once, and are replaced as they end",
+    source="fitted: streams and strided copies on an H200",
+)
+MEMORY_TIME = Formula(
+    name="time of memory",
+    unit="s",
+    text="share*blocks + (1 - share)*loops",
+    symbols={
+        "share": "share of the data that loads outside loops bring [1]",
+        "blocks": "time of memory as blocks without loops have it [s]",
+        "loops": "time of memory as loops have it [s]",
+    },
+    holds="by construction where all loads are in loops, or none",
+    source="definition",
+)
+BURST_WAIT = Formula(
+    name="latency with bursts",
+    unit="s",
+    text="latency + burst*share*bandwidth/held",
+    symbols={
+        "latency": "latency of the blocks, one after the other [s]",
+        "burst": "part of a block's transfer that it waits for [1]",
+        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "held": "blocks that share an SM [1]",
+    },
+    holds="blocks that ask for their data at once",
+    source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
+)
+
+
+def memory_inputs(
+    instance: Instance,
+    traffic: Traffic,
+    chain: Chain,
+    terms: Mapping[str, Array],
+    inputs: Mapping[str, Mapping[str, Any]],
+    device: Device,
+) -> dict[str, Any]:
+    """Return what `BURST_WAIT` and `memory_time` take.
+
+    Parameters
+    ----------
+    instance, traffic, chain, device
+        A launch, its traffic, what one of its blocks does, and where it runs.
+    terms : mapping of str to array
+        Seconds of "dram", "l2", "latency", and "writeback" where L2 is set aside.
+    inputs : mapping
+        What went into the terms: the rounds of blocks, the share of DRAM reads.
+    """
+    filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
+    at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
+    share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
+    # Loads that find tables in L2 stand in no queue of DRAM.
+    found = _tables_found(traffic)
+    bandwidth = np.maximum(terms["dram"], terms["l2"])
+    bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
+    blocks = np.asarray(instance.blocks, dtype=float)
+    rounds = inputs["latency"]["rounds"]
+    burst = {
+        "latency": terms["latency"],
+        "burst": BURST * (1 - found),
+        "share": share,
+        "bandwidth": bandwidth,
+        "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
+    }
+    queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
+    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
+    wait = np.atleast_1d(BURST_WAIT(**burst))
+    apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
+    return burst | {
+        "wait": wait,
+        "queue": np.atleast_1d(queue),
+        "p": apart + (BLOCK_OVERLAP - apart) * found,
+    }
+
+
+def _tables_found(traffic: Traffic) -> Array:
+    """Return the share of the L2 reads that find a table there."""
+    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
+    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
+    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
+
+
+def memory_time(memory: Mapping[str, Any]) -> Array:
+    """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
+    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")})
+    crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
+    return np.asarray(MEMORY_TIME(share=memory["share"], blocks=crowd, loops=queued))
+
+
+def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
+    """Evaluate `CROWD_TIME` without underflow."""
+    largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
+    return np.asarray(largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p))
