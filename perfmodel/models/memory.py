@@ -19,7 +19,7 @@ from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
-from perfmodel.models.reuse import Group, Window, fetched, grouped, held
+from perfmodel.models.reuse import WARM_KNEE, Group, Window, fetched, grouped, held
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
 from perfmodel.models.tables import Table, fetched_by, find_tables
@@ -89,7 +89,7 @@ def closed_form_traffic(
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
         lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
-        kept = held(sum(lines, _ZERO), l2_size)
+        kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])

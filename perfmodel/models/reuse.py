@@ -26,6 +26,13 @@ KNEE: Final = (0.83, 1.07)
 Fitted: re-reading a private working set on an H200 holds its bandwidth up to 52 MiB of 60 and is
 at DRAM speed from 64 MiB (measurements/h200-sxm/working-set.csv); on an H100, 40 and 50 MiB of 50.
 """
+WARM_KNEE: Final = (0.6, 0.83)
+"""The same from one launch to the next, whose blocks fall on other SMs.
+
+Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB (0.80) hardly any;
+warm copies the same in the sum of both arrays (measurements/h200-sxm-suite/streams.csv). That lines
+are held by both partitions, once each side has read them, is the likely cause.
+"""
 HELD = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -78,9 +85,9 @@ class Group:
         return self.counts.get(f"spread {name}", np.zeros(1))
 
 
-def held(footprint_bytes: Any, capacity: Any) -> Array:
+def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
     """Return the share of the reuse that survives, 0 to 1."""
-    low, high = KNEE
+    low, high = knee
     return np.asarray(
         HELD(
             f=np.asarray(footprint_bytes, float), c=np.asarray(capacity, float), low=low, high=high
