@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ EXAMPLES = (
     "perfmodel calibrate --output my-gpu.toml",
     "perfmodel calibrate --from measurements/h200-sxm-suite",
     "perfmodel predict gemm --device my-gpu.toml",
+    "perfmodel calibrate --against simulator --output agreement",
 )
 
 
@@ -39,6 +40,14 @@ def calibrate(
             show_default=False,
         ),
     ] = None,
+    against: Annotated[
+        Literal["gpu", "simulator"],
+        typer.Option(
+            "--against",
+            help="Hold the closed forms against a GPU, or their traffic against the simulator: "
+            "then --output is a folder for its grid of launches, fit and plot.",
+        ),
+    ] = "gpu",
     gpu: GpuOption = 0,
     profiler: ProfilerOption = True,
     json: JsonOption = False,
@@ -49,6 +58,9 @@ def calibrate(
     interrupted run goes on there, and --from fits to them again. Rows kept for validation take no
     part; `perfmodel validate --from DIR --device FILE` says how wrong predictions are on them.
     """
+    if against == "simulator":
+        _against_simulator(output, folder, json)
+        return
     from perfmodel.calibration import calibrate as fit_device
     from perfmodel.calibration.device_file import check_output, write_device
     from perfmodel.measure.recorded import read_recording
@@ -71,3 +83,29 @@ def calibrate(
         print_json(calibration_record(found))
     else:
         show(calibration_report(found))
+
+
+def _against_simulator(output: Path | None, folder: str | None, json: bool) -> None:
+    from perfmodel.errors import PerfmodelError
+
+    if folder is not None:
+        raise PerfmodelError(
+            "--from is a GPU's measurements: leave it out with --against simulator"
+        )
+    if output is None:
+        raise PerfmodelError("--against simulator needs --output DIR, a folder for what it writes")
+    if output.exists() and not output.is_dir():
+        raise PerfmodelError(f"--output {str(output)!r} is no folder")
+    from perfmodel.calibration.against_simulator import agreement, calibrate_against_simulator
+    from perfmodel.reports.calibration_text import agreement_record, agreement_report
+
+    output.mkdir(parents=True, exist_ok=True)
+    with progress_bar("simulating") as tell:
+        rows, fitted = calibrate_against_simulator(
+            output, lambda done: tell(round(done * 100), 100)
+        )
+    found = agreement(rows)
+    if json:
+        print_json(agreement_record(found, fitted))
+    else:
+        show(agreement_report(found, fitted))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
-from perfmodel.reports.tables import table
+from perfmodel.reports.tables import Align, table
 
 SCHEMA: Final = "perfmodel.calibration/1"
 _WORST: Final = 5
@@ -66,6 +69,35 @@ def calibration_record(calibration: Calibration) -> dict[str, Any]:
             for name, fit in calibration.fits.items()
         },
         "skipped": list(calibration.skipped),
+    }
+
+
+def agreement_report(
+    found: Mapping[str, tuple[int, float, float]], fitted: Sequence[Fitted]
+) -> RenderableType:
+    """Return how often closed forms and simulator agree, by family, and the coefficients."""
+    rows = [(n, str(c), f"{s:.0%}", f"{b:.0%}") for n, (c, s, b) in found.items()]
+    headers = ("launches like", "count", "sectors within 5%", "DRAM bytes within 10%")
+    sides: tuple[Align, ...] = ("left", "right", "right", "right")
+    numbers = [(f.name, f"{f.value:.4g}", f"{f.standard_error:.2g}") for f in fitted]
+    return Group(
+        table(headers, rows, align=sides),
+        Text(),
+        table(("coefficient", "value", "error"), numbers, align=("left", "right", "right")),
+    )
+
+
+def agreement_record(
+    found: Mapping[str, tuple[int, float, float]], fitted: Sequence[Fitted]
+) -> dict[str, Any]:
+    """Return the same as the JSON object ``perfmodel.agreement/1``."""
+    return {
+        "schema": "perfmodel.agreement/1",
+        "families": {
+            name: {"launches": count, "sectors_within_5": sectors, "dram_bytes_within_10": moved}
+            for name, (count, sectors, moved) in found.items()
+        },
+        "coefficients": {f.name: asdict(f) for f in fitted},
     }
 
 

@@ -176,6 +176,8 @@ def test_the_command_writes_a_device_that_predict_takes(tmp_path):
         (("--from", "nowhere"), "does not exist"),
         (("--from", ".", "-o", "x.json"), "ends in .toml"),
         (("-o", "mine.toml"), "GPU"),
+        (("--against", "simulator"), "needs --output DIR"),
+        (("--against", "simulator", "--from", "x", "-o", "y"), "--from is a GPU's measurements"),
     ],
 )
 def test_the_command_refuses_in_one_line(arguments, message, tmp_path):
