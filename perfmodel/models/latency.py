@@ -58,18 +58,22 @@ Fitted: warm and cold writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm
 That the first is the fetch of instructions and parameters, the second address translation, is
 likely but not established.
 """
-DRAM_SPREAD: Final = 70.0
-"""Clocks by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
+DRAM_SPREAD: Final = 35e-9
+"""Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
 
 Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
 from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
 """
-WRITE_TURN: Final = 800.0
-"""Clocks that a DRAM read takes longer for the writes among the DRAM bytes, times their share.
+WRITE_TURN: Final = 660e-9
+"""Seconds that a DRAM read takes longer for the writes among the DRAM bytes: times their share, and
+times DRAM's load.
 
-Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothing is written back
-(block-lifetimes.csv) and some 1580 where all is (streams.csv, strided.csv, stride 1).
+Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothing is written back or
+one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
+(streams.csv, strided.csv, stride 1).
 """
+MOST_SPREAD: Final = 4.0
+"""DRAM reads of a batch up to which the slowest is later; no more were measured."""
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
@@ -85,12 +89,13 @@ BLOCK_OVERHEAD = Formula(
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out - l2)",
+    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "m": "DRAM reads of the batch [1]",
         "turn": "how much later a read is for the writes between [s]",
         "out": "share of writes in the DRAM bytes [1]",
+        "load": "DRAM's time for the reads of all blocks at once, over that and its latency [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
@@ -240,6 +245,7 @@ def block_chain(
     device: Device,
     instructions_per_warp: Any,
     looped_per_warp: Any,
+    dram_round: Any = 0.0,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -252,6 +258,8 @@ def block_chain(
     device : Device
     instructions_per_warp, looped_per_warp : array
         All of them, and those in loops.
+    dram_round : array
+        What DRAM needs for the blocks that run at a time [s].
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -265,7 +273,7 @@ def block_chain(
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = _depths(requests)
     found = (
-        _batch(instance, requests, traffic, device, missing, loop, depth, depths)
+        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round)
         for loop in loops
         for depth in range(1 + max(depths, default=0))
     )
@@ -294,6 +302,7 @@ def _batch(
     loop: str | None,
     depth: int,
     depths: Sequence[int],
+    dram_round: Any,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
 
@@ -323,15 +332,17 @@ def _batch(
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
+    busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far,
         "dram": max(device.dram_latency, device.l2_latency * far),
-        "spread": DRAM_SPREAD / device.sm_clock,
-        "turn": WRITE_TURN / device.sm_clock,
+        "spread": DRAM_SPREAD,
+        "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
-        "m": np.maximum(unroll * len(members) * missing, 1.0),
+        "load": np.atleast_1d(busy / (busy + device.dram_latency)),
+        "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }

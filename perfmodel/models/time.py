@@ -219,7 +219,11 @@ def time_model(
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = sum(instructions.values(), np.zeros(1)) / warps
     looped = looped_instructions(instance, requests) / warps
-    chain = block_chain(instance, requests, traffic, device, per_warp, looped)
+    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
+    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    dram_round = terms["dram"] / rounds
+    chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round)
     inputs["ramp"] = {
         "fetch": CODE_FETCH if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
@@ -229,13 +233,11 @@ def time_model(
         ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
-    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
     inputs["latency"] = {
         "chain": np.atleast_1d(chain.total),
         # The floor is an empty kernel, which has the start of a block in it.
         "ramp": inputs["ramp"]["block"] + BLOCK_START / device.sm_clock,
-        "rounds": np.atleast_1d(ROUNDS(**inputs["rounds"])),
+        "rounds": rounds,
     }
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
     if device.block_dispatch_rate is not None:
