@@ -42,7 +42,7 @@ def test_an_error_of_the_floor_counts_by_its_part_of_the_time() -> None:
 
 
 def test_an_error_of_bandwidth_is_that_of_a_long_copy() -> None:
-    # by hand: of 4 GiB nearly all is DRAM time, inversely as the efficiency; waits take a few percent
+    # by hand: of 4 GiB nearly all is DRAM time, inversely as the efficiency; waits take the rest
     device = only_error(H200, "dram_copy_efficiency", 0.01)
     found = predict("copy", device=device, bytes=1 << 32)
     assert found.details.figure_spread == pytest.approx(0.01, rel=0.08)
