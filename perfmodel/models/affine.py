@@ -1,7 +1,7 @@
 """Strides of an index: how far one step of each thread, block and loop variable moves an address.
 
 An expression is probed at the origin and one step along each variable, for all configurations at
-once, and the resulting plane is checked at corners and random points. That accepts whatever is
+once, and the resulting plane is checked at corners and scattered points. That accepts whatever is
 affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks affine.
 """
 
@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 
 _CHECKED_CONFIGURATIONS: Final = 64
 _RANDOM_POINTS: Final = 6
+_PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
 
 
@@ -138,20 +139,22 @@ def _holds(
     offset: Array,
     strides: Mapping[str, Array],
 ) -> bool:
-    """Check the plane at corners and random points of some configurations."""
+    """Check the plane at corners and scattered points of some configurations."""
     count = max(
         [len(offset)]
         + [np.size(value) for value in values.values()]
         + [np.size(v.extent) for v in variables]
     )
-    chosen = np.unique(np.linspace(0, count - 1, _CHECKED_CONFIGURATIONS).astype(int))
+    chosen = sorted(set(np.linspace(0, count - 1, _CHECKED_CONFIGURATIONS).astype(int).tolist()))
 
     def some(value: Any) -> Any:
         return np.atleast_1d(value)[chosen] if np.size(value) == count and count > 1 else value
 
     few = [Variable(v.name, some(v.extent), v.target, v.weight) for v in variables]
     corners = np.vstack([np.eye(len(few)), np.ones((1, len(few)))])
-    fractions = np.random.default_rng(0).random((_RANDOM_POINTS, len(few)))
+    # Multiples of irrational numbers: scattered, the same every time, and no generator to import.
+    steps = np.sqrt(np.resize(_PRIMES, len(few)) + np.arange(len(few)) // len(_PRIMES))
+    fractions = np.outer(np.arange(1, _RANDOM_POINTS + 1), steps) % 1
     points = np.vstack([corners, fractions])
 
     def place(fraction: Array, last: Array) -> Array:
