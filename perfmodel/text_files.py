@@ -1,7 +1,9 @@
-"""Reading the TOML files that users name: bounded, and with errors of one line."""
+"""Text files that users name: read within bounds, written whole or not at all."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -49,3 +51,35 @@ def read_text(path: Path, where: str, kind: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise PerfmodelError(f"{where} cannot be read: {reason}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all; one that is there keeps its permissions.
+
+    Raises
+    ------
+    PerfmodelError
+        If it cannot be written.
+    """
+    temporary: str | None = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            encoding="utf-8",
+            newline="\n",
+            dir=path.parent,
+            prefix=f".{path.name}-",
+            delete=False,
+        ) as file:
+            temporary = file.name
+            file.write(text)
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise PerfmodelError(
+            f"file {str(path)!r} cannot be written: {error.strerror or error}"
+        ) from None
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)

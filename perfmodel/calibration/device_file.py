@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.files import load_device
+from perfmodel.text_files import write_text
 
 
 def device_text(calibration: Calibration, name: str) -> str:
@@ -53,24 +53,12 @@ def write_device(calibration: Calibration, path: Path) -> None:
     """
     check_output(path)
     name = re.sub(r"[^a-z0-9-]+", "-", path.stem.lower()).strip("-") or "my-gpu"
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, suffix=".toml", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(device_text(calibration, name))
-        load_device(temporary)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as error:
-        raise PerfmodelError(
-            f"--output {str(path)!r} cannot be written: {error.strerror or error}"
-        ) from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    text = device_text(calibration, name)
+    with tempfile.TemporaryDirectory() as scratch:
+        trial = Path(scratch) / "device.toml"
+        write_text(trial, text)
+        load_device(trial)  # what cannot be read back replaces nothing
+    write_text(path, text)
 
 
 def check_output(path: Path) -> None:

@@ -21,6 +21,7 @@ from perfmodel.measure.gpu import GpuFacts
 from perfmodel.measure.seal import FORMAT
 from perfmodel.measure.seal import SESSION_FILE as SESSION
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
+from perfmodel.text_files import write_text
 
 FAILED: Final = "failed.txt"
 """Points of the last run that failed, a line each."""
@@ -145,9 +146,7 @@ def note_floor(path: Path) -> None:
         return
     session = tomllib.loads((path / SESSION).read_text())
     session.setdefault("protocol", {})["event_floor_us"] = round(median(floors), 3)
-    partial = path / (SESSION + ".partial")
-    partial.write_text(tomli_w.dumps(session))
-    partial.replace(path / SESSION)
+    write_text(path / SESSION, tomli_w.dumps(session))
 
 
 def _columns(sweeps: Sequence[Sweep]) -> list[str]:
@@ -173,7 +172,7 @@ def _read_seen(folder: Folder, topic: str) -> None:
     text = path.read_text()
     if not text.endswith("\n"):  # interrupted in the middle of a row
         text = text[: text.rfind("\n") + 1]
-        path.write_text(text)
+        write_text(path, text)
     reader = csv.DictReader(text.splitlines())
     if reader.fieldnames is None or list(reader.fieldnames) != folder.columns[topic]:
         raise PerfmodelError(
@@ -194,7 +193,8 @@ def _check_session(path: Path, facts: GpuFacts) -> None:
             f"{where} has format {session.get('format')!r}, this version writes {FORMAT}: "
             "name another folder"
         )
-    gpu = session.get("machine", {}).get("gpu")
+    machine = session.get("machine")
+    gpu = machine.get("gpu") if isinstance(machine, dict) else None
     if gpu != facts.name:
         raise PerfmodelError(f"{where} is of a {gpu}, this is a {facts.name}: name another folder")
 
@@ -216,7 +216,4 @@ def _write_session(
     runs = [*previous.get("run", []), dict(about)]
     columns = {**previous.get("columns", {}), **dict(sorted(described.items()))}
     whole = {**previous, "format": FORMAT, "machine": held, "run": runs, "columns": columns}
-    text = tomli_w.dumps(whole)
-    partial = path / (SESSION + ".partial")
-    partial.write_text(text)
-    partial.replace(path / SESSION)
+    write_text(path / SESSION, tomli_w.dumps(whole))

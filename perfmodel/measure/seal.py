@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.text_files import write_text
 
 SESSION_FILE: Final = "session.toml"
 FORMAT: Final = 1
@@ -51,30 +50,4 @@ def seal(folder: str | Path) -> None:
         raise PerfmodelError(f"folder {str(folder)!r} has no {SESSION_FILE}: write one, then seal")
     table = "".join(f'"{name}" = "{digest}"\n' for name, digest in checksums(folder).items())
     rest = _FILES_TABLE.sub("", path.read_text(encoding="utf-8")).rstrip("\n")
-    _replace(path, f"{rest}\n\n[files]\n{table}")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    temporary: str | None = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w",
-            encoding="utf-8",
-            newline="\n",
-            dir=path.parent,
-            prefix=f".{path.name}-",
-            delete=False,
-        ) as file:
-            temporary = file.name
-            file.write(text)
-        os.chmod(temporary, path.stat().st_mode & 0o777)
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as error:
-        raise PerfmodelError(
-            f"file {str(path)!r} cannot be written: {error.strerror or error}"
-        ) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+    write_text(path, f"{rest}\n\n[files]\n{table}")

@@ -144,6 +144,7 @@ def test_a_wrong_output_is_a_failure(tmp_path):
         ({"session.toml": 'format = 1\n[machine]\ngpu = "Other"'}, "is of a Other, this is a"),
         ({"session.toml": "format = 99"}, "has format 99, this version writes 1"),
         ({"session.toml": "format = "}, "cannot be read"),
+        ({"session.toml": 'format = 1\nmachine = "x"'}, "is of a None, this is a"),
     ],
 )
 def test_a_folder_of_something_else_is_not_touched(tmp_path, sweeps, content, message):
