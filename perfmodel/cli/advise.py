@@ -5,21 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.l2_options import (
-    CompressionOption,
-    ConcurrentOption,
-    FetchGranularityOption,
-    HitPropOption,
-    HitRatioOption,
-    MigOption,
-    MissPropOption,
-    MpsOption,
-    SetAsideOption,
-    WindowBufferOption,
-    WindowOption,
-    concurrent_windows,
-    l2_control,
-)
+from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -39,6 +25,7 @@ EXAMPLES = (
 )
 
 
+@with_l2_options()
 def advise(
     kernel: KernelArgument,
     define: DefineOption = None,
@@ -46,17 +33,7 @@ def advise(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
-    set_aside: SetAsideOption = None,
-    window: WindowOption = None,
-    window_buffer: WindowBufferOption = None,
-    hit_ratio: HitRatioOption = 1.0,
-    hit_prop: HitPropOption = "persisting",
-    miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
-    compression: CompressionOption = 1.0,
-    mig: MigOption = False,
-    mps: MpsOption = False,
-    concurrent: ConcurrentOption = None,
+    l2: L2Options = AS_THE_DRIVER,
     json: JsonOption = False,
 ) -> None:
     """Rank changes by what they are predicted to gain, with the CUDA lines to write.
@@ -82,26 +59,14 @@ def advise(
 
     found = find_kernel(kernel, mapping)
     values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
-    control = l2_control(
-        found,
-        set_aside=set_aside,
-        window=window,
-        window_buffer=window_buffer,
-        hit_ratio=hit_ratio,
-        hit_prop=hit_prop,
-        miss_prop=miss_prop,
-        fetch_granularity=fetch_granularity,
-        compression=compression,
-    )
+    control = l2.control(found)
     advice = advise_on(
         found,
         device=device,
         timing=timing,
         cache=cache,
         l2=control,
-        mig=mig,
-        mps=mps,
-        concurrent=concurrent_windows(concurrent),
+        **l2.platform(),
         **values,
     )
     if json:

@@ -8,19 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.l2_options import (
-    CompressionOption,
-    ConcurrentOption,
-    FetchGranularityOption,
-    HitPropOption,
-    HitRatioOption,
-    MissPropOption,
-    SetAsideOption,
-    WindowBufferOption,
-    WindowOption,
-    concurrent_windows,
-    l2_control,
-)
+from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -43,6 +31,7 @@ EXAMPLES = (
 )
 
 
+@with_l2_options("mig", "mps")
 def explain(
     kernel: KernelArgument,
     define: DefineOption = None,
@@ -50,15 +39,7 @@ def explain(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
-    set_aside: SetAsideOption = None,
-    window: WindowOption = None,
-    window_buffer: WindowBufferOption = None,
-    hit_ratio: HitRatioOption = 1.0,
-    hit_prop: HitPropOption = "persisting",
-    miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
-    compression: CompressionOption = 1.0,
-    concurrent: ConcurrentOption = None,
+    l2: L2Options = AS_THE_DRIVER,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
     ] = False,
@@ -85,24 +66,14 @@ def explain(
 
     found = find_kernel(kernel, mapping)
     values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
-    control = l2_control(
-        found,
-        set_aside=set_aside,
-        window=window,
-        window_buffer=window_buffer,
-        hit_ratio=hit_ratio,
-        hit_prop=hit_prop,
-        miss_prop=miss_prop,
-        fetch_granularity=fetch_granularity,
-        compression=compression,
-    )
+    control = l2.control(found)
     prediction = predict(
         found,
         device=device,
         timing=timing,
         cache=cache,
         l2=control,
-        concurrent=concurrent_windows(concurrent),
+        **l2.platform(),
         **values,
     )
     if timeline is not None:

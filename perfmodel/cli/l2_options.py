@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
 
 import typer
 
@@ -11,7 +15,7 @@ from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
-    from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+    from perfmodel.kernels.l2_control import L2Control
 
 _PANEL = "L2 control"
 
@@ -120,63 +124,107 @@ ConcurrentOption = Annotated[
 ]
 
 
-def l2_control(
-    kernel: Kernel,
-    *,
-    set_aside: str | None = None,
-    window: str | None = None,
-    window_buffer: str | None = None,
-    hit_ratio: float = 1.0,
-    hit_prop: Literal["persisting", "streaming", "normal"] = "persisting",
-    miss_prop: Literal["streaming", "normal"] = "streaming",
-    fetch_granularity: int = 64,
-    compression: float = 1.0,
-) -> L2Control:
-    """Return the L2 control that the options mean.
+@dataclass(frozen=True, slots=True)
+class L2Options:
+    """What the options of L2 control say; a command takes them through `with_l2_options`."""
 
-    Raises
-    ------
-    PerfmodelError
-        If a size is none, or a window has no buffer that it could start at.
-    """
-    from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+    set_aside: SetAsideOption = None
+    window: WindowOption = None
+    window_buffer: WindowBufferOption = None
+    hit_ratio: HitRatioOption = 1.0
+    hit_prop: HitPropOption = "persisting"
+    miss_prop: MissPropOption = "streaming"
+    fetch_granularity: FetchGranularityOption = 64
+    compression: CompressionOption = 1.0
+    mig: MigOption = False
+    mps: MpsOption = False
+    concurrent: ConcurrentOption = None
 
-    opened = None
-    if window is not None or window_buffer is not None:
-        if window is None:
-            raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
-        opened = AccessPolicyWindow(
-            buffer=window_buffer or _likely_buffer(kernel),
-            num_bytes=parse_size(window, "--window"),
-            hit_ratio=hit_ratio,
-            hit_prop=hit_prop,
-            miss_prop=miss_prop,
+    def control(self, kernel: Kernel) -> L2Control:
+        """Return the L2 control that the options mean.
+
+        Raises
+        ------
+        PerfmodelError
+            If a size is none, or a window has no buffer that it could start at.
+        """
+        from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+
+        opened = None
+        if self.window is not None or self.window_buffer is not None:
+            if self.window is None:
+                raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
+            opened = AccessPolicyWindow(
+                buffer=self.window_buffer or _likely_buffer(kernel),
+                num_bytes=parse_size(self.window, "--window"),
+                hit_ratio=self.hit_ratio,
+                hit_prop=self.hit_prop,
+                miss_prop=self.miss_prop,
+            )
+        elif (self.hit_ratio, self.hit_prop, self.miss_prop) != (1.0, "persisting", "streaming"):
+            raise PerfmodelError("--hit-ratio, --hit-prop and --miss-prop need --window SIZE")
+        return L2Control(
+            set_aside=0 if self.set_aside is None else parse_size(self.set_aside, "--set-aside"),
+            window=opened,
+            fetch_granularity=self.fetch_granularity,
+            compression=self.compression,
         )
-    elif (hit_ratio, hit_prop, miss_prop) != (1.0, "persisting", "streaming"):
-        raise PerfmodelError("--hit-ratio, --hit-prop and --miss-prop need --window SIZE")
-    return L2Control(
-        set_aside=0 if set_aside is None else parse_size(set_aside, "--set-aside"),
-        window=opened,
-        fetch_granularity=fetch_granularity,
-        compression=compression,
-    )
+
+    def platform(self) -> dict[str, Any]:
+        """Return `mig`, `mps` and `concurrent` as `perfmodel.predict` takes them."""
+        from perfmodel.kernels.l2_control import AccessPolicyWindow
+
+        found = []
+        for text in self.concurrent or ():
+            size, _, ratio = text.partition(":")
+            try:
+                share = float(ratio or 1)
+            except ValueError:
+                raise PerfmodelError(
+                    f"--concurrent {shown(text)} must be SIZE or SIZE:RATIO, such as 16MiB:0.5"
+                ) from None
+            found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
+        return {"mig": self.mig, "mps": self.mps, "concurrent": tuple(found)}
 
 
-def concurrent_windows(texts: list[str] | None) -> tuple[AccessPolicyWindow, ...]:
-    """Return the windows of ``--concurrent`` options."""
-    from perfmodel.kernels.l2_control import AccessPolicyWindow
+AS_THE_DRIVER: Final = L2Options()
+"""No option given."""
 
-    found = []
-    for text in texts or ():
-        size, _, ratio = text.partition(":")
-        try:
-            share = float(ratio or 1)
-        except ValueError:
-            raise PerfmodelError(
-                f"--concurrent {shown(text)} must be SIZE or SIZE:RATIO, such as 16MiB:0.5"
-            ) from None
-        found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
-    return tuple(found)
+
+def with_l2_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `L2Options`, but for some, in the place of its parameter `l2`.
+
+    Typer reads options off a function's signature and knows no groups of them.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        taken = [f for f in fields(L2Options) if f.name not in left_out]
+        hints = get_type_hints(L2Options, include_extras=True)
+        types = get_type_hints(command, include_extras=True)
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            l2 = L2Options(**{f.name: given.pop(f.name) for f in taken})
+            command(**given, l2=l2)
+
+        parameters: list[Parameter] = []
+        for own in signature(command).parameters.values():
+            if own.name == "l2":
+                parameters += [
+                    Parameter(
+                        f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
+                    )
+                    for f in taken
+                ]
+            else:
+                parameters.append(
+                    own.replace(kind=Parameter.KEYWORD_ONLY, annotation=types[own.name])
+                )
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
 
 
 def _likely_buffer(kernel: Kernel) -> str:

@@ -5,21 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.defines import combinations, parse_value_lists
-from perfmodel.cli.l2_options import (
-    CompressionOption,
-    ConcurrentOption,
-    FetchGranularityOption,
-    HitPropOption,
-    HitRatioOption,
-    MigOption,
-    MissPropOption,
-    MpsOption,
-    SetAsideOption,
-    WindowBufferOption,
-    WindowOption,
-    concurrent_windows,
-    l2_control,
-)
+from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -46,6 +32,7 @@ EXAMPLES = (
 )
 
 
+@with_l2_options()
 def predict(
     kernel: KernelArgument,
     define: DefinesOption = None,
@@ -54,17 +41,7 @@ def predict(
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
-    set_aside: SetAsideOption = None,
-    window: WindowOption = None,
-    window_buffer: WindowBufferOption = None,
-    hit_ratio: HitRatioOption = 1.0,
-    hit_prop: HitPropOption = "persisting",
-    miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
-    compression: CompressionOption = 1.0,
-    mig: MigOption = False,
-    mps: MpsOption = False,
-    concurrent: ConcurrentOption = None,
+    l2: L2Options = AS_THE_DRIVER,
     json: JsonOption = False,
 ) -> None:
     """Predict how long a launch takes, and what binds it.
@@ -79,22 +56,10 @@ def predict(
     found, gpu = find_kernel(kernel, mapping), load_device(device)
     lists = parse_value_lists(define or (), found.word_parameters)
     chosen: list[dict[str, Any]] = [*combinations(lists)]
-    control = l2_control(
-        found,
-        set_aside=set_aside,
-        window=window,
-        window_buffer=window_buffer,
-        hit_ratio=hit_ratio,
-        hit_prop=hit_prop,
-        miss_prop=miss_prop,
-        fetch_granularity=fetch_granularity,
-        compression=compression,
-    )
+    control = l2.control(found)
     platform: dict[str, Any] = {
         "traffic": traffic,
-        "mig": mig,
-        "mps": mps,
-        "concurrent": concurrent_windows(concurrent),
+        **l2.platform(),
     }
     predictions = (
         predict_one(found, device=gpu, timing=timing, cache=cache, l2=control, **platform, **values)

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from perfmodel.cli.l2_options import (
-    FetchGranularityOption,
-    HitPropOption,
-    HitRatioOption,
-    MissPropOption,
-    SetAsideOption,
-    WindowBufferOption,
-    WindowOption,
-    l2_control,
-)
+from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -50,19 +41,14 @@ _BAR_AFTER: Final = 1.0
 _BAR_WIDTH: Final = 40
 
 
+@with_l2_options("compression", "mig", "mps", "concurrent")
 def simulate(
     kernel: KernelArgument,
     define: DefineOption = None,
     mapping: MappingOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     cache: CacheOption = "cold",
-    set_aside: SetAsideOption = None,
-    window: WindowOption = None,
-    window_buffer: WindowBufferOption = None,
-    hit_ratio: HitRatioOption = 1.0,
-    hit_prop: HitPropOption = "persisting",
-    miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
+    l2: L2Options = AS_THE_DRIVER,
     seed: Annotated[
         int,
         typer.Option("--seed", help="Decides what hashes decide; equal seeds give equal counts."),
@@ -103,16 +89,7 @@ def simulate(
     described = find_kernel(kernel, mapping)
     values: dict[str, Any] = parse_defines(define or (), described.word_parameters)
     chosen, gpu, instance = prepare(described, None, device, values)
-    control = l2_control(
-        chosen,
-        set_aside=set_aside,
-        window=window,
-        window_buffer=window_buffer,
-        hit_ratio=hit_ratio,
-        hit_prop=hit_prop,
-        miss_prop=miss_prop,
-        fetch_granularity=fetch_granularity,
-    )
+    control = l2.control(chosen)
     control = l2_setting(control, instance, gpu).control
     _warn_if_long(instance, sample, 2 if cache == "warm" else 1)
     with _bar() as progress:

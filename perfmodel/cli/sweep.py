@@ -8,21 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from perfmodel.cli.defines import parse_defines, parse_value_lists
-from perfmodel.cli.l2_options import (
-    CompressionOption,
-    ConcurrentOption,
-    FetchGranularityOption,
-    HitPropOption,
-    HitRatioOption,
-    MigOption,
-    MissPropOption,
-    MpsOption,
-    SetAsideOption,
-    WindowBufferOption,
-    WindowOption,
-    concurrent_windows,
-    l2_control,
-)
+from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -47,6 +33,7 @@ EXAMPLES = (
 _FRACTIONS = ("hit-ratio", "compression")
 
 
+@with_l2_options()
 def sweep(
     kernel: KernelArgument,
     over: Annotated[
@@ -65,17 +52,7 @@ def sweep(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
-    set_aside: SetAsideOption = None,
-    window: WindowOption = None,
-    window_buffer: WindowBufferOption = None,
-    hit_ratio: HitRatioOption = 1.0,
-    hit_prop: HitPropOption = "persisting",
-    miss_prop: MissPropOption = "streaming",
-    fetch_granularity: FetchGranularityOption = 64,
-    compression: CompressionOption = 1.0,
-    mig: MigOption = False,
-    mps: MpsOption = False,
-    concurrent: ConcurrentOption = None,
+    l2: L2Options = AS_THE_DRIVER,
     output: Annotated[
         str | None,
         typer.Option(
@@ -99,24 +76,12 @@ def sweep(
     found = find_kernel(kernel, mapping)
     params = parse_defines(define or (), found.word_parameters)
     ranges = [_over(text, found.word_parameters) for text in over]
-    control = l2_control(
-        found,
-        set_aside=set_aside,
-        window=window,
-        window_buffer=window_buffer,
-        hit_ratio=hit_ratio,
-        hit_prop=hit_prop,
-        miss_prop=miss_prop,
-        fetch_granularity=fetch_granularity,
-        compression=compression,
-    )
+    control = l2.control(found)
     common: dict[str, Any] = {
         "device": device,
         "timing": timing,
         "cache": cache,
-        "mig": mig,
-        "mps": mps,
-        "concurrent": concurrent_windows(concurrent),
+        **l2.platform(),
     }
     sweeps = [
         sweep_over(found, name, values, control=control, params=params, **common)
