@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.gpu import Function, GpuError, GpuFacts, Memory, OutOfMemoryError, cycle
-from perfmodel.measure.sweep import SOURCES, L2Plan
+from perfmodel.measure.sweep import SOURCES
 
 _REMEDY: Final = "install perfmodel[gpu] on a machine with an NVIDIA GPU and its driver"
 _KINDS: Final = {"hash": 0, "int": 1, "index": 2, "bins": 3}
@@ -136,25 +137,26 @@ class CudaGpu:
         self._call(self._driver.cuMemcpyDtoH(host.ctypes.data, memory, host.nbytes))
         return host
 
-    def control_l2(self, plan: L2Plan, window: Memory | None) -> None:
+    def control_l2(self, control: L2Control, window: Memory | None) -> None:
         """Set set-aside, window and fetch granularity for the launches that follow."""
         driver = self._driver
         if self._facts.persisting_max:
             aside = driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-            self._call(driver.cuCtxSetLimit(aside, plan.set_aside))
+            self._call(driver.cuCtxSetLimit(aside, control.set_aside))
             self._call(driver.cuCtxResetPersistingL2Cache())
         fetch = driver.CUlimit.CU_LIMIT_MAX_L2_FETCH_GRANULARITY
-        self._call(driver.cuCtxSetLimit(fetch, plan.fetch_granularity))
+        self._call(driver.cuCtxSetLimit(fetch, control.fetch_granularity))
         properties = driver.CUaccessProperty
+        asked = control.window or AccessPolicyWindow("", 0)  # of no length: closed
         value = driver.CUstreamAttrValue()
         value.accessPolicyWindow.base_ptr = window or 0
-        value.accessPolicyWindow.num_bytes = plan.window if window else 0
-        value.accessPolicyWindow.hitRatio = plan.hit_ratio
+        value.accessPolicyWindow.num_bytes = asked.num_bytes
+        value.accessPolicyWindow.hitRatio = asked.hit_ratio
         value.accessPolicyWindow.hitProp = getattr(
-            properties, f"CU_ACCESS_PROPERTY_{plan.hit_prop.upper()}"
+            properties, f"CU_ACCESS_PROPERTY_{asked.hit_prop.upper()}"
         )
         value.accessPolicyWindow.missProp = getattr(
-            properties, f"CU_ACCESS_PROPERTY_{plan.miss_prop.upper()}"
+            properties, f"CU_ACCESS_PROPERTY_{asked.miss_prop.upper()}"
         )
         attribute = driver.CUstreamAttrID.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
         self._call(driver.cuStreamSetAttribute(self._stream, attribute, value))

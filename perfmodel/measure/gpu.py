@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.measure.sweep import L2Plan
+from perfmodel.kernels.l2_control import L2Control
 
 Memory = Any
 """Handle of an allocation; what it is concerns the layer alone."""
@@ -96,7 +96,7 @@ class Gpu(Protocol):
     def read(self, memory: Memory, dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
         """Return the first `count` elements of memory."""
 
-    def control_l2(self, plan: L2Plan, window: Memory | None) -> None:
+    def control_l2(self, control: L2Control, window: Memory | None) -> None:
         """Set set-aside, window and fetch granularity for the launches that follow."""
 
     def prepare(

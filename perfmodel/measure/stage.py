@@ -67,7 +67,8 @@ def set_up(gpu: Gpu, sweep: Sweep, point: Point, memory: Pool) -> tuple[Any, dic
     program = gpu.compile(sweep.source, point.defines)
     function = gpu.function(program, sweep.function, point.shared_bytes)
     arguments = [(k, buffers[v] if k == "buffer" else v) for k, v in point.arguments]
-    gpu.control_l2(point.l2, buffers.get(point.l2.window_buffer))
+    window = point.l2.window
+    gpu.control_l2(point.l2, None if window is None else buffers[window.buffer])
     prepared = gpu.prepare(function, point.grid, point.block, point.shared_bytes, arguments)
     return prepared, buffers
 

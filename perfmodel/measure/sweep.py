@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
 from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.text_files import read_text
 
@@ -53,19 +54,6 @@ class BufferPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class L2Plan:
-    """L2 control of a point; see `perfmodel.kernels.l2_control`."""
-
-    set_aside: int = 0
-    window_buffer: str = ""
-    window: int = 0
-    hit_ratio: float = 1.0
-    hit_prop: str = "persisting"
-    miss_prop: str = "streaming"
-    fetch_granularity: int = 64
-
-
-@dataclass(frozen=True, slots=True)
 class Point:
     """One launch of a sweep, all numbers known.
 
@@ -81,7 +69,7 @@ class Point:
     buffers : mapping of str to BufferPlan
     arguments : tuple of (type, value)
         In order: ("buffer", name), or "i32", "i64", "f32" and a number.
-    l2 : L2Plan
+    l2 : L2Control
     use : {"fit", "validation"}
     """
 
@@ -92,7 +80,7 @@ class Point:
     shared_bytes: int
     buffers: Mapping[str, BufferPlan]
     arguments: tuple[tuple[str, Any], ...]
-    l2: L2Plan
+    l2: L2Control
     use: str
 
 
@@ -283,8 +271,34 @@ def _point(sweep: Sweep, params: dict[str, Value], gpu: Mapping[str, int]) -> Po
         shared_bytes=whole(table.get("shared_bytes", 0), "shared_bytes"),
         buffers=buffers,
         arguments=tuple(_argument(a, buffers, number, sweep) for a in table["arguments"]),
-        l2=L2Plan(**l2),
+        l2=l2_control(l2),
         use="validation" if held else "fit",
+    )
+
+
+def l2_control(table: Mapping[str, Any]) -> L2Control:
+    """Return the L2 control that a sweep's `l2` table means, its expressions evaluated.
+
+    Parameters
+    ----------
+    table : mapping
+        ``set_aside`` and ``window`` [B], ``window_buffer``, ``hit_ratio``, ``hit_prop``,
+        ``miss_prop``, ``fetch_granularity`` [B]; what is absent is the driver's. A window of no
+        length is none.
+    """
+    window = None
+    if table.get("window"):
+        window = AccessPolicyWindow(
+            buffer=table["window_buffer"],
+            num_bytes=int(table["window"]),
+            hit_ratio=float(table.get("hit_ratio", 1.0)),
+            hit_prop=table.get("hit_prop", "persisting"),
+            miss_prop=table.get("miss_prop", "streaming"),
+        )
+    return L2Control(
+        set_aside=int(table.get("set_aside", 0)),
+        window=window,
+        fetch_granularity=int(table.get("fetch_granularity", DEFAULT_FETCH)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -17,7 +16,6 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
 from perfmodel.kernels import Kernel
-from perfmodel.kernels.l2_control import L2Control
 from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
@@ -29,8 +27,6 @@ from perfmodel.validation.sweeps import Sweep, sweeps
 Progress = Callable[[int, int], Any]
 
 _WORTH_PROCESSES: Final = 200
-# Rows with an L2 control are cases as soon as predictions take one.
-_CONTROLLED: Final = "l2" in inspect.signature(predict).parameters
 _work: Final[dict[str, Any]] = {}
 
 
@@ -108,9 +104,8 @@ def matched(recording: Recording) -> Iterator[tuple[Sweep, Row]]:
         for row in topic.rows if topic is not None else ():
             if (row.topic, row.line) in seen or not (row.trusted and sweep.holds(row)):
                 continue
-            if sweep.control_of(row) == L2Control() or _CONTROLLED:
-                seen.add((row.topic, row.line))
-                yield sweep, row
+            seen.add((row.topic, row.line))
+            yield sweep, row
 
 
 def left_out(recording: Recording) -> int:
@@ -121,14 +116,12 @@ def left_out(recording: Recording) -> int:
 
 def predict_row(sweep: Sweep, row: Row, device: Device) -> Prediction:
     """Return the prediction of a row that belongs to a sweep, under the row's protocol."""
-    control = sweep.control_of(row)
-    options: dict[str, Any] = {} if control == L2Control() else {"l2": control}
     return predict(
         sweep.kernel_of(row),
         device=device,
         timing=cast(Timing, row.timing),
         cache=cast(CacheState, sweep.cache_of(row)),
-        **options,
+        l2=sweep.control_of(row),
         **sweep.params_of(row, device.sm_count),
     )
 

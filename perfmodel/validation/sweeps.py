@@ -17,17 +17,16 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Kernel, builtin_names, find_kernel, load_kernel
-from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
+from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
+from perfmodel.measure.sweep import SWEEPS, l2_control
 from perfmodel.text_files import read_text
 
 KERNELS: Final = Path(__file__).parent / "kernels"
 """Kernel files of what was measured, but is no built-in kernel."""
 
 _CASES: Final = Path(__file__).parent / "cases.toml"
-SWEEPS: Final = Path(__file__).parents[1] / "measure" / "sweeps"
-"""Sweep files of the measuring package."""
 _L2_WORDS: Final = ("normal", "streaming", "persisting")
 _KEYS: Final = ("name", "topic", "where", "kernel", "mapping", "params", "use", "cache")
 
@@ -109,21 +108,7 @@ class Sweep:
 
     def control_of(self, row: Row) -> L2Control:
         """Return what the program asked of L2 before a row's launch."""
-        found = {key: self._value(text, row, {}, key) for key, text in self.l2.items()}
-        window = None
-        if found.get("window"):
-            window = AccessPolicyWindow(
-                buffer=self.l2["window_buffer"],
-                num_bytes=found["window"],
-                hit_ratio=float(found.get("hit_ratio", 1.0)),
-                hit_prop=self.l2.get("hit_prop", "persisting"),
-                miss_prop=self.l2.get("miss_prop", "streaming"),
-            )
-        return L2Control(
-            set_aside=found.get("set_aside", 0),
-            window=window,
-            fetch_granularity=found.get("fetch_granularity", DEFAULT_FETCH),
-        )
+        return l2_control({key: self._value(text, row, {}, key) for key, text in self.l2.items()})
 
     def _value(self, text: Any, row: Row, more: Mapping[str, int], what: str) -> Any:
         """Return an expression over a row's columns; the text of a column that is text."""
