@@ -195,7 +195,7 @@ def _products(a: Sum, b: Sum) -> dict[Factors, int]:
     terms: dict[Factors, int] = {}
     for one, times in a.terms.items():
         for other, again in b.terms.items():
-            both = _ordered((*one, *other))
+            both = ordered((*one, *other))
             terms[both] = terms.get(both, 0) + times * again
     return terms
 
@@ -217,7 +217,8 @@ def _key(node: Node) -> str:
     return text(node)
 
 
-def _ordered(factors: Iterable[Node]) -> Factors:
+def ordered(factors: Iterable[Node]) -> Factors:
+    """Return factors in the order in which sums have them."""
     return tuple(sorted(factors, key=_key))
 
 

@@ -1,0 +1,195 @@
+"""What a kernel's instructions are besides memory accesses: counts on pipes, FLOP, loads in flight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from perfmodel.expressions import Name, Node, Number
+from perfmodel.frontends.kernel_parts import renamed
+from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.ptx.control_flow import control_flow
+from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.frontends.symbolic_conditions import TRUE
+from perfmodel.frontends.symbolic_flow import BlockRun, Followed, is_memory, read_registers
+from perfmodel.frontends.symbolic_instructions import written_registers
+from perfmodel.frontends.symbolic_launch import KernelLaunch
+from perfmodel.frontends.symbolic_sums import Sum, written
+from perfmodel.kernels.instance import Instance, bind
+from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
+from perfmodel.models.geometry import block_shape
+from perfmodel.models.requests import ActivityCache, access_requests
+
+_UNROLLED: Final = 4
+"""Iterations that ptxas puts together where a loop's body is one block."""
+_MOST_IN_FLIGHT: Final = 16
+_FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
+_PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A kernel's instructions that are no memory accesses.
+
+    Attributes
+    ----------
+    arithmetic : tuple of Arithmetic
+    flop : float
+        Of the launch.
+    precision : str
+        Ceiling that most of them belong to.
+    in_flight : int or None
+        Loads that a thread issues before it waits for the first, in the loop that loads most.
+    """
+
+    arithmetic: tuple[Arithmetic, ...]
+    flop: float
+    precision: str
+    in_flight: int | None
+
+
+def work_of(
+    function: Function,
+    found: Followed,
+    launch: KernelLaunch,
+    parameters: Sequence[Parameter],
+    parts: Sequence[tuple[Name, Sum]],
+) -> Work:
+    """Return the work of a kernel's blocks, each for the warps that run it."""
+    flow = control_flow(function)
+    counts = machine_instructions(function)
+    shares = _shares(found, launch, parameters, parts)
+    totals: dict[tuple[str, str | None], float] = {}
+    flop = {name: 0.0 for name in _PRECISIONS.values()}
+    for run, (warps, threads) in zip(found.blocks, shares, strict=True):
+        block = flow.blocks[run.block]
+        for at in range(block.start, block.stop):
+            pipe, count = counts[at]
+            key = (pipe, run.loop)
+            totals[key] = totals.get(key, 0.0) + count * warps
+            instruction = function.instructions[at]
+            kind = instruction.modifiers[-1] if instruction.modifiers else ""
+            if kind in _PRECISIONS:
+                flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+    arithmetic = tuple(
+        Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
+    )
+    precision = max(flop, key=lambda name: flop[name])
+    return Work(arithmetic, flop[precision], precision, _in_flight(function, found))
+
+
+def _number(count: float) -> Number:
+    return Number(int(count)) if count == int(count) else Number(float(count))
+
+
+def _shares(
+    found: Followed,
+    launch: KernelLaunch,
+    parameters: Sequence[Parameter],
+    parts: Sequence[tuple[Name, Sum]],
+) -> list[tuple[float, float]]:
+    """Return the share of all warps that run each block, and the threads of the launch that do."""
+    sizes = (launch.grid, launch.block)
+    grid, block = (tuple(Number(n) for n in size) for size in sizes)
+    kernel = Kernel(
+        name="blocks",
+        summary="",
+        parameters=tuple(parameters),
+        launch=Launch(grid, block),  # type: ignore[arg-type]
+        buffers=(Buffer("at", Number(1)),),
+        accesses=tuple(
+            Access(
+                "at",
+                "load",
+                Number(0),
+                loop=run.loop,
+                guard=None if run.guard == TRUE else renamed(run.guard, parts),
+                name=str(i),
+            )
+            for i, run in enumerate(found.blocks)
+        ),
+        definitions=tuple((name.name, written(part)) for name, part in parts),
+        loops=tuple(
+            Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+            for loop in found.loops
+        ),
+    )
+    instance = bind(kernel, {})
+    shape = block_shape(launch.block)
+    known: ActivityCache = {}
+    cache: dict[tuple[Node, str | None], tuple[float, float]] = {}
+    shares = []
+    for i, run in enumerate(found.blocks):
+        key = (run.guard, run.loop)
+        if key not in cache:
+            cache[key] = _share(instance, i, shape, known)
+        shares.append(cache[key])
+    return shares
+
+
+def _share(
+    instance: Instance, position: int, shape: object, known: ActivityCache
+) -> tuple[float, float]:
+    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
+    kernel = instance.kernel
+    times = math.prod(
+        int(instance.trips[loop.variable])
+        for loop in kernel.loop_nest(kernel.accesses[position].loop)
+    )
+    warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
+    every = max(1, warps * times)
+    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
+
+
+def _in_flight(function: Function, found: Followed) -> int | None:
+    """Return the loads that a thread of the loop with most loads issues before it waits."""
+    flow = control_flow(function)
+    most: tuple[int, int] | None = None
+    for run in found.blocks:
+        if run.loop is None:
+            continue
+        block = flow.blocks[run.block]
+        together = _independent(function, block.start, block.stop)
+        if together == 0:
+            continue
+        alone = run.block in flow.blocks[run.block].successors
+        nounroll = any(
+            block.start <= at < block.stop and "nounroll" in text
+            for at, text in function.pragmas
+        )
+        stores = any(
+            function.instructions[at].opcode in ("st", "bar", "barrier", "atom", "red")
+            for at in range(block.start, block.stop)
+        )
+        times = _UNROLLED if alone and not nounroll and not stores else 1
+        found_here = min(max(together, min(together * times, _MOST_IN_FLIGHT)), 64)
+        if most is None or together > most[0]:
+            most = (together, found_here)
+    return None if most is None else most[1]
+
+
+def _independent(function: Function, start: int, stop: int) -> int:
+    """Return the global loads of a block that no other load's value leads to, before a barrier."""
+    waiting: set[str] = set()
+    count = best = 0
+    for at in range(start, stop):
+        instruction = function.instructions[at]
+        reads = read_registers(instruction)
+        if instruction.opcode in ("bar", "barrier"):
+            best, count, waiting = max(best, count), 0, set()
+            continue
+        targets = written_registers(instruction)
+        if instruction.opcode == "ld" and is_memory(instruction):
+            if "shared" in instruction.modifiers:
+                continue
+            if reads & waiting:
+                best, count, waiting = max(best, count), 0, set()
+            count += 1
+            waiting |= set(targets)
+        elif reads & waiting:
+            waiting |= set(targets)
+    return max(best, count)
