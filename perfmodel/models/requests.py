@@ -200,7 +200,25 @@ def access_requests(
             )
             return _only_where(taken, periodic)
     counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+    if activity is not None:
+        counted = _scaled(counted, activity, pieces)
     return _only_where(taken, replace(counted, random=_uses_random(index)))
+
+
+def _scaled(counted: Requests, activity: Activity, pieces: int) -> Requests:
+    """Return a sample's counts with the requests that the guards are known to let through."""
+    requests = pieces * sum((c.requests for c in activity.classes), np.zeros(1))
+    lanes = pieces * total_lanes(activity)
+    times = requests / np.maximum(counted.requests, 1e-9)
+    names_of = ("sectors", "lines", "data_wavefronts", "tag_wavefronts", "pairs")
+    counts = {
+        name: np.where(counted.requests > 0, found * times, found)
+        for name in names_of
+        if (found := getattr(counted, name)) is not None
+    }
+    return replace(
+        counted, requests=requests, active_lanes=lanes, shares=activity.shares, **counts
+    )
 
 
 def _nothing(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
@@ -281,10 +299,13 @@ def _closed_form(
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
         box = Box(counts[0], stride[0], counts[1], stride[1])
         used = group.requests > 0
-        sectors, lines = mean_granules(group.spans, strides, offset, box, width, pieces)
+        at = offset
+        for v in lanes:
+            at = at + group.skipped[v.name] * strides[v.name]
+        sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
         if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
             return None
-        data, tags = _wavefronts(box, np.mod(offset, LINE), step, width, group, every, typical)
+        data, tags = _wavefronts(box, np.mod(at, LINE), step, width, group, every, typical)
         typical = typical or (data, tags, group.active)
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
         totals = [
