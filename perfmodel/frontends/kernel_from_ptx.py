@@ -227,8 +227,10 @@ class _Builder:
         found = []
         for p in self.function.parameters:
             name = self.shown[p.name]
+            if p.name not in self.launch.values:
+                continue
             value = self.algebra.number(single(Name(name)))
-            if value is not None and p.name in self.launch.values:
+            if value is not None:
                 # What the launch decided is decided: another value is another analysis.
                 found.append(
                     Parameter(

@@ -157,7 +157,8 @@ class Algebra:
     def unsigned(self, value: Sum, bits: int) -> Sum:
         """Return what an unsigned instruction sees of a value."""
         low, high = self.range(value)
-        if low >= 0 and high < 1 << bits:
+        # 64 bits are taken to be enough for any number.
+        if bits >= 64 or (low >= 0 and high < 1 << bits):
             return value
         return self.remainder(value, constant(1 << bits))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -141,7 +142,8 @@ def _parameter(
     if is_pointer(p) and value is None:
         base = f"at_{name}"
         ranges[base] = _ADDRESSES
-        bases[base] = Base(name, "global", launch.sizes.get(p.name), p.name)
+        readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
+        bases[base] = Base(readable, "global", launch.sizes.get(p.name), p.name)
         parameters[p.name, 0] = single(Name(base))
     elif p.type[:1] == "f":
         parameters[p.name, 0] = Unknown()
@@ -170,7 +172,7 @@ def shown_names(function: Function, launch: KernelLaunch) -> dict[str, str]:
         wanted = re.sub(r"\W", "_", wanted.replace(f"{function.name}_param_", "arg"))
         if not re.match(r"[A-Za-z_]", wanted):
             wanted = f"_{wanted}"
-        while wanted in taken:
+        while wanted in taken or keyword.iskeyword(wanted):
             wanted += "_"
         taken.add(wanted)
         found[p.name] = wanted
