@@ -275,7 +275,7 @@ def by_kind(a):
         cp.where(x > 0.5, 1 - x, x),
         -x,
     ]
-    return a["out"].view(F), cp.choose(cp.minimum(k, 6), ways)
+    return a["out"].view(F), cp.choose(cp.minimum(k, 6), cp.stack(ways))
 
 
 def early(a):

@@ -31,7 +31,7 @@ from perfmodel.frontends.ptx.declarations import (
     word,
 )
 from perfmodel.frontends.ptx.syntax import Function, Module, Parameter, Variable
-from perfmodel.frontends.ptx.tokens import END, MAX_BYTES, Tokens, tokenize
+from perfmodel.frontends.ptx.tokens import END, MAX_BYTES, Tokens, tokenize, too_long
 
 _BINARIES: Final = {
     b"\x7fELF": "a cubin or object file; give its PTX (cuobjdump -ptx), or the .cu source",
@@ -47,18 +47,35 @@ def read_ptx(path: str | Path) -> Module:
     PerfmodelError
         If it cannot be read, or is not PTX.
     """
+    return parse_ptx(read_ptx_text(path), Path(path).name)
+
+
+def read_ptx_text(path: str | Path) -> str:
+    """Return the text of a PTX file.
+
+    Raises
+    ------
+    PerfmodelError
+        If it cannot be read, is larger than `MAX_BYTES`, or is no text.
+    """
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():  # a pipe may never end
+            raise PerfmodelError(f"{str(path)!r} is not a file: give a .cu or .ptx file")
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PerfmodelError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PerfmodelError(f"cannot read {str(path)!r}: {reason}") from None
+    if len(content) > MAX_BYTES:
+        raise too_long(path.name)
     for magic, what in _BINARIES.items():
         if content.startswith(magic):
             raise PerfmodelError(f"{path.name} is {what}")
-    if b"\0" in content.rstrip(b"\0"):
+    content = content.rstrip(b"\0")
+    if b"\0" in content:
         raise PerfmodelError(f"{path.name} is a binary file, not PTX, which is text")
-    return parse_ptx(content.rstrip(b"\0").decode("utf-8", errors="replace"), path.name)
+    return content.decode("utf-8-sig", errors="replace")
 
 
 def parse_ptx(text: str, name: str = "the PTX text") -> Module:
@@ -98,10 +115,11 @@ class _ModuleReader:
         at = 0
         while texts[at] != END:
             at = self._statement(at)
-        assert self._version is not None
+        if self._version is None or not self._target:
+            self._tokens.refuse(at, ".target, such as sm_90,")
         return Module(
             version=self._version,
-            target=self._target[0] if self._target else "",
+            target=self._target[0],
             target_options=self._target[1:],
             address_bits=self._bits,
             functions=tuple(self._functions),

@@ -76,10 +76,7 @@ def tokenize(text: str, name: str) -> Tokens:
         If there is something that PTX does not have, or the text is longer than `MAX_BYTES`.
     """
     if len(text) > MAX_BYTES:
-        raise PerfmodelError(
-            f"{name} has {len(text)} bytes; at most {MAX_BYTES} are read: take out the kernels "
-            "that matter (cuobjdump -ptx -fun NAME)"
-        )
+        raise too_long(name)
     texts: list[str] = []
     starts: list[int] = []
     for match in _TOKEN.finditer(text):
@@ -95,3 +92,11 @@ def tokenize(text: str, name: str) -> Tokens:
     starts.append(len(text))
     newlines = [m.start() for m in re.finditer("\n", text)]
     return Tokens(name, texts, starts, newlines)
+
+
+def too_long(name: str) -> PerfmodelError:
+    """Return what to say of a text over `MAX_BYTES`."""
+    return PerfmodelError(
+        f"{name} is longer than {MAX_BYTES >> 20} MiB, the most that is read: take out the kernels "
+        "that matter (cuobjdump -ptx -fun NAME)"
+    )
