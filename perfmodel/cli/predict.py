@@ -18,6 +18,7 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,10 +30,13 @@ EXAMPLES = (
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
+    "perfmodel predict saxpy.cu --kernel saxpy --grid 65536 --block 256 --arg n=16777216",
+    "perfmodel predict kernels.ptx --launch launches.toml",
 )
 
 
 @with_l2_options()
+@with_program_options()
 def predict(
     kernel: KernelArgument,
     define: DefinesOption = None,
@@ -41,35 +45,37 @@ def predict(
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     json: JsonOption = False,
 ) -> None:
     """Predict how long a launch takes, and what binds it.
+
+    A kernel is built in, described in a TOML file, or given as CUDA source (.cu) or PTX (.ptx) with
+    its launch; a source is compiled, no GPU is needed.
 
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
-    from perfmodel.kernels import find_kernel
 
-    found, gpu = find_kernel(kernel, mapping), load_device(device)
-    lists = parse_value_lists(define or (), found.word_parameters)
-    chosen: list[dict[str, Any]] = [*combinations(lists)]
-    control = l2.control(found)
-    platform: dict[str, Any] = {
-        "traffic": traffic,
-        **l2.platform(),
-    }
-    predictions = (
-        predict_one(found, device=gpu, timing=timing, cache=cache, l2=control, **platform, **values)
-        for values in chosen
-    )
+    gpu = load_device(device)
+    platform: dict[str, Any] = {"traffic": traffic, "timing": timing, "cache": cache}
+    platform |= l2.platform()
+    predictions: list[Prediction] = []
+    for found in program.kernels(kernel, mapping, gpu):
+        lists = parse_value_lists(define or (), found.word_parameters)
+        control = l2.control(found)
+        predictions += (
+            predict_one(found, device=gpu, l2=control, **platform, **values)
+            for values in combinations(lists)
+        )
     if json:
         objects = [prediction.to_json() for prediction in predictions]
-        print_json(objects if len(chosen) > 1 else objects[0])
+        print_json(objects if len(objects) > 1 else objects[0])
     else:
-        show(_report(list(predictions)))
+        show(_report(predictions))
 
 
 def _report(predictions: list[Prediction]) -> RenderableType:

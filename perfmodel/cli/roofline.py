@@ -17,24 +17,34 @@ from perfmodel.cli.options import (
     complete_kernel,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import (
+    NO_PROGRAM,
+    ProgramOptions,
+    is_program,
+    with_program_options,
+)
 from perfmodel.errors import PerfmodelError, nearest
 
 if TYPE_CHECKING:
+    from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
     "perfmodel roofline gemm:naive gemm:coalesced -o roofline.svg",
     "perfmodel roofline my-kernel.toml --device a100-sxm-80 --json",
+    "perfmodel roofline kernels.cu --launch launches.toml",
 )
 
 
+@with_program_options()
 def roofline(
     kernels: Annotated[
         list[str],
         typer.Argument(
             metavar="KERNEL...",
-            help="Names of built-in kernels, NAME:MAPPING for a variant, or TOML kernel files.",
+            help="Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
+            "sources or PTX.",
             autocompletion=complete_kernel,
             show_default=False,
         ),
@@ -43,6 +53,7 @@ def roofline(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     output: Annotated[
         str | None,
         typer.Option(
@@ -66,11 +77,11 @@ def roofline(
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
-    found = [_kernel(text) for text in kernels]
+    gpu = load_device(device)
+    found = [kernel for text in kernels for kernel in _kernels(text, program, gpu)]
     words = {name for kernel in found for name in kernel.word_parameters}
     values: dict[str, Any] = parse_defines(define or (), words)
     _check_names(values, found)
-    gpu = load_device(device)
     predictions = [
         predict(kernel, device=gpu, timing=timing, cache=cache, **_own(values, kernel))
         for kernel in found
@@ -88,6 +99,11 @@ def roofline(
         from perfmodel.reports.roofline_text import roofline_report
 
         show(roofline_report(predictions))
+
+
+def _kernels(text: str, program: ProgramOptions, device: Device) -> list[Kernel]:
+    """Return what one argument names; the options of programs go to the programs."""
+    return program.kernels(text, None, device) if is_program(text) else [_kernel(text)]
 
 
 def _kernel(text: str) -> Kernel:

@@ -17,7 +17,7 @@ from perfmodel.frontends.kernel_parts import at_random, data_factors, range_unde
 from perfmodel.frontends.kernel_work import work_of
 from perfmodel.frontends.memory_instructions import Moved, moved
 from perfmodel.frontends.ptx.control_flow import control_flow
-from perfmodel.frontends.ptx.syntax import Function, Module, SourceLine
+from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE, all_of
 from perfmodel.frontends.symbolic_flow import Flow, Followed, MemoryAccess, is_data
 from perfmodel.frontends.symbolic_instructions import Interpreter
@@ -37,27 +37,6 @@ _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z"
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
-    """A kernel made from PTX.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    sources : tuple of SourceLine or None
-        Where each access is in the source, if the PTX says.
-    instructions : tuple of int
-        The instruction of each access.
-    notes : tuple of str
-        What was assumed.
-    """
-
-    kernel: Kernel
-    sources: tuple[SourceLine | None, ...]
-    instructions: tuple[int, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Placed:
     """An access with the buffer that it goes to, its offset there, and what it moves."""
 
@@ -69,7 +48,7 @@ class _Placed:
 
 def kernel_from_ptx(
     module: Module, function: Function, launch: KernelLaunch, registers: int = 32
-) -> Translated:
+) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
     Parameters
@@ -119,6 +98,13 @@ def _check_followed(function: Function, found: Followed, placed: Sequence[_Place
                 f"kernel {function.name!r}: data decides how often a loop runs, which has no "
                 "formula"
             )
+    for run in found.blocks:
+        if is_data(run.guard):
+            line = function.instructions[control_flow(function).blocks[run.block].start].line
+            raise PerfmodelError(
+                f"kernel {function.name!r}, PTX line {line}: data decides which threads get here, "
+                "which has no formula"
+            )
     for p in placed:
         if is_data(p.access.guard):
             line = function.instructions[p.access.at].line
@@ -151,7 +137,7 @@ class _Builder:
         self.shown = shown
         self.notes: list[str] = []
 
-    def build(self, found: Followed, placed: Sequence[_Placed]) -> Translated:
+    def build(self, found: Followed, placed: Sequence[_Placed]) -> Kernel:
         """Return the kernel."""
         parts = self._index_names(found, placed)
         elements = self._elements(placed)
@@ -176,7 +162,7 @@ class _Builder:
                     dtype=_dtype(p.moved, size),
                     operation=p.moved.operation,
                     aggregated=self._aggregated(p),
-                    needs="",
+                    source=self._source(p),
                 )
             )
             indices[p.access.at] = index
@@ -196,7 +182,7 @@ class _Builder:
         shared = sum(
             b.size or 0 for name, b in self.bases.items() if b.space == "shared" and b.size
         )
-        kernel = Kernel(
+        return Kernel(
             name=self.function.name,
             summary="from PTX",
             parameters=self._parameters(),
@@ -218,10 +204,8 @@ class _Builder:
             flop=Number(work.flop),
             precision=work.precision,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
+            notes=tuple(dict.fromkeys(self.notes)),
         )
-        instructions = tuple(p.access.at for p in placed)
-        sources = tuple(self.function.instructions[at].source for at in instructions)
-        return Translated(kernel, sources, instructions, tuple(self.notes))
 
     def _parameters(self) -> tuple[Parameter, ...]:
         found = []
@@ -340,6 +324,14 @@ class _Builder:
 
     def _foreign(self, inside: set[str]) -> set[str]:
         return set()
+
+    def _source(self, p: _Placed) -> str:
+        """Return the file and line of an access, as far as the PTX says."""
+        source = self.function.instructions[p.access.at].source
+        if source is None:
+            return ""
+        file = self.module.files.get(source.file, "")
+        return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
 
     def _aggregated(self, p: _Placed) -> bool:
         """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""

@@ -12,13 +12,11 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.launch import Buffer, LaunchSpec, Scalar, Structure, bind, parameter_names
-from perfmodel.frontends.ptx.syntax import Address, Function, Register, Symbol
-from perfmodel.frontends.symbolic_flow import read_registers
-from perfmodel.frontends.symbolic_instructions import written_registers
+from perfmodel.frontends.ptx.pointers import pointer_parameters
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_launch import KernelLaunch
 
 _UNKNOWN: Final = Buffer(1)
-_CARRIES: Final = frozenset({"mov", "cvta", "add", "sub", "selp", "cvt"})
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,8 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
             case Scalar(value):
                 values[parameter.name] = value
     sizes = {name: buffer.bytes for name, buffer in found.buffers.items()}
-    return replace(found, launch=replace(found.launch, values=values, sizes=sizes))
+    launch = replace(found.launch, values=values, sizes=sizes, pointers=pointers)
+    return replace(found, launch=launch)
 
 
 def _size(value: Scalar, name: str) -> int:
@@ -101,34 +100,3 @@ def _size(value: Scalar, name: str) -> int:
             f"--arg {name}=64MiB, not {value.value!r}"
         )
     return int(value.value)
-
-
-def pointer_parameters(function: Function) -> frozenset[str]:
-    """Return the parameters of a kernel that it uses as addresses."""
-    wide = {p.name for p in function.parameters if p.size == 8 and p.count is None}
-    carries: dict[str, set[str]] = {}
-    marked = {p.name for p in function.parameters if p.pointer}
-    converted: set[str] = set()
-    used: set[str] = set()
-    # Twice: a loop may bring a register back to where it is read.
-    for _ in range(2):
-        for instruction in function.instructions:
-            targets = written_registers(instruction)
-            origin: set[str] = set()
-            for operand in instruction.operands:
-                if isinstance(operand, Address):
-                    base = operand.base
-                    if isinstance(base, Symbol) and instruction.opcode == "ld":
-                        origin |= {base.name} & wide
-                    elif isinstance(base, Register):
-                        used |= carries.get(base.name, set())
-            if instruction.opcode in _CARRIES:
-                for register in read_registers(instruction):
-                    origin |= carries.get(register, set())
-            if instruction.opcode == "cvta":
-                converted |= origin
-            for target in targets:
-                if origin:
-                    carries[target] = carries.get(target, set()) | origin
-    # Compilers that convert addresses convert them all.
-    return frozenset(marked | (converted or used))

@@ -414,10 +414,9 @@ class Flow:
         if same is not None:
             return LoopRun(index, variable.name, written(count), parent), reach, last
         if tested_first:
-            before = all_of((goes_on,))
-            guard = all_of((reach, before))
+            guard = all_of((reach, algebra.compared("<", single(variable), count)))
         else:
-            condition, _ = continued(goes_on, variable, entered, algebra)
+            condition = continued(goes_on, variable, entered, count, algebra)
             kept = [p for p in _conjuncts(reach) if not _implied(p, condition, variable, algebra)]
             guard = all_of((*kept, condition))
         return LoopRun(index, variable.name, Number(most), parent), guard, last

@@ -45,6 +45,9 @@ DATUM: Final = "data"
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
 _SHIFTED: Final = 63
+_BITS: Final = frozenset({"xor", "or", "not"})
+_LARGEST: Final = 400
+"""Parts of an expression; what needs more is not followed any further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +333,10 @@ class Interpreter:
         values = [self.integer(o, state, at) for o in operands[1:]]
         result = work(self.algebra, modifiers, values)
         if result is None or self._hashes(opcode, modifiers, kind, values, result):
+            return None
+        if opcode in _BITS and self.sources(result):
+            return None  # bits of data: nothing that an address shows
+        if sum(getattr(factor, "size", 1) for factor in result.factors) > _LARGEST:
             return None
         return [result]
 

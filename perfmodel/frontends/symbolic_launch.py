@@ -46,6 +46,8 @@ class KernelLaunch:
         Bytes of the allocations that pointer arguments point to, as far as they are known.
     shown : mapping of str to str
         Names of the parameters in the source, by the PTX parameter's name.
+    pointers : frozenset of str
+        PTX parameters that are pointers.
     """
 
     grid: Dimensions
@@ -54,6 +56,7 @@ class KernelLaunch:
     values: Mapping[str, int | float] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
+    pointers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def _parameter(
     value = launch.values.get(p.name)
     if p.count is not None:
         return  # a structure: its parts are not followed
-    if is_pointer(p) and value is None:
+    if p.name in launch.pointers:
         base = f"at_{name}"
         ranges[base] = _ADDRESSES
         readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
@@ -156,11 +159,6 @@ def _parameter(
     else:
         ranges[name] = Interval(int(value), int(value))
         parameters[p.name, 0] = single(Name(name))
-
-
-def is_pointer(p: Parameter) -> bool:
-    """Say whether a parameter may be a pointer: eight bytes that are no float, or marked so."""
-    return p.pointer or (p.count is None and p.size == 8 and p.type in ("u64", "b64", "s64"))
 
 
 def shown_names(function: Function, launch: KernelLaunch) -> dict[str, str]:

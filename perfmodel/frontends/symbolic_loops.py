@@ -251,20 +251,36 @@ def _tried(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
 
 
 def continued(
-    goes_on: Node, variable: Name, entered: Iterable[Node], algebra: Algebra
-) -> tuple[Node, bool]:
-    """Return when a thread takes part in iteration `variable`, and whether that holds at 0 too.
+    goes_on: Node, variable: Name, entered: Iterable[Node], count: Sum, algebra: Algebra
+) -> Node:
+    """Return when a thread takes part in iteration `variable`.
 
-    Where it may not hold in the first iteration, which takes place all the same, that is added.
+    Parameters
+    ----------
+    goes_on : Node
+        Condition, in iteration `variable`, for another to follow.
+    variable : Name
+    entered : iterable of Node
+        Conditions that hold where the loop is entered.
+    count : Sum
+        Iterations of the thread.
+    algebra : Algebra
     """
-    before = {variable.name: Operation("-", (variable, Number(1)))}
-    condition = algebra.condition(substitute(goes_on, before))
-    at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
-    parts = at_start.operands if _is_and(at_start) else (at_start,)  # type: ignore[union-attr]
-    known = list(entered)
-    if all(part in known or part == TRUE for part in parts):
-        return condition, True
-    return Operation("or", (Operation("==", (variable, Number(0))), condition)), False
+    if _monotone(goes_on):
+        # The condition itself reads best: i + k*step < n.
+        at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
+        parts = at_start.operands if _is_and(at_start) else (at_start,)  # type: ignore[union-attr]
+        known = list(entered)
+        if all(part in known or part == TRUE for part in parts):
+            before = {variable.name: Operation("-", (variable, Number(1)))}
+            return algebra.condition(substitute(goes_on, before))
+    return algebra.compared("<", single(variable), count)
+
+
+def _monotone(goes_on: Node) -> bool:
+    """Say whether a condition that fails once fails from then on, being linear in the variable."""
+    parts = goes_on.operands if _is_and(goes_on) else (goes_on,)  # type: ignore[union-attr]
+    return all(isinstance(p, Operation) and p.operator in ("<", "<=", ">", ">=") for p in parts)
 
 
 def _is_and(node: Node) -> bool:

@@ -186,6 +186,8 @@ class Access:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     needs : str
         Name of a load whose value the index is made from, or empty: this access waits for it.
+    source : str
+        Where it is in a source, such as "kernel.cu:12", or empty.
     """
 
     buffer: str
@@ -202,6 +204,7 @@ class Access:
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
     needs: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +242,8 @@ class Kernel:
         Loads that a thread issues before it needs the first; None derives it from the loops.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    notes : tuple of str
+        What was assumed in describing it; predictions repeat it among their warnings.
     """
 
     name: str
@@ -255,6 +260,7 @@ class Kernel:
     precision: str = "fp32"
     loads_in_flight: Node | None = None
     mapping: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

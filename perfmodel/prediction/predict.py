@@ -342,6 +342,7 @@ def _atomics_and_weights(details: Details) -> Iterator[str]:
 
 def _warnings(details: Details) -> Iterator[str]:
     yield from details.setting.warnings
+    yield from details.instance.kernel.notes
     yield from details.notes
     for access in details.traffic.accesses:
         if access.sampled is not None:
