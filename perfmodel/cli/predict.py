@@ -66,10 +66,10 @@ def predict(
     predictions: list[Prediction] = []
     for found in program.kernels(kernel, mapping, gpu):
         lists = parse_value_lists(define or (), found.word_parameters)
+        chosen: list[dict[str, Any]] = combinations(lists)
         control = l2.control(found)
         predictions += (
-            predict_one(found, device=gpu, l2=control, **platform, **values)
-            for values in combinations(lists)
+            predict_one(found, device=gpu, l2=control, **platform, **values) for values in chosen
         )
     if json:
         objects = [prediction.to_json() for prediction in predictions]

@@ -128,11 +128,15 @@ class Counter:
         places[row, lane] = address.astype(np.int64) - base
         active[row, lane] = True
         width = count.width
+        if count.region == -2:
+            # Words of local memory lie beside those of the neighbouring lanes.
+            own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
+            places, width = np.where(active, own, 0), 4
         places -= places % width
         weight = stands / rows
         count.looked += stands
         count.data += weight * float(data_wavefronts(places, width, active).sum())
-        if count.region < 0:
+        if count.region == -1:
             return
         found = coalesce(places, active, width)
         bits = found.sectors

@@ -27,8 +27,11 @@ Step = Callable[[Active], None]
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)
 _NOTHING: Final = frozenset(
-    """bar barrier membar fence bra brx ret exit trap pmevent prefetch prefetchu applypriority
-    discard nanosleep brkpt griddepcontrol setmaxnreg mbarrier tensormap createpolicy""".split()
+    {
+        *("bar", "barrier", "membar", "fence", "bra", "brx", "ret", "exit", "trap", "pmevent"),
+        *("prefetch", "prefetchu", "applypriority", "discard", "nanosleep", "brkpt"),
+        *("griddepcontrol", "setmaxnreg", "mbarrier", "tensormap", "createpolicy"),
+    }
 )
 _EXCHANGES: Final = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _COUNTS: Final = {"popc": values.population, "clz": values.leading, "brev": values.reversed_bits}
@@ -77,7 +80,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     if opcode in ("mov", "cvta"):
         return binds(lambda a: a, reads(dtype))
     if opcode == "selp":
-        return binds(lambda a, b, p: np.where(p, a, b), reads(dtype, dtype, _BOOL))
+        return binds(_chosen, reads(dtype, dtype, _BOOL))
     if opcode == "cvt":
         return _convert(machine, instruction, target)
     if opcode == "set":
@@ -87,7 +90,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
         first = values.dtype_of(modifiers[-2]) if len(modifiers) > 1 else None
         if first is None or last is None:
             return None
-        return binds(lambda a, b, c: np.where(c >= 0, a, b), reads(first, first, last))
+        return binds(lambda a, b, c: _chosen(a, b, c >= 0), reads(first, first, last))
     if opcode in _COUNTS:
         return binds(_COUNTS[opcode], reads(np.dtype(f"u{dtype.itemsize}")))
     if opcode == "bfind":
@@ -107,7 +110,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
             return None
         number = table.value
         return binds(
-            lambda a, b, c: values.logic_of_three(*np.broadcast_arrays(a, b, c), number),
+            lambda a, b, c: values.logic_of_three(a, b, c, number),
             reads(_WORD, _WORD, _WORD),
         )
     if opcode == "shf":
@@ -118,7 +121,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     if opcode in ("add", "sub", "addc", "subc", "madc", "mad") and "cc" in modifiers:
         return None
     work = values.work(opcode, modifiers)
-    if work is None or kind == "pred" and opcode not in ("and", "or", "xor", "not"):
+    if work is None or (kind == "pred" and opcode not in ("and", "or", "xor", "not")):
         return None
     if kind == "pred" and opcode == "not":
         work = np.logical_not
@@ -130,6 +133,10 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     if "wide" in modifiers:
         types[2] = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
     return binds(work, reads(*types[: len(operands) - 1]))
+
+
+def _chosen(a: Array, b: Array, condition: Array) -> Array:
+    return np.asarray(np.where(condition, a, b))
 
 
 def _compared(machine: Machine, instruction: Instruction) -> Step | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.frontends.content import TYPES
-from perfmodel.frontends.emulate import EmulatedLaunch
+from perfmodel.frontends.emulate_layout import EmulatedLaunch
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.launch import Buffer
@@ -53,7 +53,7 @@ def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
 
 def _bytes(value: int | float, kind: str, size: int) -> bytes:
     dtype = dtype_of(kind)
-    if dtype is not None and dtype.kind == "f" or isinstance(value, float):
+    if (dtype is not None and dtype.kind == "f") or isinstance(value, float):
         return np.asarray(value, dtype=f"f{size}" if size in (2, 4, 8) else "f8").tobytes()
     return (int(value) & (1 << 8 * size) - 1).to_bytes(size, "little")
 
@@ -97,6 +97,6 @@ def _recipe(name: str, buffer: Buffer) -> Callable[[Array, int], Array]:
             stacked = np.ascontiguousarray(np.stack(parts, axis=1))
             return stacked.view(whole).reshape(-1)
         bits = element(offset // size).view(np.dtype(f"u{size}"))
-        return (bits >> (8 * (offset % size)).astype(bits.dtype)).astype(whole)
+        return np.asarray((bits >> (8 * (offset % size)).astype(bits.dtype)).astype(whole))
 
     return read

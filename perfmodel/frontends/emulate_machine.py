@@ -159,9 +159,9 @@ def seen(value: Array, dtype: np.dtype[Any]) -> Array:
     """Return bits as a type: the same bits if the size allows."""
     if value.dtype == dtype:
         return value
-    if dtype == bool:
-        return value != 0
-    if value.dtype.itemsize == dtype.itemsize and value.dtype != bool:
+    if dtype.kind == "b":
+        return np.asarray(value != 0)
+    if value.dtype.itemsize == dtype.itemsize and value.dtype.kind != "b":
         return value.view(dtype)
     if dtype.kind == "f":
         return value.astype(_BITS[dtype.itemsize]).view(dtype)
@@ -178,7 +178,7 @@ def resized(value: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _constant(value: int, dtype: np.dtype[Any]) -> Array:
-    if dtype == bool:
+    if dtype.kind == "b":
         return np.asarray(value != 0)
     if dtype.kind == "f":
         return np.asarray(value, dtype=dtype)
@@ -197,5 +197,5 @@ def _part(value: Array, part: str) -> Array:
     """Return a byte or half of a register."""
     number = int(part[1:]) if part[1:].isdigit() else 0
     if part.startswith("b"):
-        return value >> value.dtype.type(8 * number) & value.dtype.type(255)
-    return value >> value.dtype.type(16 * number) & value.dtype.type(65535)
+        return np.asarray(value >> value.dtype.type(8 * number) & value.dtype.type(255))
+    return np.asarray(value >> value.dtype.type(16 * number) & value.dtype.type(65535))

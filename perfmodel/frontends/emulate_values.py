@@ -16,7 +16,11 @@ Array = npt.NDArray[Any]
 Work = Callable[..., Array]
 
 _TYPES: Final = {
-    **{f"{k}{b}": np.dtype(f"{'i' if k == 's' else 'u'}{b // 8}") for k in "bsu" for b in (8, 16, 32, 64)},
+    **{
+        f"{k}{b}": np.dtype(f"{'i' if k == 's' else 'u'}{b // 8}")
+        for k in "bsu"
+        for b in (8, 16, 32, 64)
+    },
     "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
@@ -88,7 +92,11 @@ def converted(value: Array, to: str, modifiers: Sequence[str]) -> Array:
         return np.clip(found, 0, 1) if "sat" in modifiers else found
     if "sat" in modifiers:
         info = np.iinfo(dtype)
-        value = np.clip(value, max(info.min, np.iinfo(value.dtype).min), min(info.max, np.iinfo(value.dtype).max))
+        value = np.clip(
+            value,
+            max(info.min, np.iinfo(value.dtype).min),
+            min(info.max, np.iinfo(value.dtype).max),
+        )
     return value.astype(dtype)
 
 
@@ -124,7 +132,7 @@ def _product(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> W
 
         def wider(a: Array, b: Array, *c: Array) -> Array:
             found = a.astype(wide) * b.astype(wide)
-            return found + c[0].view(wide) if adds else found
+            return np.asarray(found + c[0].view(wide) if adds else found)
 
         return wider
     if "hi" in modifiers:
@@ -145,7 +153,7 @@ def _high(a: Array, b: Array) -> Array:
     bits = 8 * dtype.itemsize
     if bits <= 32:
         wide = np.dtype(f"{dtype.kind}8")
-        return (a.astype(wide) * b.astype(wide) >> wide.type(bits)).astype(dtype)
+        return np.asarray((a.astype(wide) * b.astype(wide) >> wide.type(bits)).astype(dtype))
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     x, y = a.view(np.uint64), b.view(np.uint64)
     low = (x & mask) * (y & mask)
@@ -154,7 +162,7 @@ def _high(a: Array, b: Array) -> Array:
     high = (x >> half) * (y >> half) + (middle >> half) + (other >> half)
     if dtype.kind == "i":
         high = high - np.where(a < 0, y, np.uint64(0)) - np.where(b < 0, x, np.uint64(0))
-    return high.view(dtype)
+    return np.asarray(high.view(dtype))
 
 
 def _division(opcode: str, dtype: np.dtype[Any]) -> Work:
@@ -165,7 +173,9 @@ def _division(opcode: str, dtype: np.dtype[Any]) -> Work:
             quotient = quotient + ((quotient < 0) & (quotient * safe != a)).astype(dtype)
         if opcode == "rem":
             return np.asarray(np.where(b == 0, a, a - quotient * safe))
-        return np.asarray(np.where(b == 0, dtype.type(-1) if dtype.kind == "i" else np.iinfo(dtype).max, quotient))
+        return np.asarray(
+            np.where(b == 0, dtype.type(-1) if dtype.kind == "i" else np.iinfo(dtype).max, quotient)
+        )
 
     return divide
 
@@ -179,7 +189,7 @@ def _shift(opcode: str, dtype: np.dtype[Any]) -> Work:
         if opcode == "shl":
             return np.asarray(np.where(amount >= bits, dtype.type(0), a << inside))
         if dtype.kind == "i":
-            return a >> inside
+            return np.asarray(a >> inside)
         return np.asarray(np.where(amount >= bits, dtype.type(0), a >> inside))
 
     return shift
@@ -224,6 +234,7 @@ def _permuted(a: Array, b: Array, selector: Array) -> Array:
 
 def logic_of_three(a: Array, b: Array, c: Array, table: int) -> Array:
     """Return the bits that an ``lop3`` table gives for three operands."""
+    a, b, c = np.broadcast_arrays(a, b, c)
     found = np.zeros_like(a)
     for row in range(8):
         if table >> row & 1:

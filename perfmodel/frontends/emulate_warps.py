@@ -28,7 +28,9 @@ def exchange(machine: Machine, instruction: Instruction) -> Step | None:
     if opcode == "shfl":
         return _shuffle(machine, instruction, names)
     if opcode == "activemask":
-        return _results(machine, names, lambda active: (ballot(np.ones(len(active.lanes), bool), active),))
+        return _results(
+            machine, names, lambda active: (ballot(np.ones(len(active.lanes), bool), active),)
+        )
     if opcode == "vote":
         return _vote(machine, modifiers, operands, names)
     if opcode == "match" and "any" in modifiers:
@@ -55,7 +57,7 @@ def ballot(value: Array, active: Active) -> Array:
     bits = np.where(value, np.int64(1) << (active.lanes & 31), 0)
     totals = np.zeros(int(warp[-1]) + 1 if len(warp) else 0, dtype=np.int64)
     np.add.at(totals, warp, bits)
-    return totals[warp].astype(np.uint32)
+    return np.asarray(totals[warp].astype(np.uint32))
 
 
 def _results(
@@ -172,6 +174,4 @@ def _reduce(
 def _lowest(active: Active) -> Array:
     warp = active.lanes >> 5
     starts = np.flatnonzero(np.append(True, warp[1:] != warp[:-1]))
-    return np.repeat(
-        (active.lanes & LANES - 1)[starts], np.diff(np.append(starts, len(warp)))
-    )
+    return np.repeat((active.lanes & LANES - 1)[starts], np.diff(np.append(starts, len(warp))))

@@ -1,53 +1,42 @@
 """From a PTX kernel and a launch to a `Kernel`, as if somebody had described it.
 
 Pointers become buffers, memory instructions accesses with an index, loops of the control flow
-loops with trips, other instructions counts on pipes.
+loops with trips, other instructions counts on pipes. What has no formula, because data decides it,
+is emulated and counted.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, names, text
-from perfmodel.frontends.kernel_parts import at_random, data_factors, range_under, renamed
-from perfmodel.frontends.kernel_work import work_of
-from perfmodel.frontends.memory_instructions import Moved, moved
-from perfmodel.frontends.ptx.control_flow import control_flow
+from perfmodel.expressions import Name, Number
+from perfmodel.frontends.emulate import Emulation, emulate
+from perfmodel.frontends.emulate_launch import emulated_launch
+from perfmodel.frontends.kernel_builder import Builder, Placed
+from perfmodel.frontends.kernel_counts import mean_trips
+from perfmodel.frontends.launched import Bound
+from perfmodel.frontends.memory_instructions import moved
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Module
-from perfmodel.frontends.symbolic_conditions import TRUE, all_of
-from perfmodel.frontends.symbolic_flow import Flow, Followed, MemoryAccess, is_data
+from perfmodel.frontends.symbolic_conditions import TRUE
+from perfmodel.frontends.symbolic_flow import Flow, loop_variables
 from perfmodel.frontends.symbolic_instructions import Interpreter
-from perfmodel.frontends.symbolic_launch import Base, KernelLaunch, interpreter
-from perfmodel.frontends.symbolic_sums import Sum, constant, minus, single, split, sum_of, written
-from perfmodel.kernels.kernel import (
-    DATA_TYPES,
-    Access,
-    Buffer,
-    Kernel,
-    Launch,
-    Loop,
-    Parameter,
+from perfmodel.frontends.symbolic_launch import Base, interpreter
+from perfmodel.frontends.symbolic_records import (
+    BlockRun,
+    Followed,
+    LoopRun,
+    MemoryAccess,
+    NotFollowedError,
+    is_data,
 )
-
-_INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """An access with the buffer that it goes to, its offset there, and what it moves."""
-
-    access: MemoryAccess
-    base: str
-    offset: Sum
-    moved: Moved
+from perfmodel.frontends.symbolic_registers import is_memory
+from perfmodel.frontends.symbolic_sums import minus, single
+from perfmodel.kernels.kernel import Kernel
 
 
 def kernel_from_ptx(
-    module: Module, function: Function, launch: KernelLaunch, registers: int = 32
+    module: Module, function: Function, bound: Bound, registers: int = 32
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
@@ -55,27 +44,45 @@ def kernel_from_ptx(
     ----------
     module, function
         The file, and the kernel in it.
-    launch : KernelLaunch
+    bound : Bound
+        The launch, its arguments matched with the kernel's parameters.
     registers : int
         Of a thread.
 
     Raises
     ------
     PerfmodelError
-        If an argument is missing, or the kernel cannot be followed.
+        If an argument is missing, or the kernel can be neither followed nor emulated.
     """
-    follower, bases, shown = interpreter(module, function, launch)
+    follower, bases, shown = interpreter(module, function, bound.launch)
     flow = control_flow(function)
-    found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
-    placed = [_placed(function, access, bases) for access in found.accesses]
-    _check_followed(function, found, placed)
-    return _Builder(module, function, launch, registers, follower, bases, shown).build(
-        found, placed
-    )
+    try:
+        found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
+    except NotFollowedError:
+        found = _unfollowed(function, flow, [*shown.values(), "bin"])
+    placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
+    emulation: Emulation | None = None
+    if _needs_emulation(found, placed):
+        emulation = emulate(module, function, emulated_launch(bound, function))
+        found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
+        placed = [_with_base(p, emulation, function, bases) for p in placed]
+    builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
+    return builder.build(found, [p for p in placed if p.base])
 
 
-def _placed(function: Function, access: MemoryAccess, bases: dict[str, Base]) -> _Placed:
-    instruction = function.instructions[access.at]
+def _placed(
+    function: Function,
+    access: MemoryAccess,
+    bases: dict[str, Base],
+    found: Followed,
+    follower: Interpreter,
+) -> Placed:
+    """Return an access with its buffer and offset, as far as they are known."""
+    what = moved(function, access.at)
+    unknown = {loop.variable for loop in found.loops if loop.trips is None}
+    counted = is_data(access.guard) or bool(_around(access.loop, found) & unknown)
+    if access.address is None:
+        return Placed(access, "", None, what, counted=True)
     inside = [
         factor.name
         for factors in access.address.terms
@@ -83,321 +90,70 @@ def _placed(function: Function, access: MemoryAccess, bases: dict[str, Base]) ->
         if isinstance(factor, Name) and factor.name in bases
     ]
     if len(inside) != 1 or access.address.terms.get((Name(inside[0]),)) != 1:
-        raise PerfmodelError(
-            f"kernel {function.name!r}, PTX line {instruction.line}: {instruction.name} goes to an "
-            "address that no pointer argument and no variable gives"
-        )
+        return Placed(access, "", None, what, counted=True)
     offset = minus(access.address, single(Name(inside[0])))
-    return _Placed(access, inside[0], offset, moved(function, access.at))
+    made = [follower.data[name] for name in offset.names if name in follower.data]
+    # A number that is computed in a way that is not followed is no random one.
+    counted = counted or any(not datum.sources for datum in made) or len(made) > 1
+    return Placed(access, inside[0], offset, what, counted)
 
 
-def _check_followed(function: Function, found: Followed, placed: Sequence[_Placed]) -> None:
-    for loop in found.loops:
-        if loop.trips is None:
-            raise PerfmodelError(
-                f"kernel {function.name!r}: data decides how often a loop runs, which has no "
-                "formula"
-            )
-    for run in found.blocks:
-        if is_data(run.guard):
-            line = function.instructions[control_flow(function).blocks[run.block].start].line
-            raise PerfmodelError(
-                f"kernel {function.name!r}, PTX line {line}: data decides which threads get here, "
-                "which has no formula"
-            )
-    for p in placed:
-        if is_data(p.access.guard):
-            line = function.instructions[p.access.at].line
-            raise PerfmodelError(
-                f"kernel {function.name!r}, PTX line {line}: data decides which threads make this "
-                "access, which has no formula"
-            )
+def _around(loop: str | None, found: Followed) -> set[str]:
+    """Return the variables of the loops around something."""
+    parents = {run.variable: run.parent for run in found.loops}
+    around: set[str] = set()
+    while loop is not None:
+        around.add(loop)
+        loop = parents.get(loop)
+    return around
 
 
-class _Builder:
-    """Puts a kernel together; holds what its parts need of each other."""
-
-    def __init__(
-        self,
-        module: Module,
-        function: Function,
-        launch: KernelLaunch,
-        registers: int,
-        follower: Interpreter,
-        bases: dict[str, Base],
-        shown: dict[str, str],
-    ) -> None:
-        self.module = module
-        self.function = function
-        self.launch = launch
-        self.registers = registers
-        self.follower = follower
-        self.algebra = follower.algebra
-        self.bases = bases
-        self.shown = shown
-        self.notes: list[str] = []
-
-    def build(self, found: Followed, placed: Sequence[_Placed]) -> Kernel:
-        """Return the kernel."""
-        parts = self._index_names(found, placed)
-        elements = self._elements(placed)
-        lengths = self._lengths(placed, elements)
-        names_of = self._buffer_names(placed)
-        accesses: list[Access] = []
-        indices: dict[int, Node] = {}
-        for p in placed:
-            size = elements[p.base]
-            index = self._index(p, size, lengths[p.base], indices)
-            guard = renamed(p.access.guard, parts)
-            accesses.append(
-                Access(
-                    buffer=names_of[p.base],
-                    kind=p.moved.kind,
-                    index=renamed(index, parts),
-                    vector=Number(p.moved.width // size),
-                    loop=p.access.loop,
-                    guard=None if guard == TRUE else guard,
-                    cache=p.moved.cache,
-                    returns=p.moved.returns,
-                    dtype=_dtype(p.moved, size),
-                    operation=p.moved.operation,
-                    aggregated=self._aggregated(p),
-                    source=self._source(p),
-                )
-            )
-            indices[p.access.at] = index
-        shared_guard, accesses = _factored(accesses)
-        accesses = _named(accesses)
-        accesses = _chained(accesses, placed)
-        work = work_of(self.function, found, self.launch, self._parameters(), parts)
-        buffers = tuple(
-            Buffer(
-                name=names_of[base],
-                length=Number(lengths[base]),
-                element_bytes=Number(elements[base]),
-                space="shared" if self.bases[base].space == "shared" else "global",
-            )
-            for base in dict.fromkeys(p.base for p in placed)
-        )
-        shared = sum(
-            b.size or 0 for name, b in self.bases.items() if b.space == "shared" and b.size
-        )
-        return Kernel(
-            name=self.function.name,
-            summary="from PTX",
-            parameters=self._parameters(),
-            launch=Launch(
-                grid=_three(self.launch.grid),
-                block=_three(self.launch.block),
-                registers=Number(self.registers),
-                shared_bytes=Number(shared),
-            ),
-            buffers=buffers,
-            accesses=tuple(accesses),
-            definitions=tuple((name.name, written(part)) for name, part in parts),
-            loops=tuple(
-                Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
-                for loop in found.loops
-            ),
-            arithmetic=work.arithmetic,
-            guard=shared_guard,
-            flop=Number(work.flop),
-            precision=work.precision,
-            loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
-            notes=tuple(dict.fromkeys(self.notes)),
-        )
-
-    def _parameters(self) -> tuple[Parameter, ...]:
-        found = []
-        for p in self.function.parameters:
-            name = self.shown[p.name]
-            if p.name not in self.launch.values:
-                continue
-            value = self.algebra.number(single(Name(name)))
-            if value is not None:
-                # What the launch decided is decided: another value is another analysis.
-                found.append(
-                    Parameter(
-                        name,
-                        default=Number(value),
-                        minimum=min(1, value),
-                        maximum=max(1, value),
-                        choices=(value,),
-                    )
-                )
-        return tuple(found)
-
-    def _index_names(self, found: Followed, placed: Sequence[_Placed]) -> list[tuple[Name, Sum]]:
-        """Return names for the positions in the grid that indices and guards are made of."""
-        used = " ".join(
-            [text(written(p.offset)) for p in placed] + [text(p.access.guard) for p in placed]
-        )
-        taken = {*self.shown.values(), *(loop.variable for loop in found.loops)}
-        parts = []
-        for axis, tries in _INDEX_NAMES.items():
-            if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
-                continue
-            block = Operation("*", (Name(f"blockIdx.{axis}"), Name(f"blockDim.{axis}")))
-            position = sum_of(Operation("+", (block, Name(f"threadIdx.{axis}"))))
-            name = next(Name(t) for t in tries if t not in taken)
-            if f"blockDim.{axis}" in used:
-                parts.append((name, position))
-        return parts
-
-    def _elements(self, placed: Sequence[_Placed]) -> dict[str, int]:
-        """Return the bytes of an element of each buffer: the least that an access moves."""
-        found: dict[str, int] = {}
-        for p in placed:
-            size = math.gcd(p.moved.unit, *p.offset.terms.values())
-            size = size & -size
-            found[p.base] = min(found.get(p.base, 16), size)
-        return found
-
-    def _lengths(self, placed: Sequence[_Placed], elements: dict[str, int]) -> dict[str, int]:
-        """Return the elements of each buffer: as given, or as far as accesses reach."""
-        found: dict[str, int] = {}
-        for base, size in elements.items():
-            known = self.bases[base].size
-            if known is not None:
-                found[base] = -(-known // size)
-                continue
-            reach = 0
-            unknown = False
-            for p in placed:
-                if p.base != base:
-                    continue
-                high = range_under(p.offset, p.access.guard, self.algebra).high
-                if data_factors(p.offset, self.follower.data) and high >= 1 << 30:
-                    unknown = True
-                    continue
-                reach = max(reach, high + p.moved.width)
-            name = self.bases[base].name
-            if unknown and not reach:
-                raise PerfmodelError(
-                    f"the size of buffer {name!r} is unknown, and data decides where it is "
-                    f"accessed: give its size, as in --arg {name}=64MiB"
-                )
-            found[base] = -(-reach // size)
-            self.notes.append(
-                f"buffer {name}: taken to have the {found[base] * size} bytes that accesses reach"
-            )
-        return found
-
-    def _buffer_names(self, placed: Sequence[_Placed]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for p in placed:
-            if p.base not in found:
-                name = self.bases[p.base].name[:60]
-                while name in found.values():
-                    name += "_"
-                found[p.base] = name
-        return found
-
-    def _index(self, p: _Placed, size: int, length: int, indices: dict[int, Node]) -> Node:
-        elements, rest = split(p.offset, size)
-        assert not rest.terms, "the element divides every term"
-        if not data_factors(elements, self.follower.data):
-            return written(elements)
-        key = self._key(p, indices)
-        wide = p.moved.width // size
-        found = at_random(
-            elements, length - wide + 1, key, p.access.guard, self.follower.data, self.algebra
-        )
-        if found is None:
-            line = self.function.instructions[p.access.at].line
-            raise PerfmodelError(
-                f"kernel {self.function.name!r}, PTX line {line}: data decides this address in a "
-                "way that has no formula"
-            )
-        name = self.bases[p.base].name
-        self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
-        return found
-
-    def _key(self, p: _Placed, indices: dict[int, Node]) -> Node:
-        """Return what tells the random places of threads apart: where they read the index."""
-        inside = {loop for loop in (p.access.loop,) if loop}
-        for at in sorted(p.access.sources, reverse=True):
-            if at in indices and not names(indices[at]) & self._foreign(inside):
-                return indices[at]
-        linear = "threadIdx.x"
-        return Name(linear)
-
-    def _foreign(self, inside: set[str]) -> set[str]:
-        return set()
-
-    def _source(self, p: _Placed) -> str:
-        """Return the file and line of an access, as far as the PTX says."""
-        source = self.function.instructions[p.access.at].source
-        if source is None:
-            return ""
-        file = self.module.files.get(source.file, "")
-        return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
-
-    def _aggregated(self, p: _Placed) -> bool:
-        """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""
-        if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
-            return False
-        lanes = ("threadIdx.", "data")
-        same = not any(name.startswith(lanes) for name in p.offset.names)
-        return same and p.moved.operation == "add" and not p.moved.returns
+def _needs_emulation(found: Followed, placed: Sequence[Placed]) -> bool:
+    return (
+        any(loop.trips is None for loop in found.loops)
+        or any(is_data(run.guard) for run in found.blocks)
+        or any(p.counted for p in placed)
+    )
 
 
-def _dtype(m: Moved, size: int) -> Node | None:
-    if m.kind != "atomic" or m.dtype is None or DATA_TYPES[m.dtype] != size:
-        return None
-    return Number(list(DATA_TYPES).index(m.dtype))
+def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> LoopRun:
+    if loop.trips is not None and not is_data(loop.trips):
+        return loop
+    return LoopRun(
+        loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
+    )
 
 
-def _three(sizes: tuple[int, int, int]) -> tuple[Node, Node, Node]:
-    x, y, z = (Number(size) for size in sizes)
-    return x, y, z
+def _with_base(
+    p: Placed, emulation: Emulation, function: Function, bases: dict[str, Base]
+) -> Placed:
+    """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
+    if p.base:
+        return p
+    count = emulation.counts.get(p.access.at)
+    if count is None:
+        return p
+    if count.region < 0:
+        space = "shared" if count.region == -1 else "local"
+        base = next((name for name, b in bases.items() if b.space == space), "")
+    else:
+        wanted = emulation.regions[count.region].name
+        base = next((name for name, b in bases.items() if wanted in (b.name, b.parameter)), "")
+    return Placed(p.access, base, None, p.moved, True)
 
 
-def _factored(accesses: list[Access]) -> tuple[Node | None, list[Access]]:
-    """Return the conditions that all accesses share as the kernel's guard, and the rest apart."""
-    parts = [_conjuncts(a.guard) for a in accesses]
-    if not parts:
-        return None, accesses
-    shared = [p for p in parts[0] if all(p in other for other in parts[1:])]
-    if not shared:
-        return None, accesses
-    found = []
-    for access, own in zip(accesses, parts, strict=True):
-        guard = all_of(p for p in own if p not in shared)
-        found.append(replace(access, guard=None if guard == TRUE else guard))
-    return all_of(shared), found
-
-
-def _conjuncts(guard: Node | None) -> tuple[Node, ...]:
-    if guard is None:
-        return ()
-    if isinstance(guard, Operation) and guard.operator == "and":
-        return guard.operands
-    return (guard,)
-
-
-def _named(accesses: Sequence[Access]) -> list[Access]:
-    """Return accesses called by their buffer, numbered from 2 on."""
-    counts: dict[str, int] = {}
-    found = []
-    for access in accesses:
-        counts[access.buffer] = counts.get(access.buffer, 0) + 1
-        number = counts[access.buffer]
-        name = access.buffer if number == 1 else f"{access.buffer}-{number}"
-        found.append(replace(access, name=name))
-    return found
-
-
-def _chained(accesses: Sequence[Access], placed: Sequence[_Placed]) -> list[Access]:
-    """Say which load an access waits for: the last one of its loop that its index comes from."""
-    by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
-    found = []
-    for access, p in zip(accesses, placed, strict=True):
-        needs = [
-            by_instruction[at]
-            for at in sorted(p.access.sources)
-            if at in by_instruction and at < p.access.at
-        ]
-        same = [n for n in needs if n.loop == access.loop and n.kind == "load"]
-        found.append(replace(access, needs=same[-1].name) if same else access)
+def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> Followed:
+    """Return a kernel's blocks, loops and accesses where nothing is known of them."""
+    variables = loop_variables(flow, taken)
+    found = Followed()
+    for index, loop in enumerate(flow.loops):
+        parent = None if loop.parent is None else variables[loop.parent]
+        found.loops.append(LoopRun(index, variables[index], None, parent))
+    for number, block in enumerate(flow.blocks):
+        inner = flow.innermost(number)
+        loop_of = None if inner is None else variables[inner]
+        found.blocks.append(BlockRun(number, TRUE, loop_of))
+        for at in range(block.start, block.stop):
+            if is_memory(function.instructions[at]):
+                found.accesses.append(MemoryAccess(at, None, TRUE, loop_of, frozenset()))
     return found

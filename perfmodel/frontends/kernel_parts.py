@@ -1,4 +1,4 @@
-"""Parts of addresses: named indices, elements, ranges under a guard, and indices that data decides."""
+"""Parts of addresses: named indices, ranges under a guard, and indices that data decides."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from perfmodel.frontends.symbolic_sums import (
     minus,
     ordered,
     plus,
+    product,
     scaled,
     single,
     sum_of,
@@ -62,7 +63,7 @@ def renamed(node: Node, parts: Sequence[tuple[Name, Sum]]) -> Node:
     if isinstance(node, Operation) and node.operator not in ("+", "-", "*", "neg"):
         return Operation(node.operator, tuple(renamed(o, parts) for o in node.operands))
     value = sum_of(node)
-    inside = {
+    inside: dict[Node, Node] = {
         f: renamed(f, parts) for f in value.factors if isinstance(f, Operation)
     }
     if any(new != old for old, new in inside.items()):
@@ -151,16 +152,19 @@ def at_random(
     if len(factors) != 1:
         return None
     factor = factors[0]
-    steps = 0
     rest: dict[Factors, int] = {}
-    for product, times in value.terms.items():
-        if factor not in product:
-            rest[product] = times
-        elif product == (factor,):
-            steps = times
-        else:
+    step: dict[Factors, int] = {}
+    for product_of, times in value.terms.items():
+        if factor not in product_of:
+            rest[product_of] = times
+            continue
+        left = list(product_of)
+        left.remove(factor)
+        if factor in left:
             return None
-    if steps <= 0:
+        step[tuple(left)] = times
+    steps = algebra.number(Sum(step))
+    if steps is None or steps <= 0:
         return None
     others = range_under(Sum(rest), guard, algebra)
     known = algebra.range(single(factor))
@@ -170,7 +174,7 @@ def at_random(
     drawn: Node = Operation("random", (key, Number(count)))
     if least:
         drawn = Operation("+", (drawn, Number(least)))
-    return written(plus(Sum(rest), scaled(single(drawn), steps)))
+    return written(plus(Sum(rest), product(Sum(step), single(drawn))))
 
 
 def _joined(a: Factors, b: Factors) -> Factors:

@@ -1,23 +1,24 @@
-"""What a kernel's instructions are besides memory accesses: counts on pipes, FLOP, loads in flight."""
+"""A kernel's instructions besides memory accesses: on pipes, as FLOP; and loads in flight."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number
+from perfmodel.expressions import Name, Node, Number, evaluate
+from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
-from perfmodel.frontends.symbolic_flow import BlockRun, Followed, is_memory, read_registers
-from perfmodel.frontends.symbolic_instructions import written_registers
 from perfmodel.frontends.symbolic_launch import KernelLaunch
+from perfmodel.frontends.symbolic_records import Followed
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
@@ -58,13 +59,17 @@ def work_of(
     launch: KernelLaunch,
     parameters: Sequence[Parameter],
     parts: Sequence[tuple[Name, Sum]],
+    emulation: Emulation | None = None,
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it."""
     flow = control_flow(function)
     counts = machine_instructions(function)
-    shares = _shares(found, launch, parameters, parts)
+    if emulation is None:
+        shares = _shares(found, launch, parameters, parts)
+    else:
+        shares = _emulated(found, launch, parameters, emulation)
     totals: dict[tuple[str, str | None], float] = {}
-    flop = {name: 0.0 for name in _PRECISIONS.values()}
+    flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
     for run, (warps, threads) in zip(found.blocks, shares, strict=True):
         block = flow.blocks[run.block]
         for at in range(block.start, block.stop):
@@ -80,6 +85,34 @@ def work_of(
     )
     precision = max(flop, key=lambda name: flop[name])
     return Work(arithmetic, flop[precision], precision, _in_flight(function, found))
+
+
+def _emulated(
+    found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter], emulation: Emulation
+) -> list[tuple[float, float]]:
+    """Return the same as `_shares`, from the blocks that were emulated."""
+    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
+        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    trips = {
+        loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
+    }
+    parents = {loop.variable: loop.parent for loop in found.loops}
+    warps = -(-math.prod(launch.block) // 32) * emulation.sampled
+    shares = []
+    for run in found.blocks:
+        times = 1
+        loop = run.loop
+        while loop is not None:
+            times *= max(trips[loop], 1)
+            loop = parents[loop]
+        shares.append(
+            (
+                float(emulation.warps[run.block]) / (warps * times),
+                float(emulation.threads[run.block]) * emulation.scale,
+            )
+        )
+    return shares
 
 
 def _number(count: float) -> Number:
@@ -158,8 +191,7 @@ def _in_flight(function: Function, found: Followed) -> int | None:
             continue
         alone = run.block in flow.blocks[run.block].successors
         nounroll = any(
-            block.start <= at < block.stop and "nounroll" in text
-            for at, text in function.pragmas
+            block.start <= at < block.stop and "nounroll" in text for at, text in function.pragmas
         )
         stores = any(
             function.instructions[at].opcode in ("st", "bar", "barrier", "atom", "red")

@@ -86,8 +86,8 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
                     found.buffers[parameter.name] = argument
             case Structure():
                 found.structures[parameter.name] = argument
-            case Scalar(value):
-                values[parameter.name] = value
+            case Scalar(number):
+                values[parameter.name] = number
     sizes = {name: buffer.bytes for name, buffer in found.buffers.items()}
     launch = replace(found.launch, values=values, sizes=sizes, pointers=pointers)
     return replace(found, launch=launch)

@@ -25,8 +25,7 @@ from perfmodel.frontends.ptx.syntax import (
     SpecialRegister,
     Symbol,
 )
-from perfmodel.frontends.symbolic_flow import is_memory, read_registers
-from perfmodel.frontends.symbolic_instructions import written_registers
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 

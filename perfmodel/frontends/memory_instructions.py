@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Instruction
-from perfmodel.frontends.symbolic_flow import read_registers
-from perfmodel.frontends.symbolic_instructions import written_registers
+from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 from perfmodel.kernels.kernel import AccessKind, AtomicOperation, CacheLevel
 
 _PAST_L1: Final = frozenset({"cg", "cv", "volatile", "acquire", "relaxed", "mmio"})

@@ -95,6 +95,10 @@ class Algebra:
             divided = self._reciprocal(a, b.number)
             if divided is not None:
                 return divided
+            common = math.gcd(b.number, *a.terms.values())
+            if common > 1:
+                a, b = split(a, common)[0], constant(b.number // common)
+                by = b.number
         whole, rest = _divided(a, b)
         if by is not None and self._within(rest, by):
             return whole
@@ -119,15 +123,15 @@ class Algebra:
 
     def masked(self, a: Sum, b: Sum, bits: int) -> Sum:
         """Return a & b."""
-        for value, mask in ((a, b.number), (b, a.number)):
-            if mask is None:
+        for value, number in ((a, b.number), (b, a.number)):
+            if number is None:
                 continue
-            mask &= (1 << bits) - 1
+            mask = number & (1 << bits) - 1
             inverse = ~mask & (1 << bits) - 1
             if mask & mask + 1 == 0:
                 return self.remainder(value, constant(mask + 1)) if mask else constant(0)
             if inverse & inverse + 1 == 0:
-                return minus(value, self.remainder(value, constant(inverse + 1)))
+                return scaled(self.quotient(value, constant(inverse + 1)), inverse + 1)
             low = mask & -mask
             if mask // low & mask // low + 1 == 0:  # bits in the middle
                 upper = self.quotient(value, constant(low))
@@ -257,11 +261,11 @@ class Algebra:
             case "min" | "max":
                 return self.extreme(node.operator, *parts)
             case "&":
-                return self.masked(*parts, 64)
+                return self.masked(parts[0], parts[1], 64)
             case "|":
                 return self.joined(*parts)
             case "^":
-                return self.exclusive(*parts, 64)
+                return self.exclusive(parts[0], parts[1], 64)
         numbers = [part.number for part in parts]
         if node.operator == ">>" and numbers[1] is not None:
             return self.quotient(parts[0], constant(1 << numbers[1]))

@@ -8,22 +8,16 @@ in the loop's variable. What data decides is marked as such and left to the emul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names
 from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop
-from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Register, Symbol
+from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Register
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated
-from perfmodel.frontends.symbolic_instructions import (
-    DATUM,
-    Interpreter,
-    Unknown,
-    Value,
-    written_registers,
-)
+from perfmodel.frontends.symbolic_instructions import Interpreter, Unknown, Value
 from perfmodel.frontends.symbolic_loops import (
     MOST_TRIPS,
     Recurrence,
@@ -31,6 +25,20 @@ from perfmodel.frontends.symbolic_loops import (
     continued,
     solved,
     trips,
+)
+from perfmodel.frontends.symbolic_records import (
+    BlockRun,
+    Followed,
+    LoopRun,
+    MemoryAccess,
+    NotFollowedError,
+    is_data,
+)
+from perfmodel.frontends.symbolic_registers import (
+    alive_registers,
+    is_memory,
+    order,
+    written_registers,
 )
 from perfmodel.frontends.symbolic_sums import Sum, constant, minus, single, written
 
@@ -42,70 +50,6 @@ _OPEN: Final = 1 << 31
 _VARIABLES: Final = "kjlmpqrstuvw"
 
 State = dict[str, Value]
-
-
-@dataclass(frozen=True, slots=True)
-class LoopRun:
-    """A loop as it runs.
-
-    Attributes
-    ----------
-    index : int
-        In the control flow's list.
-    variable : str
-        Counts iterations from 0.
-    trips : Node or None
-        Iterations of the thread that has most; None if data decides.
-    parent : str or None
-        Variable of the loop around it.
-    """
-
-    index: int
-    variable: str
-    trips: Node | None
-    parent: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryAccess:
-    """One memory instruction, where it runs.
-
-    Attributes
-    ----------
-    at : int
-        The instruction.
-    address : Sum
-    guard : Node
-        Condition for a thread to make it.
-    loop : str or None
-        Variable of the innermost loop around it.
-    sources : frozenset of int
-        Loads that its address comes from.
-    """
-
-    at: int
-    address: Sum
-    guard: Node
-    loop: str | None
-    sources: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class BlockRun:
-    """A basic block, where it runs: for threads for which `guard` holds, in every iteration."""
-
-    block: int
-    guard: Node
-    loop: str | None
-
-
-@dataclass(slots=True)
-class Followed:
-    """What following a kernel found."""
-
-    loops: list[LoopRun] = field(default_factory=list)
-    accesses: list[MemoryAccess] = field(default_factory=list)
-    blocks: list[BlockRun] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +72,13 @@ class Flow:
         self.algebra: Algebra = interpreter.algebra
         self.found = Followed()
         self._steps = 0
-        self._taken = set(taken)
+        self._variables = loop_variables(flow, taken)
         self._written = {
             i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
             for i in range(len(flow.blocks))
         }
-        self._alive = _alive(function, flow)
-        self._order = _order(flow)
+        self._alive = alive_registers(function, flow)
+        self._order = order(flow)
         self._loop_of = {b: flow.innermost(b) for b in range(len(flow.blocks))}
         self._path: list[str] = []
         self._extras: dict[str, int] = {}
@@ -148,7 +92,7 @@ class Flow:
             If it has jumps into loops, takes too long to follow, or never ends.
         """
         if self.flow.irreducible:
-            raise PerfmodelError(
+            raise NotFollowedError(
                 f"kernel {self.function.name!r} jumps into the middle of a loop, which has no "
                 "formula"
             )
@@ -232,7 +176,7 @@ class Flow:
         for at in self._range(block):
             self._steps += 1
             if self._steps > MOST_STEPS:
-                raise PerfmodelError(
+                raise NotFollowedError(
                     f"kernel {self.function.name!r} takes too long to follow: over {MOST_STEPS} "
                     "instructions"
                 )
@@ -295,7 +239,7 @@ class Flow:
         """Follow a loop; return the edges that leave it, with what registers hold then."""
         loop = self.flow.loops[index]
         interpreter, algebra = self.interpreter, self.algebra
-        variable = Name(self._name(index))
+        variable = Name(self._variables[index])
         changed = self._alive[loop.header] & set().union(*(self._written[b] for b in loop.blocks))
         carried = {r: Name(f"carried_{index}_{_identifier(r)}") for r in changed}
         trial: State = dict(state)
@@ -315,7 +259,7 @@ class Flow:
             self._path.pop()
         start, goes_on = self._solve(index, loop, state, trial, carried, edges, variable)
         entered = _conjuncts(reach)
-        count = trips(goes_on, variable, entered, algebra) if not _data(goes_on) else None
+        count = trips(goes_on, variable, entered, algebra) if not is_data(goes_on) else None
         run, guard, last = self._plan(index, loop, variable, count, goes_on, entered, reach)
         if run is None:  # not even once
             return self._skipped(loop, state, reach)
@@ -439,9 +383,7 @@ class Flow:
         finally:
             interpreter.trial -= 1
         return [
-            _Edge(e.source, e.target, e.state, reach)
-            for e in onward
-            if e.target not in loop.blocks
+            _Edge(e.source, e.target, e.state, reach) for e in onward if e.target not in loop.blocks
         ]
 
     def _left(
@@ -452,9 +394,7 @@ class Flow:
         single_way = len(outward) == 1
         found = []
         for edge in outward:
-            alive = (
-                self._alive[edge.target] if edge.target < len(self.flow.blocks) else frozenset()
-            )
+            alive = self._alive[edge.target] if edge.target < len(self.flow.blocks) else frozenset()
             state: State = {}
             for register in alive:
                 value = edge.state.get(register, Unknown())
@@ -493,32 +433,12 @@ class Flow:
         made = len(self.function.instructions) + len(self._extras)
         return self._extras.setdefault(what, made)
 
-    def _name(self, index: int) -> str:
-        """Return a loop's variable: k for the first, and so on."""
-        tries = [*_VARIABLES] + [f"k{i}" for i in range(2, 2 + len(self.flow.loops))]
-        free = [name for name in tries if name not in self._taken]
-        return free[index]
 
-
-def is_memory(instruction: Instruction) -> bool:
-    """Say whether an instruction goes to memory: not to parameters, which are constants."""
-    if instruction.opcode in ("ld", "ldu", "st"):
-        if "param" in instruction.modifiers:
-            return False
-        return not any(
-            isinstance(o, Address) and isinstance(o.base, Symbol) and "const" in instruction.modifiers
-            for o in instruction.operands
-        )
-    return instruction.opcode in ("atom", "red")
-
-
-def is_data(node: Node) -> bool:
-    """Say whether data decides a condition or an index."""
-    return _data(node)
-
-
-def _data(node: Node) -> bool:
-    return any(name.startswith((DATUM, "carried_")) for name in names(node))
+def loop_variables(flow: ControlFlow, taken: Iterable[str]) -> list[str]:
+    """Return a variable for each loop: k for the first, and so on."""
+    used = set(taken)
+    tries = [*_VARIABLES] + [f"k{i}" for i in range(2, 2 + len(flow.loops) + len(used))]
+    return [name for name in tries if name not in used][: len(flow.loops)]
 
 
 def _identifier(register: str) -> str:
@@ -566,75 +486,3 @@ def _put_in(node: Node, values: Mapping[str, Node]) -> Node:
 
 
 _CONDITIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
-
-
-def _order(flow: ControlFlow) -> list[int]:
-    """Return the blocks so that each comes after those that lead to it, back edges aside."""
-    seen: set[int] = set()
-    order: list[int] = []
-    path: list[tuple[int, list[int]]] = []
-    if flow.blocks:
-        path.append((0, list(flow.blocks[0].successors)))
-        seen.add(0)
-    while path:
-        block, rest = path[-1]
-        while rest:
-            target = rest.pop(0)
-            if target < len(flow.blocks) and target not in seen:
-                seen.add(target)
-                path.append((target, list(flow.blocks[target].successors)))
-                break
-        else:
-            order.append(block)
-            path.pop()
-    return order[::-1]
-
-
-def _alive(function: Function, flow: ControlFlow) -> list[frozenset[str]]:
-    """Return the registers that each block, or one after it, reads before they are written."""
-    uses: list[set[str]] = []
-    defines: list[set[str]] = []
-    for block in flow.blocks:
-        used: set[str] = set()
-        made: set[str] = set()
-        for at in range(block.start, block.stop):
-            instruction = function.instructions[at]
-            used |= read_registers(instruction) - made
-            if instruction.guard is None:
-                made |= set(written_registers(instruction))
-            else:
-                used |= set(written_registers(instruction)) - made
-        uses.append(used)
-        defines.append(made)
-    alive = [set(part) for part in uses]
-    waiting = set(range(len(flow.blocks)))
-    while waiting:
-        block = waiting.pop()
-        after = set().union(
-            *(alive[s] for s in flow.blocks[block].successors if s < len(flow.blocks))
-        )
-        now = uses[block] | (after - defines[block])
-        if now != alive[block]:
-            alive[block] = now
-            waiting.update(flow.blocks[block].predecessors)
-    return [frozenset(part) for part in alive]
-
-
-def read_registers(instruction: Instruction) -> set[str]:
-    """Return the registers that an instruction reads."""
-    found: set[str] = set()
-    if instruction.guard is not None:
-        found.add(instruction.guard.register.name)
-    start = 1 if written_registers(instruction) else 0
-    waiting: list[object] = [*instruction.operands[start:]]
-    while waiting:
-        operand = waiting.pop()
-        if isinstance(operand, Register):
-            found.add(operand.name)
-            continue
-        for field_name in ("base", "register", "operand", "first", "second"):
-            inner = getattr(operand, field_name, None)
-            if inner is not None:
-                waiting.append(inner)
-        waiting += [*getattr(operand, "elements", ()), *getattr(operand, "coordinates", ())]
-    return found

@@ -6,7 +6,7 @@ arithmetic decides is a *datum*: a name of its own that says which loads it come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -14,12 +14,10 @@ from perfmodel.expressions import Name, Node, Number, Operation, names
 from perfmodel.frontends.ptx.syntax import (
     Address,
     Component,
-    FloatImmediate,
     Immediate,
     Instruction,
     Negated,
     Operand,
-    Pair,
     Register,
     SpecialRegister,
     Symbol,
@@ -27,24 +25,15 @@ from perfmodel.frontends.ptx.syntax import (
 )
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import all_of, any_of, negated
-from perfmodel.frontends.symbolic_sums import (
-    Sum,
-    TooLargeError,
-    constant,
-    minus,
-    plus,
-    product,
-    scaled,
-    single,
-    written,
-)
+from perfmodel.frontends.symbolic_integers import INTEGER, bits_of, comparison
+from perfmodel.frontends.symbolic_registers import written_registers
+from perfmodel.frontends.symbolic_sums import Sum, TooLargeError, constant, plus, single
 
 DATUM: Final = "data"
 """How the names of data start."""
 
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
-_SHIFTED: Final = 63
 _BITS: Final = frozenset({"xor", "or", "not"})
 _LARGEST: Final = 400
 """Parts of an expression; what needs more is not followed any further."""
@@ -85,12 +74,6 @@ class Datum:
     sources: frozenset[int]
     low: int
     high: int
-
-
-def bits_of(kind: str) -> int:
-    """Return the bits of an integer type such as ``s32``; 32 of what is none."""
-    digits = kind.lstrip("bsuf")
-    return int(digits) if digits.isdecimal() else 32
 
 
 class Interpreter:
@@ -275,7 +258,7 @@ class Interpreter:
         at: int,
         instruction: Instruction,
         state: Mapping[str, Value],
-        targets: list[str],
+        targets: Sequence[str],
     ) -> list[Value]:
         """Return results that are not followed."""
         used = [self.value(o, state) for o in instruction.operands[1:]]
@@ -327,7 +310,7 @@ class Interpreter:
             return self._convert(at, instruction, state)
         if kind[:1] not in ("s", "u", "b") or not kind[1:].isdecimal() or count != 1:
             return None
-        work = _INTEGER.get(opcode)
+        work = INTEGER.get(opcode)
         if work is None:
             return None
         values = [self.integer(o, state, at) for o in operands[1:]]
@@ -426,151 +409,3 @@ def base_name(symbol: str) -> str:
     """Return the name that stands for the address of a variable in expressions."""
     cleaned = "".join(c if c.isalnum() or c == "_" else "_" for c in symbol)
     return f"at_{cleaned}"
-
-
-def written_registers(instruction: Instruction) -> list[str]:
-    """Return the registers that an instruction writes, in order."""
-    if not instruction.operands or instruction.opcode in _WRITES_NOTHING:
-        return []
-    return _registers(instruction.operands[0])
-
-
-def _registers(operand: Operand) -> list[str]:
-    match operand:
-        case Register(name):
-            return [name]
-        case Component(register, _):
-            return [register.name]
-        case Vector(elements):
-            return [name for element in elements for name in _registers(element)]
-        case Pair(first, second):
-            return [*_registers(first), *_registers(second)]
-    return []
-
-
-def comparison(algebra: Algebra, operator: str, kind: str, a: Sum, b: Sum) -> Node | None:
-    """Return what a comparison instruction finds, as a condition; None if it is not followed."""
-    sign = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-    unsigned = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
-    if operator in unsigned:
-        return algebra.compared_unsigned(unsigned[operator], a, b, bits_of(kind))
-    if operator not in sign:
-        return None
-    if kind[:1] == "u":
-        return algebra.compared_unsigned(sign[operator], a, b, bits_of(kind))
-    return algebra.compared(sign[operator], a, b)
-
-
-_Work = Callable[[Algebra, tuple[str, ...], list[Sum]], Sum | None]
-
-
-def _multiply(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    whole = product(values[0], values[1])
-    if "hi" not in modifiers:
-        return whole
-    bits = bits_of(modifiers[-1])
-    if modifiers[-1][:1] == "u":
-        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
-    return algebra.quotient(whole, constant(1 << bits))
-
-
-def _multiply_add(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    first = _multiply(algebra, modifiers, values)
-    return None if first is None else plus(first, values[2])
-
-
-def _shift_left(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    by = algebra.number(values[1])
-    if by is None:
-        if values[0].number is None and values[0].names:
-            return product(values[0], single(Operation("<<", (Number(1), written(values[1])))))
-        return single(Operation("<<", (written(values[0]), written(values[1]))))
-    return scaled(values[0], 1 << by) if 0 <= by < bits_of(modifiers[-1]) else constant(0)
-
-
-def _shift_right(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    kind = modifiers[-1]
-    value = values[0]
-    if kind[:1] != "s":
-        value = algebra.unsigned(value, bits_of(kind))
-    by = algebra.number(values[1])
-    if by is not None:
-        return algebra.quotient(value, constant(1 << min(max(by, 0), _SHIFTED)))
-    return single(Operation(">>", (written(value), written(values[1]))))
-
-
-def _divide(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    # Rounding towards zero and down are the same for what is not negative.
-    pair = _both(algebra, modifiers, values)
-    return None if pair is None else algebra.quotient(*pair)
-
-
-def _rest(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    pair = _both(algebra, modifiers, values)
-    return None if pair is None else algebra.remainder(*pair)
-
-
-def _both(
-    algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]
-) -> tuple[Sum, Sum] | None:
-    a, b = values[:2]
-    if modifiers[-1][:1] == "u":
-        a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
-    if algebra.range(b).low <= 0:
-        return None
-    return a, b
-
-
-def _field(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    start, length = values[1].number, values[2].number
-    if modifiers[-1][:1] != "u" or start is None or length is None:
-        return None
-    value = algebra.unsigned(values[0], bits_of(modifiers[-1]))
-    return algebra.remainder(
-        algebra.quotient(value, constant(1 << start)), constant(1 << min(length, _SHIFTED))
-    )
-
-
-def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    if algebra.range(values[0]).low >= 0:
-        return values[0]
-    return single(Operation("abs", (written(values[0]),)))
-
-
-def _extreme(which: str) -> _Work:
-    def work(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-        a, b = values[:2]
-        if modifiers[-1][:1] == "u":
-            a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
-        return algebra.extreme(which, a, b)
-
-    return work
-
-
-_INTEGER: Final[dict[str, _Work]] = {
-    "add": lambda algebra, modifiers, v: None if "cc" in modifiers else plus(v[0], v[1]),
-    "sub": lambda algebra, modifiers, v: None if "cc" in modifiers else minus(v[0], v[1]),
-    "neg": lambda algebra, modifiers, v: scaled(v[0], -1),
-    "mul": _multiply,
-    "mul24": _multiply,
-    "mad": _multiply_add,
-    "mad24": _multiply_add,
-    "shl": _shift_left,
-    "shr": _shift_right,
-    "div": _divide,
-    "rem": _rest,
-    "min": _extreme("min"),
-    "max": _extreme("max"),
-    "abs": _absolute,
-    "bfe": _field,
-    "and": lambda algebra, modifiers, v: algebra.masked(v[0], v[1], bits_of(modifiers[-1])),
-    "or": lambda algebra, modifiers, v: algebra.joined(v[0], v[1]),
-    "xor": lambda algebra, modifiers, v: algebra.exclusive(v[0], v[1], bits_of(modifiers[-1])),
-    "not": lambda algebra, modifiers, v: minus(constant(-1), v[0]),
-}
-
-_WRITES_NOTHING: Final = frozenset(
-    """st red bar barrier membar fence bra brx call ret exit trap pmevent prefetch prefetchu
-    cp discard applypriority nanosleep brkpt griddepcontrol setmaxnreg sust
-    wgmma mbarrier stmatrix multimem""".split()
-)

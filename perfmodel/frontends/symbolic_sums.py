@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from perfmodel.expressions import Name, Node, Number, Operation, names, text
+from perfmodel.expressions import Node, Number, Operation, names, text
 
 Factors = tuple[Node, ...]
 """Names and opaque expressions that are multiplied, in a fixed order; none stands for 1."""

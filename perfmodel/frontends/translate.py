@@ -59,7 +59,7 @@ def translated(program: Program, launch: LaunchSpec, kernel: str | None = None) 
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:
-        made = kernel_from_ptx(program.module, function, found.launch, resources.registers)
+        made = kernel_from_ptx(program.module, function, found, resources.registers)
     except RecursionError:
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"

@@ -8,7 +8,7 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from perfmodel.expressions import Node, Number
 
@@ -150,6 +150,37 @@ class Loop:
     parent: str | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What an access asks for in the whole launch, where no index and guard say it.
+
+    Somebody has run a sample of the launch's blocks and counted.
+
+    Attributes
+    ----------
+    requests, lanes : float
+        Warp requests, and the lanes that take part, summed over them.
+    sectors, lines, pairs : float
+        Distinct sectors, lines and 64 B halves of lines of each request, summed.
+    data_wavefronts, tag_wavefronts : float
+        Clocks in L1's two stages, summed.
+    sampled : float
+        Share of the launch that was counted.
+    addresses : array of shape (requests, 32), or None
+        Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
+    """
+
+    requests: float
+    lanes: float
+    sectors: float
+    lines: float
+    pairs: float
+    data_wavefronts: float
+    tag_wavefronts: float
+    sampled: float
+    addresses: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """A load, store or atomic of every thread for which `guard` holds.
@@ -188,6 +219,8 @@ class Access:
         Name of a load whose value the index is made from, or empty: this access waits for it.
     source : str
         Where it is in a source, such as "kernel.cu:12", or empty.
+    counted : Counted or None
+        What it asks for, if it was counted; then its index is only an example.
     """
 
     buffer: str
@@ -205,6 +238,7 @@ class Access:
     weights: Node | tuple[float, ...] | None = None
     needs: str = ""
     source: str = ""
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ def warp_classes(
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A mixed-radix number that guards bound: from `start` to before `stop`, fastest digit first."""
+    """A mixed-radix number, fastest digit first, that guards bound: `start` to before `stop`."""
 
     digits: Sequence[Variable]
     start: Array

@@ -74,9 +74,7 @@ class Group:
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
         extents = [
-            Extent(
-                stride, self._spread(name, np.minimum(window.get(name, 1.0), self.counts[name]))
-            )
+            Extent(stride, self._spread(name, np.minimum(window.get(name, 1.0), self.counts[name])))
             for name, stride in self.strides.items()
         ]
         extents += [Extent(self.counts["apart"], self.counts["places"])]
@@ -89,7 +87,7 @@ class Group:
             return count
         # Members close to each other overlap; those far apart are copies.
         together = count + self.counts[f"spread {name}"]
-        return np.minimum(together, count * self.counts[f"copies {name}"])
+        return np.asarray(np.minimum(together, count * self.counts[f"copies {name}"]))
 
 
 def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:

@@ -92,9 +92,7 @@ def test_bounds_from_both_sides_equal_brute_force(
     guards = [X_GUARD, Y_GUARD, X_GUARD.replace("< n", ">= p"), Y_GUARD.replace("< m", ">= q")]
     found = classes(guards, block, grid, n=max(x), p=min(x), m=max(y), q=min(y))
     lanes = Counter[int]()
-    for (row, column), warp in product(
-        product(range(grid[1]), range(grid[0])), warps(block)
-    ):
+    for (row, column), warp in product(product(range(grid[1]), range(grid[0])), warps(block)):
         inside = sum(
             min(x) <= column * block[0] + t[0] < max(x) and min(y) <= row * block[1] + t[1] < max(y)
             for t in warp
