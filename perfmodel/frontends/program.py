@@ -40,6 +40,8 @@ class Program:
     def kernel(self, name: str | None = None) -> Function:
         """Return a kernel by its name in PTX or in the source; the only one without a name.
 
+        A part of the name will do that only one kernel has.
+
         Raises
         ------
         PerfmodelError
@@ -55,6 +57,7 @@ class Program:
             return kernels[0]
         found = [k for k in kernels if k.name == name]
         found = found or [k for k in kernels if base_name(k.name) == name]
+        found = found or [k for k in kernels if name and name in k.name]
         if not found:
             hint = nearest(name, every) or f"; {_choose(every)}"
             raise PerfmodelError(f"{self.name} has no kernel {shown(name)}{hint}")
