@@ -180,6 +180,8 @@ def test_good_text_with_pieces_replaced(changes: list[tuple[int, int, str]]) -> 
         + "ret;",  # loops inside of loops
         "".join(f"add.s32 %r{i}, %r{i + 1}, %r{i + 2};" for i in range(30_000)) + "ret;",
         "bra B; " + "{ .reg .b32 q; mov.u32 q, 1; }" * 20_000 + "B: ret;",
+        "".join(f"mov.u64 %rd{i}, %rd{i + 1}; ld.global.u64 %rd0, [%rd{i}];" for i in range(9999))
+        + "ld.param.u64 %rd9999, [p]; ret;",
         ".loc 1 2 3 " * 30_000 + "ret;",
         ";" * 300_000,
         "mov.u32 %r1, " + "1+" * 100_000 + "1;",
@@ -193,9 +195,10 @@ def test_good_text_with_pieces_replaced(changes: list[tuple[int, int, str]]) -> 
 def test_hostile_texts_take_bounded_time(body: str) -> None:
     began = time.monotonic()
     try:
-        module = parse_ptx(f".version 8.7 .target sm_90 .entry k() {{ {body} }}")
+        module = parse_ptx(f".version 8.7 .target sm_90 .entry k(.param .u64 p) {{ {body} }}")
         for kernel in module.kernels:
             control_flow(kernel)
+            pointer_parameters(kernel)
             estimate(module, kernel)
     except PerfmodelError:
         pass
