@@ -80,6 +80,7 @@ def test_variables() -> None:
         ".visible .global .u64 addresses[] = {table, generic(table)+8};\n"
         ".shared .v4 .f32 quads[8], single;\n"
         ".global .u32 g = (1 << 4) + 3 * 2;\n"
+        ".global .attribute(.unified(19, 95)) .u8 m[2] = {0xff(table), 0xff00(table)};\n"
     )
     by_name = {v.name: v for v in module.variables}
     table = by_name["table"]
@@ -92,6 +93,7 @@ def test_variables() -> None:
     assert (by_name["quads"].size, by_name["quads"].alignment) == (128, 16)
     assert (by_name["single"].size, by_name["single"].lanes) == (16, 4)
     assert by_name["g"].values == (22,)
+    assert (by_name["m"].size, by_name["m"].type) == (2, "u8")
 
 
 @pytest.mark.parametrize(
