@@ -15,7 +15,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
 
-_SECONDS: Final = 120.0
+_SECONDS: Final = 60.0
 """Longest run of a compiler."""
 _ARCHITECTURE: Final = re.compile(r"sm_[0-9]{2,3}[af]?", re.ASCII)
 
