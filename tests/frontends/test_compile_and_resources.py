@@ -206,8 +206,9 @@ def test_estimates_against_ptxas() -> None:
             assert found.shared_bytes == int(row["shared_bytes"]), kernel.name
             errors.append(abs(found.registers - int(row["registers"])))
     assert len(errors) == 74
-    assert median(errors) <= 4
-    assert sorted(errors)[int(0.9 * len(errors))] <= 10
+    # what the estimate says of itself
+    assert median(errors) <= 3
+    assert sorted(errors)[int(0.9 * len(errors))] <= 12
 
 
 def test_names_of_parameters() -> None:

@@ -94,25 +94,33 @@ def live(body: str) -> int | None:
     return live_registers(found, control_flow(found))
 
 
+LOAD = "ld.global.u32 "
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("ret;", 0),
-        ("mov.u32 %r1, 1; st.global.u32 [4], %r1; ret;", 1),
-        ("mov.u64 %rd1, 1; st.global.u64 [%rd1], %rd1; ret;", 2),
+        (LOAD + "%r1, [4]; st.global.u32 [4], %r1; ret;", 1),
+        ("ld.global.u64 %rd1, [8]; st.global.u64 [%rd1], %rd1; ret;", 2),
         # three at once, then one
-        ("mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; add.u32 %r4, %r1, %r2; "
+        (LOAD + "%r1, [4]; " + LOAD + "%r2, [4]; " + LOAD + "%r3, [4]; add.u32 %r4, %r1, %r2; "
          "add.u32 %r4, %r4, %r3; st.global.u32 [4], %r4; ret;", 3),
         # one after the other: the place is used again
-        ("mov.u32 %r1, 1; st.global.u32 [4], %r1; mov.u32 %r2, 2; st.global.u32 [4], %r2; ret;", 1),
+        (LOAD + "%r1, [4]; st.global.u32 [4], %r1; " + LOAD + "%r2, [4]; st.global.u32 [4], %r2; "
+         "ret;", 1),
         # r1 lives through the loop, for it is read behind it
-        ("mov.u32 %r1, 1; mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 9; "
+        (LOAD + "%r1, [4]; mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 9; "
          "@%p1 bra L; st.global.u32 [%r2], %r1; ret;", 2),
         # a guarded write keeps the old value: r1 is live from the start
-        ("mov.u32 %r2, 1; @%p1 mov.u32 %r1, %r2; st.global.u32 [%r2], %r1; ret;", 2),
+        (LOAD + "%r2, [4]; @%p1 mov.u32 %r1, %r2; st.global.u32 [%r2], %r1; ret;", 2),
         # never read, but it needs a place
-        ("mov.u32 %r1, 1; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%r1]; ret;", 4),
+        (LOAD + "%r1, [4]; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%r1]; ret;", 4),
         ("setp.eq.u32 %p1, 1, 1; setp.eq.u32 %p2, 1, 1; @%p1 bra L; @%p2 bra L; L: ret;", 0),
+        # constants, parameters and addresses of variables are operands, unless written twice
+        ("mov.u32 %r1, 1; mov.u64 %rd1, x; cvta.global.u64 %rd2, %rd1; ld.param.u32 %r2, [k_0]; "
+         "st.global.u32 [%rd2], %r1; st.global.u32 [%rd2], %r2; ret;", 0),
+        ("mov.u32 %r1, 1; @%p1 mov.u32 %r1, 2; st.global.u32 [4], %r1; ret;", 1),
     ],
 )  # fmt: skip
 def test_live_registers(body: str, expected: int) -> None:
