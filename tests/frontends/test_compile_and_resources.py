@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -123,6 +124,18 @@ def test_missing_sources(tmp_path: Path) -> None:
         load_program(tmp_path / "none.ptx")
     with pytest.raises(PerfmodelError, match="is not a file"):
         load_program(tmp_path)
+
+
+def test_a_compiler_that_does_not_end_is_ended_with_its_children(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(toolchain, "_SECONDS", 0.3)
+    began = time.monotonic()
+    with pytest.raises(PerfmodelError, match="nvcc was stopped after"):
+        toolchain.run_tool(["sh", "-c", "sleep 30 & sleep 30"], "nvcc")
+    assert time.monotonic() - began < 10
+    with pytest.raises(PerfmodelError, match="nvcc cannot be started: No such file"):
+        toolchain.run_tool(["/nonexistent/nvcc"], "nvcc")
 
 
 # What ptxas 13.0 and nvJitLink 13.0 write (regression: their formats).
