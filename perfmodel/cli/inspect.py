@@ -62,7 +62,7 @@ def inspect(
     from perfmodel.frontends.inspection import inspect_kernel
     from perfmodel.frontends.program import load_program
 
-    program = load_program(file, arch, compiler_option or ())
+    program = load_program(file, arch, compiler_option or (), kernel)
     single = kernel is not None or len(program.module.kernels) == 1
     chosen = [program.kernel(kernel)] if single else program.module.kernels or [program.kernel()]
     facts = [inspect_kernel(program, each) for each in chosen]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.launch import parameter_names
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx import opcodes
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.pointers import pointer_parameters
 from perfmodel.frontends.ptx.references import reached
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Parameter, SourceLine
+from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Parameter, SourceLine
 from perfmodel.frontends.resources import Resources
 
 _MEMORY: Final = ("load", "store", "atomic", "texture", "copy")
@@ -90,7 +91,7 @@ def inspect_kernel(program: Program, kernel: Function) -> KernelFacts:
     """
     flow = control_flow(kernel)
     depths = _depths(flow)
-    names = program.parameter_names(kernel) or tuple(p.name for p in kernel.parameters)
+    names = parameter_names(kernel, program.parameter_names(kernel))
     pointers = pointer_parameters(kernel)
     given = zip(kernel.parameters, names, strict=True)
     warnings = list(opcodes.warnings(kernel))
@@ -169,4 +170,5 @@ def _accesses(kernel: Function, flow: ControlFlow, depths: list[int]) -> tuple[A
 
 def _is_access(instruction: Instruction) -> bool:
     what, _, space = opcodes.kind(instruction).partition(".")
-    return what in _MEMORY and space not in _OUTSIDE
+    named = any(isinstance(o, Address) for o in instruction.operands)  # not cp.async.wait_group
+    return named and what in _MEMORY and space not in _OUTSIDE

@@ -173,10 +173,13 @@ def bind(launch: LaunchSpec, kernel: Function, names: Sequence[str] = ()) -> tup
 
 
 def parameter_names(kernel: Function, names: Sequence[str]) -> tuple[str, ...]:
-    """Return how messages call the parameters: as the source does, if that is known."""
+    """Return how to call the parameters: as the source does if that is known, else as PTX does.
+
+    A name of PTX that starts with the kernel's, ``saxpy_param_0``, is shortened to ``param_0``.
+    """
     if len(names) == len(kernel.parameters):
         return tuple(names)
-    return tuple(p.name for p in kernel.parameters)
+    return tuple(p.name.removeprefix(f"{kernel.name}_") for p in kernel.parameters)
 
 
 def structure(fields: Sequence[object], where: str) -> Structure:

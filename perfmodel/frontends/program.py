@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -33,12 +33,14 @@ class Program:
     compiler: str | None
     """Such as ``nvcc 13.0``; None if PTX was given."""
     resources: Mapping[str, Resources]
-    """By kernel."""
+    """By kernel; of those that were asked for."""
     source_names: Mapping[str, tuple[str, ...]]
     """Names of parameters by kernel, as the source has them; empty for PTX."""
 
     def kernel(self, name: str | None = None) -> Function:
         """Return a kernel by its name in PTX or in the source; the only one without a name.
+
+        A part of the name will do that only one kernel has.
 
         Raises
         ------
@@ -55,6 +57,7 @@ class Program:
             return kernels[0]
         found = [k for k in kernels if k.name == name]
         found = found or [k for k in kernels if base_name(k.name) == name]
+        found = found or [k for k in kernels if name and name in k.name]
         if not found:
             hint = nearest(name, every) or f"; {_choose(every)}"
             raise PerfmodelError(f"{self.name} has no kernel {shown(name)}{hint}")
@@ -72,7 +75,10 @@ class Program:
 
 
 def load_program(
-    path: str | Path, architecture: str | None = None, options: Sequence[str] = ()
+    path: str | Path,
+    architecture: str | None = None,
+    options: Sequence[str] = (),
+    kernel: str | None = None,
 ) -> Program:
     """Return the kernels of a CUDA source, which is compiled, or of a PTX file.
 
@@ -85,6 +91,8 @@ def load_program(
         assembled for its own target.
     options : sequence of str
         For the compiler.
+    kernel : str, optional
+        Registers and shared memory of this one only, as `Program.kernel` finds it: faster.
 
     Raises
     ------
@@ -104,10 +112,9 @@ def load_program(
         text, compiler, names = read_ptx_text(path), None, {}
         module = parse_ptx(text, path.name)
         target = architecture or module.target
-    return Program(
-        *(path.name, module, text, target, compiler),
-        *(resources(module, text, target), names),
-    )
+    program = Program(path.name, module, text, target, compiler, {}, names)
+    wanted = None if kernel is None else [program.kernel(kernel)]
+    return replace(program, resources=resources(module, text, target, wanted))
 
 
 def _choose(names: Sequence[str]) -> str:

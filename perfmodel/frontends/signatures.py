@@ -9,7 +9,7 @@ _NOISE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTA
 _KERNEL: Final = re.compile(r"\b__global__\b")
 _NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _ATTRIBUTE: Final = re.compile(r"(?:__launch_bounds__|__attribute__|__cluster_dims__|alignas)\s*\(")
-_LAST_NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
+_LAST_NAME: Final = re.compile(r"([A-Za-z_]\w*)\s*\)?\s*(?:\[[^\]]*\]\s*)*$")
 _LONGEST: Final = 10_000
 """Characters of one signature."""
 

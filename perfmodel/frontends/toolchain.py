@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
 
-_SECONDS: Final = 120.0
+_SECONDS: Final = 60.0
 """Longest run of a compiler."""
 _ARCHITECTURE: Final = re.compile(r"sm_[0-9]{2,3}[af]?", re.ASCII)
 
@@ -62,19 +64,34 @@ def run_tool(command: Sequence[str], what: str) -> subprocess.CompletedProcess[s
         If it cannot be started, or takes too long.
     """
     try:
-        return subprocess.run(
+        with subprocess.Popen(
             command,
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            check=False,
-            timeout=_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        raise PerfmodelError(f"{what} was stopped after {_SECONDS:.0f} s") from None
+            start_new_session=True,
+        ) as process:
+            try:
+                output, messages = process.communicate(timeout=_SECONDS)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                raise PerfmodelError(f"{what} was stopped after {_SECONDS:.0f} s") from None
+            except BaseException:
+                _end(process)
+                raise
+            return subprocess.CompletedProcess(command, process.returncode, output, messages)
     except OSError as error:
         raise PerfmodelError(f"{what} cannot be started: {error.strerror or error}") from None
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a compiler and what it started, which would keep its output open."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def first_error(log: str) -> str:

@@ -17,6 +17,7 @@ from perfmodel.reports import units
 from perfmodel.reports.tables import Align, Bar, labelled, plain, table
 
 _LONGEST_LINE: Final = 60
+_LONGEST_NAME: Final = 48
 _MOST_ROWS: Final = 40
 _NUMBERS: Final[tuple[Align, ...]] = ("right",) * 6
 
@@ -28,7 +29,7 @@ def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Renderable
         taken = each.resources
         rows.append(
             [
-                each.kernel.name,
+                _shortened(each.kernel.name, _LONGEST_NAME),
                 str(len(each.parameters)),
                 str(each.instructions),
                 str(len(each.loops)),
@@ -166,7 +167,11 @@ def _text(program: Program, source: SourceLine | None) -> str:
         return ""
     lines = _source_lines(program.module.files.get(source.file, ""))
     text = lines[source.line - 1].strip() if 0 < source.line <= len(lines) else ""
-    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+    return _shortened(text, _LONGEST_LINE)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 @cache

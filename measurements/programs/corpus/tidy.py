@@ -1,4 +1,4 @@
-"""Turns what measure.sh wrote into corpus.csv, a row a launch and protocol, and kernels.csv.
+"""Turns what measure.sh wrote into corpus.csv, a row a launch and protocol.
 
     python tidy.py MEASURED FOLDER
 
@@ -56,9 +56,12 @@ def launches(measured: Path, name: str) -> dict[tuple[str, str, str], list[dict[
 
 
 def main(measured: Path, folder: Path) -> None:
-    """Write both files."""
+    """Write the file."""
     counted = launches(measured, "counters")
     times = {c: launches(measured, f"{c}-times") for c in ("cold", "warm")}
+    taken = {
+        k: r for log in measured.glob("*.ptxas") for k, r in read_log(log.read_text(), "").items()
+    }
     rows = []
     for key in counted:
         for cache, found in times.items():
@@ -69,6 +72,14 @@ def main(measured: Path, folder: Path) -> None:
                     values = [counted[key][0][m] for m in metrics if m in counted[key][0]]
                     if values:
                         row[name] = f"{sum(values):.12g}"
+                said = taken[key[2]]
+                row |= {
+                    "ptxas_registers": said.registers,
+                    "shared_bytes": said.shared_bytes,
+                    "local_bytes": said.local_bytes,
+                    "spill_store_bytes": said.spill_store_bytes,
+                    "spill_load_bytes": said.spill_load_bytes,
+                }
             rows.append(row)
     for each in csv.DictReader((measured / "events.csv").open()):
         key = (each["file"], each["number"], each["kernel"])
@@ -77,21 +88,6 @@ def main(measured: Path, folder: Path) -> None:
         rows.append(row | {"error": each["error"].replace("nan", "")})
     rows.sort(key=lambda r: (r["source"], int(r["launch"]), r["timing"], r["cache"]))
     write(folder / "corpus.csv", rows, ["error", *METRICS])
-    kernels = []
-    for log in sorted(measured.glob("*.ptxas")):
-        for kernel, taken in sorted(read_log(log.read_text(), "ptxas").items()):
-            kernels.append(
-                {
-                    "source": log.stem,
-                    "kernel": kernel,
-                    "registers": taken.registers,
-                    "shared_bytes": taken.shared_bytes,
-                    "local_bytes": taken.local_bytes,
-                    "spill_store_bytes": taken.spill_store_bytes,
-                    "spill_load_bytes": taken.spill_load_bytes,
-                }
-            )
-    write(folder / "kernels.csv", kernels, [])
 
 
 def timed(key: tuple[str, str, str], timing: str, cache: str, repeats, time_us, span):
@@ -106,7 +102,7 @@ def timed(key: tuple[str, str, str], timing: str, cache: str, repeats, time_us, 
 def write(path: Path, rows: list[dict[str, object]], order: list[str]) -> None:
     """Write rows with the columns that any of them has."""
     some = {name for row in rows for name in row}
-    names = [*dict.fromkeys([*rows[0], *order])]
+    names = [*dict.fromkeys([*rows[0], *order, *sorted(some)])]
     with path.open("w", newline="") as file:
         made = csv.DictWriter(file, [n for n in names if n in some], lineterminator="\n")
         made.writeheader()

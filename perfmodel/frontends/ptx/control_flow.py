@@ -15,7 +15,7 @@ from perfmodel.frontends.ptx.dominators import immediate_dominators
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label
 
 _ENDS: Final = frozenset({"ret", "exit", "trap"})
-_MOST_MEMBERS: Final = 10_000_000
+_MOST_MEMBERS: Final = 1_000_000
 """Blocks of all loops together: bounds what deeply nested loops may cost."""
 
 

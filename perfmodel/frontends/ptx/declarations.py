@@ -98,7 +98,7 @@ def variables(
         elif text in (".v2", ".v4", ".v8"):
             lanes, at = _lanes(tokens, at)
         elif text.startswith(".attribute"):
-            at = _skip_parentheses(tokens, at + 1)
+            at = skip_parentheses(tokens, at + 1)
         elif text[1:] in SIZES:
             kind, at = text[1:], at + 1
         else:
@@ -260,6 +260,8 @@ def _value(tokens: Tokens, at: int) -> tuple[int | float, int]:
             return sign * found.value, digits + 1
         if tokens.texts[digits + 1] in (",", "}", ";"):
             return sign * found, digits + 1
+        if tokens.texts[digits + 1] == "(":  # a byte of an address: 0xff00(name)
+            return 0, skip_parentheses(tokens, digits + 1)
     return constant(tokens, at)
 
 
@@ -268,16 +270,20 @@ def _skip_address(tokens: Tokens, at: int) -> int:
     texts = tokens.texts
     _, at = word(tokens, at, "an initial value")
     if texts[at] == "(":
-        at = _skip_parentheses(tokens, at)
+        at = skip_parentheses(tokens, at)
     if texts[at] in ("+", "-"):
         _, at = constant(tokens, at)
     return at
 
 
-def _skip_parentheses(tokens: Tokens, at: int) -> int:
+def skip_parentheses(tokens: Tokens, at: int) -> int:
+    """Return the token behind the parentheses at token `at`, with all that they hold."""
     at = expect(tokens, at, "(")
-    while tokens.texts[at] != ")":
-        if tokens.texts[at] in (END, ";", "{"):
+    depth = 1
+    while depth:
+        text = tokens.texts[at]
+        if text in (END, ";", "{"):
             tokens.refuse(at, "')'")
+        depth += (text == "(") - (text == ")")
         at += 1
-    return at + 1
+    return at

@@ -6,7 +6,15 @@ from typing import Final
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.opcodes import read, written
-from perfmodel.frontends.ptx.syntax import SIZES, Function
+from perfmodel.frontends.ptx.syntax import (
+    SIZES,
+    FloatImmediate,
+    Function,
+    Immediate,
+    Instruction,
+    Register,
+    Symbol,
+)
 
 MOST_INSTRUCTIONS: Final = 100_000
 """Longest function that is analysed: the sets of live values grow with its square."""
@@ -15,7 +23,8 @@ MOST_INSTRUCTIONS: Final = 100_000
 def live_registers(function: Function, flow: ControlFlow) -> int | None:
     """Return the most 32-bit registers that a function's live values fill at once.
 
-    A 64-bit value takes two, a narrower one its own; predicates have registers of their own.
+    A 64-bit value takes two, a narrower one its own. Predicates have registers of their own, and
+    `operands_of_their_own` need none.
 
     Parameters
     ----------
@@ -31,6 +40,7 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
     count = len(function.instructions)
     if count > MOST_INSTRUCTIONS:
         return None
+    free = operands_of_their_own(function)
     number: dict[str, int] = {}
     words: list[int] = []
     reads: list[list[int]] = []
@@ -41,7 +51,7 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
             for name in names:
                 if name not in number:
                     number[name] = len(number)
-                    words.append(_words(function, name))
+                    words.append(0 if name in free else _words(function, name))
                 here.append(number[name])
             found.append(here)
     wanted = _wanted_after(function, flow, reads, writes)
@@ -64,6 +74,35 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
                     now += words[r]
             most = max(most, now)
     return most
+
+
+def operands_of_their_own(function: Function) -> frozenset[str]:
+    """Return the registers whose values machine code has as operands, without a register.
+
+    Those are constants, addresses of variables, and parameters, which lie in constant memory:
+    written once, by a move or a load of a parameter, or converted from such an address.
+    """
+    makers: dict[str, list[Instruction]] = {}
+    for instruction in function.instructions:
+        for name in written(instruction):
+            makers.setdefault(name, []).append(instruction)
+    found: set[str] = set()
+    for name, instructions in makers.items():  # in their order: what is converted comes before
+        first, *more = instructions
+        if not more and first.guard is None and _is_own(first, found):
+            found.add(name)
+    return frozenset(found)
+
+
+def _is_own(maker: Instruction, known: set[str]) -> bool:
+    sources = maker.operands[1:]
+    if maker.opcode == "ld":
+        return "param" in maker.modifiers
+    return maker.opcode in ("mov", "cvta") and all(
+        isinstance(o, Immediate | FloatImmediate | Symbol)
+        or (isinstance(o, Register) and o.name in known)
+        for o in sources
+    )
 
 
 def _wanted_after(

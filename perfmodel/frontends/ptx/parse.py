@@ -27,6 +27,7 @@ from perfmodel.frontends.ptx.declarations import (
     expect,
     integers,
     parameters,
+    skip_parentheses,
     variables,
     word,
 )
@@ -191,9 +192,7 @@ class _ModuleReader:
         kernel = texts[at] == ".entry"
         at += 1
         if texts[at] == ".attribute":
-            while texts[at] not in (")", END):
-                at += 1
-            at = expect(tokens, at, ")")
+            at = skip_parentheses(tokens, at + 1)
         results: tuple[Parameter, ...] = ()
         given: tuple[Parameter, ...] = ()
         if texts[at] == "(":

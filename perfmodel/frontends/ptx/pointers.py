@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.ptx.opcodes import written
 from perfmodel.frontends.ptx.syntax import (
     Address,
     Function,
@@ -13,8 +16,21 @@ from perfmodel.frontends.ptx.syntax import (
     Symbol,
 )
 
-_SUMS: Final = frozenset({"add", "sub"})
 _POINTER_BYTES: Final = 8
+_ELSEWHERE: Final = frozenset({"shared", "local", "const", "param"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """What an instruction passes from parameters or registers to the register that it writes."""
+
+    target: str
+    parameter: int
+    """A bit, or 0."""
+    same: tuple[str, ...]
+    """Registers whose value it passes on as it is, or with a constant added."""
+    added: tuple[str, ...]
+    """Registers whose value is one of a sum."""
 
 
 def pointer_parameters(kernel: Function) -> frozenset[str]:
@@ -27,69 +43,64 @@ def pointer_parameters(kernel: Function) -> frozenset[str]:
     ----------
     kernel : Function
     """
-    wide = {p.name for p in kernel.parameters if p.size == _POINTER_BYTES and p.count is None}
-    found = {p.name for p in kernel.parameters if p.pointer}
-    exact: dict[str, frozenset[str]] = {}
-    added: dict[str, frozenset[str]] = {}
-    nothing: frozenset[str] = frozenset()
-    changed = True
-    while changed:
-        changed = False
-        for instruction in kernel.instructions:
-            result = _result(instruction)
-            if result is None:
-                continue
-            same, more = _flows(instruction, wide, exact, added)
-            if not same <= exact.get(result, nothing):
-                exact[result] = exact.get(result, nothing) | same
-                changed = True
-            if not more <= added.get(result, nothing):
-                added[result] = added.get(result, nothing) | more
-                changed = True
+    wide = [p.name for p in kernel.parameters if p.size == _POINTER_BYTES and p.count is None]
+    bits = {name: 1 << i for i, name in enumerate(wide)}
+    flows = [f for i in kernel.instructions if (f := _flow(i, bits)) is not None]
+    exact = _spread(flows, [f.same for f in flows])
+    summed = _spread(flows, [f.added for f in flows])
     bases = [base for instruction in kernel.instructions for base in _bases(instruction)]
+    found = sum(bits[p.name] for p in kernel.parameters if p.pointer and p.name in bits)
     for base in bases:
-        found |= exact.get(base, nothing)
+        found |= exact.get(base, 0)
     for base in bases:
-        if not added.get(base, nothing) & found:
-            found |= added.get(base, nothing)
-    return frozenset(found)
+        if not summed.get(base, 0) & found:
+            found |= summed.get(base, 0)
+    return frozenset(name for name, bit in bits.items() if found & bit)
 
 
-def _result(instruction: Instruction) -> str | None:
-    first = instruction.operands[0] if instruction.operands else None
-    return first.name if isinstance(first, Register) else None
+def _spread(flows: Sequence[_Flow], sources: Sequence[tuple[str, ...]]) -> dict[str, int]:
+    """Return the parameters, a bit each, that reach each register through such sources."""
+    users: dict[str, list[int]] = {}
+    for i, names in enumerate(sources):
+        for name in names:
+            users.setdefault(name, []).append(i)
+    reached: dict[str, int] = {}
+    waiting = list(range(len(flows)))
+    while waiting:
+        i = waiting.pop()
+        bits = flows[i].parameter
+        for name in sources[i]:
+            bits |= reached.get(name, 0)
+        target = flows[i].target
+        if bits & ~reached.get(target, 0):
+            reached[target] = reached.get(target, 0) | bits
+            waiting += users.get(target, ())
+    return reached
 
 
-def _flows(
-    instruction: Instruction,
-    wide: set[str],
-    exact: dict[str, frozenset[str]],
-    added: dict[str, frozenset[str]],
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the parameters that an instruction passes on as they are, and those in a sum."""
-    nothing: frozenset[str] = frozenset()
+def _flow(instruction: Instruction, bits: dict[str, int]) -> _Flow | None:
+    """Return what an instruction passes on, or None if nothing that could be an address."""
+    target = next(written(instruction), None)
     operands = instruction.operands[1:]
-    if instruction.opcode == "ld" and "param" in (m.split("::")[0] for m in instruction.modifiers):
-        source = operands[0] if operands else None
-        base = source.base if isinstance(source, Address) else None
-        named = isinstance(base, Symbol) and base.name in wide
-        only = frozenset({base.name}) if named and isinstance(base, Symbol) else nothing
-        return only, only
-    registers = [o.name for o in operands if isinstance(o, Register)]
-    same = frozenset().union(*(exact.get(r, nothing) for r in registers))
-    more = frozenset().union(*(added.get(r, nothing) for r in registers))
-    if instruction.opcode in ("mov", "cvta"):
-        return same, more
-    if instruction.opcode in _SUMS:
-        constant = any(isinstance(o, Immediate) for o in operands)
-        return (same if constant else nothing), more
-    if instruction.opcode in ("mad", "fma") and len(operands) == 3:
-        last = operands[2]
-        addend = last.name if isinstance(last, Register) else ""
-        return nothing, added.get(addend, nothing)
-    if instruction.opcode == "selp":
-        return same, more
-    return nothing, nothing
+    if target is None:
+        return None
+    spaces = {m.partition("::")[0] for m in instruction.modifiers}
+    if instruction.opcode == "ld" and "param" in spaces:
+        base = operands[0].base if operands and isinstance(operands[0], Address) else None
+        bit = bits.get(base.name, 0) if isinstance(base, Symbol) else 0
+        return _Flow(target, bit, (), ()) if bit else None
+    names = tuple(o.name for o in operands if isinstance(o, Register))
+    match instruction.opcode:
+        case "mov" | "cvta" | "selp":
+            return _Flow(target, 0, names, names)
+        case "add" | "sub":
+            constant = any(isinstance(o, Immediate) for o in operands)
+            return _Flow(target, 0, names if constant else (), names)
+        case "mad" | "fma":
+            addend = tuple(o.name for o in operands[2:3] if isinstance(o, Register))
+            return _Flow(target, 0, (), addend)
+        case _:
+            return None
 
 
 def _bases(instruction: Instruction) -> list[str]:
@@ -98,8 +109,7 @@ def _bases(instruction: Instruction) -> list[str]:
         source = instruction.operands[1] if len(instruction.operands) > 1 else None
         to_global = instruction.modifiers[:2] == ("to", "global")
         return [source.name] if to_global and isinstance(source, Register) else []
-    spaces = {m.split("::")[0] for m in instruction.modifiers}
-    if spaces & {"shared", "local", "const", "param"}:
+    if _ELSEWHERE & {m.partition("::")[0] for m in instruction.modifiers}:
         return []
     addresses = [o.base for o in instruction.operands if isinstance(o, Address)]
     return [base.name for base in addresses if isinstance(base, Register)]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from perfmodel.errors import PerfmodelError, shown
 
-MAX_BYTES: Final = 32 << 20
-"""Longest text that is read: about a million instructions."""
+MAX_BYTES: Final = 64 << 20
+MAX_TOKENS: Final = 12_000_000
+"""Longest text that is read: some two million instructions, a minute and 2 GB."""
 
 # The first character tells what a token is: a letter, `_`, `$` or `%` a word (an opcode comes with
 # its modifiers), a digit a number, `.` a directive or modifier, `"` a string; else punctuation.
@@ -34,7 +36,9 @@ _TOKEN: Final = re.compile(
 )
 
 END: Final = "\0"
-"""The token behind the last one."""
+"""The tokens behind the last one."""
+_LOOK_AHEAD: Final = 8
+"""So many, for no reader looks further ahead than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class Tokens:
     name: str
     """Of the text, for messages."""
     texts: list[str]
-    starts: list[int]
-    newlines: list[int]
+    starts: array[int]
+    newlines: array[int]
 
     def line(self, index: int) -> int:
         """Return the line of a token, from 1."""
@@ -78,25 +82,29 @@ def tokenize(text: str, name: str) -> Tokens:
     if len(text) > MAX_BYTES:
         raise too_long(name)
     texts: list[str] = []
-    starts: list[int] = []
+    starts = array("L")
+    known: dict[str, str] = {}  # the same text is one object
     for match in _TOKEN.finditer(text):
         group = match.lastindex
         if group == 1:
-            texts.append(match[1])
+            token = match[1]
+            texts.append(known.setdefault(token, token))
             starts.append(match.start())
         elif group == 2:
             line = text.count("\n", 0, match.start()) + 1
             came = text[match.start() : match.start() + 20].splitlines()[0]
             raise PerfmodelError(f"{name}, line {line}: {shown(came)} is not PTX")
-    texts.append(END)
-    starts.append(len(text))
-    newlines = [m.start() for m in re.finditer("\n", text)]
+    if len(texts) > MAX_TOKENS:
+        raise too_long(name)
+    texts += [END] * _LOOK_AHEAD
+    starts.extend([len(text)] * _LOOK_AHEAD)
+    newlines = array("L", (m.start() for m in re.finditer("\n", text)))
     return Tokens(name, texts, starts, newlines)
 
 
 def too_long(name: str) -> PerfmodelError:
     """Return what to say of a text over `MAX_BYTES`."""
     return PerfmodelError(
-        f"{name} is longer than {MAX_BYTES >> 20} MiB, the most that is read: take out the kernels "
-        "that matter (cuobjdump -ptx -fun NAME)"
+        f"{name} is longer than {MAX_BYTES >> 20} MiB or {MAX_TOKENS} words, all that is read: "
+        "take out the kernels that matter (cuobjdump -ptx -fun NAME)"
     )
