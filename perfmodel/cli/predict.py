@@ -30,7 +30,7 @@ EXAMPLES = (
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
-    "perfmodel predict saxpy.cu --kernel saxpy --grid 65536 --block 256 --arg n=16777216",
+    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
     "perfmodel predict kernels.ptx --launch launches.toml",
 )
 

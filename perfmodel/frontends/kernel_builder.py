@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, text
 from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.kernel_accesses import (
+    Placed,
+    chained,
+    data_type,
+    factored,
+    known_part,
+    named_accesses,
+    three_numbers,
+)
 from perfmodel.frontends.kernel_counts import buffer_bytes, counted
 from perfmodel.frontends.kernel_parts import at_random, data_factors, range_under, renamed
 from perfmodel.frontends.kernel_work import work_of
-from perfmodel.frontends.memory_instructions import Moved
 from perfmodel.frontends.ptx.syntax import Function, Module
-from perfmodel.frontends.symbolic_conditions import TRUE, all_of
+from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
-from perfmodel.frontends.symbolic_records import Followed, MemoryAccess, is_data
+from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
 from perfmodel.kernels.kernel import (
-    DATA_TYPES,
     Access,
     Buffer,
     Counted,
@@ -39,29 +45,6 @@ _LINEAR: Final = Operation(
     ),
 )
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """An access with what it moves, and where, as far as that is known.
-
-    Attributes
-    ----------
-    access : MemoryAccess
-    base : str
-        What its address starts at; empty if nothing shows it.
-    offset : Sum or None
-        From there [B].
-    moved : Moved
-    counted : bool
-        Whether data decides where it goes or who makes it, so that it was counted.
-    """
-
-    access: MemoryAccess
-    base: str
-    offset: Sum | None
-    moved: Moved
-    counted: bool
 
 
 class Builder:
@@ -100,7 +83,7 @@ class Builder:
         for p in placed:
             size = elements[p.base]
             index = self._index(p, size, lengths[p.base], indices)
-            guard = renamed(_known(p.access.guard), parts)
+            guard = renamed(known_part(p.access.guard), parts)
             accesses.append(
                 Access(
                     buffer=names_of[p.base],
@@ -111,7 +94,7 @@ class Builder:
                     guard=None if guard == TRUE else guard,
                     cache=p.moved.cache,
                     returns=p.moved.returns,
-                    dtype=_dtype(p.moved, size),
+                    dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
                     aggregated=self._aggregated(p),
                     source=self._source(p),
@@ -120,9 +103,9 @@ class Builder:
             )
             if not p.counted:
                 indices[p.access.at] = index
-        shared_guard, accesses = _factored(accesses)
-        accesses = _named(accesses)
-        accesses = _chained(accesses, placed)
+        shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
+        accesses = named_accesses(accesses)
+        accesses = chained(accesses, placed)
         work = work_of(self.function, found, self.launch, self._parameters(), parts, self.emulation)
         buffers = tuple(
             Buffer(
@@ -134,15 +117,17 @@ class Builder:
             for base in dict.fromkeys(p.base for p in placed)
         )
         shared = sum(
-            b.size or 0 for name, b in self.bases.items() if b.space == "shared" and b.size
+            b.size if b.size is not None else lengths.get(name, 0) * elements.get(name, 1)
+            for name, b in self.bases.items()
+            if b.space == "shared"
         )
         return Kernel(
             name=self.function.name,
             summary="from PTX",
             parameters=self._parameters(),
             launch=Launch(
-                grid=_three(self.launch.grid),
-                block=_three(self.launch.block),
+                grid=three_numbers(self.launch.grid),
+                block=three_numbers(self.launch.block),
                 registers=Number(self.registers),
                 shared_bytes=Number(shared),
             ),
@@ -220,8 +205,9 @@ class Builder:
                 found[base] = -(-known // size)
                 continue
             found[base] = -(-self._reach(base, placed) // size)
+            what = "dynamic shared memory" if self.bases[base].space == "shared" else "buffer"
             self.notes.append(
-                f"buffer {self.bases[base].name}: taken to have the {found[base] * size} bytes "
+                f"{what} {self.bases[base].name}: taken to have the {found[base] * size} bytes "
                 "that accesses reach"
             )
         return found
@@ -331,69 +317,3 @@ class Builder:
             return False
         same = not any(name.startswith(lanes) for name in p.offset.names)
         return same and p.moved.operation == "add" and not p.moved.returns
-
-
-def _known(guard: Node) -> Node:
-    """Return the part of a condition that no data decides."""
-    return all_of(part for part in _conjuncts(guard) if not is_data(part))
-
-
-def _dtype(m: Moved, size: int) -> Node | None:
-    if m.kind != "atomic" or m.dtype is None or DATA_TYPES[m.dtype] != size:
-        return None
-    return Number(list(DATA_TYPES).index(m.dtype))
-
-
-def _three(sizes: tuple[int, int, int]) -> tuple[Node, Node, Node]:
-    x, y, z = (Number(size) for size in sizes)
-    return x, y, z
-
-
-def _factored(accesses: list[Access]) -> tuple[Node | None, list[Access]]:
-    """Return the conditions that all accesses share as the kernel's guard, and the rest apart."""
-    parts = [_conjuncts(a.guard) for a in accesses]
-    if not parts:
-        return None, accesses
-    shared = [p for p in parts[0] if all(p in other for other in parts[1:])]
-    if not shared:
-        return None, accesses
-    found = []
-    for access, own in zip(accesses, parts, strict=True):
-        guard = all_of(p for p in own if p not in shared)
-        found.append(replace(access, guard=None if guard == TRUE else guard))
-    return all_of(shared), found
-
-
-def _conjuncts(guard: Node | None) -> tuple[Node, ...]:
-    if guard is None:
-        return ()
-    if isinstance(guard, Operation) and guard.operator == "and":
-        return guard.operands
-    return (guard,)
-
-
-def _named(accesses: Sequence[Access]) -> list[Access]:
-    """Return accesses called by their buffer, numbered from 2 on."""
-    counts: dict[str, int] = {}
-    found = []
-    for access in accesses:
-        counts[access.buffer] = counts.get(access.buffer, 0) + 1
-        number = counts[access.buffer]
-        name = access.buffer if number == 1 else f"{access.buffer}-{number}"
-        found.append(replace(access, name=name))
-    return found
-
-
-def _chained(accesses: Sequence[Access], placed: Sequence[Placed]) -> list[Access]:
-    """Say which load an access waits for: the last one of its loop that its index comes from."""
-    by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
-    found = []
-    for access, p in zip(accesses, placed, strict=True):
-        needs = [
-            by_instruction[at]
-            for at in sorted(p.access.sources)
-            if at in by_instruction and at < p.access.at
-        ]
-        same = [n for n in needs if n.loop == access.loop and n.kind == "load"]
-        found.append(replace(access, needs=same[-1].name) if same else access)
-    return found

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from perfmodel.expressions import Name, Number
 from perfmodel.frontends.emulate import Emulation, emulate
 from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.kernel_builder import Builder, Placed
+from perfmodel.frontends.kernel_accesses import Placed
+from perfmodel.frontends.kernel_builder import Builder
 from perfmodel.frontends.kernel_counts import mean_trips
 from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.memory_instructions import moved
@@ -67,7 +68,7 @@ def kernel_from_ptx(
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
-    return builder.build(found, [p for p in placed if p.base])
+    return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
 
 
 def _placed(
@@ -122,6 +123,11 @@ def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> Loo
     return LoopRun(
         loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
     )
+
+
+def _runs(p: Placed, emulation: Emulation | None) -> bool:
+    """Say whether an access is ever made, as far as the emulation shows."""
+    return emulation is None or not p.counted or p.access.at in emulation.counts
 
 
 def _with_base(

@@ -7,7 +7,6 @@ from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, names
 from perfmodel.frontends.symbolic_algebra import Algebra
-from perfmodel.frontends.symbolic_instructions import Datum
 from perfmodel.frontends.symbolic_sums import (
     Factors,
     Sum,
@@ -21,6 +20,7 @@ from perfmodel.frontends.symbolic_sums import (
     sum_of,
     written,
 )
+from perfmodel.frontends.symbolic_values import Datum
 from perfmodel.kernels.intervals import Interval
 
 _BOUNDS: Final = {"<": (1, False), "<=": (0, False), ">": (1, True), ">=": (0, True)}
@@ -84,10 +84,10 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
         left, found = scaled(value, sign), 0
         for part, most in _bounds(guard, algebra):
             m = contained(left, part)
-            times = None if m is None else m.number
-            if times is None or times <= 0:
+            times = None if m is None else algebra.number(m)
+            if m is None or times is None or times <= 0:
                 continue
-            left = minus(left, scaled(part, times))
+            left = minus(left, product(m, part))
             found += times * most
         found += algebra.range(left).high
         if sign > 0:

@@ -102,7 +102,7 @@ class Algebra:
         whole, rest = _divided(a, b)
         if by is not None and self._within(rest, by):
             return whole
-        if by is not None:
+        if by is not None and self.number(rest) is None:
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
             if self._within(left, by):
@@ -117,7 +117,7 @@ class Algebra:
             if self._within(rest, by):
                 return rest
             _, left = split(self.concrete(rest), by)
-            if self._within(left, by):
+            if self._within(left, by) and self.number(rest) is None:
                 return left
         return self._opaque("%", rest, b)
 
@@ -197,10 +197,11 @@ class Algebra:
                 fixed = constant(value.number & top)
                 a, b = (fixed if v is value else v for v in (a, b))
         negative_a, negative_b = (self.range(v).low < 0 for v in (a, b))
+        large = any(self.range(v).high >= 1 << bits - 1 for v in (a, b))
+        if (negative_a and negative_b) or (large and (negative_a or negative_b)):
+            return self.compared(operator, self.unsigned(a, bits), self.unsigned(b, bits))
         plain = self.compared(operator, a, b)
         zero = constant(0)
-        if negative_a and negative_b:
-            return self.compared(operator, self.unsigned(a, bits), self.unsigned(b, bits))
         if negative_a:
             return all_of((self.compared(">=", a, zero), plain))
         if negative_b:

@@ -7,8 +7,7 @@ arithmetic decides is a *datum*: a name of its own that says which loads it come
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, names
 from perfmodel.frontends.ptx.syntax import (
@@ -28,52 +27,13 @@ from perfmodel.frontends.symbolic_conditions import all_of, any_of, negated
 from perfmodel.frontends.symbolic_integers import INTEGER, bits_of, comparison
 from perfmodel.frontends.symbolic_registers import written_registers
 from perfmodel.frontends.symbolic_sums import Sum, TooLargeError, constant, plus, single
-
-DATUM: Final = "data"
-"""How the names of data start."""
+from perfmodel.frontends.symbolic_values import DATUM, Datum, Unknown, Value, base_name
 
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
 _BITS: Final = frozenset({"xor", "or", "not"})
 _LARGEST: Final = 400
 """Parts of an expression; what needs more is not followed any further."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A value that is no integer, or not followed: the loads that it comes from.
-
-    Attributes
-    ----------
-    sources : frozenset of int
-        Instructions of these loads.
-    """
-
-    sources: frozenset[int] = frozenset()
-
-
-Value: TypeAlias = Sum | Number | Name | Operation | Unknown
-"""An integer, a condition, or something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Datum:
-    """An integer or a condition that data decides.
-
-    Attributes
-    ----------
-    instruction : int
-        The instruction that makes it.
-    sources : frozenset of int
-        Loads that it comes from; empty for a number that is computed but not followed.
-    low, high : int
-        Range of its type.
-    """
-
-    instruction: int
-    sources: frozenset[int]
-    low: int
-    high: int
 
 
 class Interpreter:
@@ -403,9 +363,3 @@ class Interpreter:
         if to[:1] == "u":
             return [self.algebra.remainder(value, constant(1 << bits))]
         return None
-
-
-def base_name(symbol: str) -> str:
-    """Return the name that stands for the address of a variable in expressions."""
-    cleaned = "".join(c if c.isalnum() or c == "_" else "_" for c in symbol)
-    return f"at_{cleaned}"

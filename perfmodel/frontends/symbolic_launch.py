@@ -13,8 +13,9 @@ from perfmodel.expressions import Name
 from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.frontends.ptx.syntax import Function, Module, Parameter
 from perfmodel.frontends.symbolic_algebra import Algebra
-from perfmodel.frontends.symbolic_instructions import Interpreter, Unknown, Value, base_name
+from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_sums import Sum, constant, plus, product, single
+from perfmodel.frontends.symbolic_values import Unknown, Value, base_name
 from perfmodel.kernels.intervals import Interval
 
 Dimensions = tuple[int, int, int]
@@ -111,7 +112,10 @@ def interpreter(
         _parameter(p, shown[p.name], launch, parameters, bases, ranges)
     for variable in (*module.variables, *function.variables):
         if variable.space in ("shared", "global", "local"):
-            size = launch.shared_bytes if variable.size is None else variable.size
+            # Dynamic shared memory that nobody states is as much as accesses reach.
+            size: int | None = variable.size
+            if size is None:
+                size = launch.shared_bytes or None
             name = base_name(variable.name)
             bases[name] = Base(_readable(variable.name), variable.space, size)
             shared = variable.space == "shared"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, names
-from perfmodel.frontends.symbolic_instructions import DATUM
 from perfmodel.frontends.symbolic_sums import Sum
+from perfmodel.frontends.symbolic_values import DATUM
 
 
 class NotFollowedError(PerfmodelError):
