@@ -113,11 +113,11 @@ def interpreter(
     for variable in (*module.variables, *function.variables):
         if variable.space in ("shared", "global", "local"):
             # Dynamic shared memory that nobody states is as much as accesses reach.
-            size: int | None = variable.size
-            if size is None:
-                size = launch.shared_bytes or None
+            held = variable.size
+            if held is None:
+                held = launch.shared_bytes or None
             name = base_name(variable.name)
-            bases[name] = Base(_readable(variable.name), variable.space, size)
+            bases[name] = Base(_readable(variable.name), variable.space, held)
             shared = variable.space == "shared"
             ranges[name] = _SHARED_ADDRESSES if shared else _ADDRESSES
     algebra = Algebra(ranges)
