@@ -15,6 +15,7 @@ from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
 from perfmodel.frontends.kernel_counts import mean_trips
+from perfmodel.frontends.kernel_vectors import joined_loads
 from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.memory_instructions import moved
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -67,6 +68,8 @@ def kernel_from_ptx(
         emulation = emulate(module, function, emulated_launch(bound, function))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
+    shared = frozenset(name for name, base in bases.items() if base.space == "shared")
+    placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
 

@@ -12,8 +12,13 @@ import numpy as np
 from perfmodel.expressions import Name, Node, Number, evaluate
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
-from perfmodel.frontends.machine_instructions import machine_instructions
-from perfmodel.frontends.ptx.control_flow import control_flow
+from perfmodel.frontends.machine_instructions import (
+    START,
+    UNROLLED,
+    machine_instructions,
+    unrolls,
+)
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_launch import KernelLaunch
@@ -25,9 +30,10 @@ from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch,
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import ActivityCache, access_requests
 
-_UNROLLED: Final = 4
-"""Iterations that ptxas puts together where a loop's body is one block."""
 _MOST_IN_FLIGHT: Final = 16
+_PREDICATED: Final = 8
+"""PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
+sm_90 (nvcc 13.0)."""
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -63,20 +69,27 @@ def work_of(
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it."""
     flow = control_flow(function)
-    counts = machine_instructions(function)
+    counts = machine_instructions(function, flow)
     if emulation is None:
         shares = _shares(found, launch, parameters, parts)
     else:
         shares = _emulated(found, launch, parameters, emulation)
-    totals: dict[tuple[str, str | None], float] = {}
+    issued = _issued(function, flow, found, [warps for warps, _ in shares])
+    totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
-    for run, (warps, threads) in zip(found.blocks, shares, strict=True):
+
+    def add(pipe: str, loop: str | None, count: float) -> None:
+        totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
+
+    for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
         block = flow.blocks[run.block]
         for at in range(block.start, block.stop):
-            pipe, count = counts[at]
-            key = (pipe, run.loop)
-            totals[key] = totals.get(key, 0.0) + count * warps
             instruction = function.instructions[at]
+            kept = branch if instruction.opcode == "bra" else slots
+            for pipe, count in counts[at].items():
+                add(pipe, run.loop, count * kept)
+            if is_memory(instruction) and slots > warps:
+                add("other", run.loop, slots - warps)
             kind = instruction.modifiers[-1] if instruction.modifiers else ""
             if kind in _PRECISIONS:
                 flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
@@ -84,7 +97,48 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
-    return Work(arithmetic, flop[precision], precision, _in_flight(function, found))
+    return Work(arithmetic, flop[precision], precision, _in_flight(function, flow, found))
+
+
+def _issued(
+    function: Function, flow: ControlFlow, found: Followed, shares: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return the share of warps that issue each block's instructions, and that of its branch.
+
+    A short block that a branch skips becomes instructions with a predicate: all warps issue them,
+    and nobody branches.
+    """
+    issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
+    branches = dict(issued)
+    loops = {run.block: run.loop for run in found.blocks}
+    for number in sorted(issued):
+        before = _predicated(function, flow, number)
+        if before is not None and loops.get(before, "") == loops[number]:
+            issued[number] = max(issued[number], issued[before])
+            branches[before] = 0.0
+    return [(issued[run.block], branches[run.block]) for run in found.blocks]
+
+
+def _predicated(function: Function, flow: ControlFlow, number: int) -> int | None:
+    """Return the block whose branch skips a block that is short enough for predicates, or None."""
+    block = flow.blocks[number]
+    if len(block.predecessors) != 1 or len(block.successors) != 1:
+        return None
+    before = block.predecessors[0]
+    targets = flow.blocks[before].successors
+    inside = function.instructions[block.start : block.stop]
+    if len(targets) != 2 or block.successors[0] not in targets or len(inside) > _PREDICATED:
+        return None
+    # What is left by an exit is not come back to; calls and barriers need whole warps.
+    if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
+        return None
+    after = block.successors[0]
+    if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
+        "ret",
+        "exit",
+    ):
+        return None
+    return before
 
 
 def _emulated(
@@ -178,9 +232,8 @@ def _share(
     return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
 
 
-def _in_flight(function: Function, found: Followed) -> int | None:
+def _in_flight(function: Function, flow: ControlFlow, found: Followed) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
-    flow = control_flow(function)
     most: tuple[int, int] | None = None
     for run in found.blocks:
         if run.loop is None:
@@ -189,18 +242,14 @@ def _in_flight(function: Function, found: Followed) -> int | None:
         together = _independent(function, block.start, block.stop)
         if together == 0:
             continue
-        alone = run.block in flow.blocks[run.block].successors
-        nounroll = any(
-            block.start <= at < block.stop and "nounroll" in text for at, text in function.pragmas
-        )
+        # Loads do not move up past stores that might be to the same place.
         stores = any(
-            function.instructions[at].opcode in ("st", "bar", "barrier", "atom", "red")
-            for at in range(block.start, block.stop)
+            function.instructions[at].opcode == "st" for at in range(block.start, block.stop)
         )
-        times = _UNROLLED if alone and not nounroll and not stores else 1
-        found_here = min(max(together, min(together * times, _MOST_IN_FLIGHT)), 64)
+        times = UNROLLED if unrolls(function, flow, run.block) and not stores else 1
+        at_once = max(together, min(together * times, _MOST_IN_FLIGHT))
         if most is None or together > most[0]:
-            most = (together, found_here)
+            most = (together, at_once)
     return None if most is None else most[1]
 
 
