@@ -58,6 +58,11 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     count = 1                             # may be a fraction: "157/100"
     loop = "r"
 
+    # [[barriers]]                        # __syncthreads(), times an iteration
+    # loop = "r"
+    # count = 2
+    # strands = 4                         # at the top: shared loads in flight side by side
+
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops
 around them. An index that starts again and again is ``i % m``; one that other data holds is

@@ -218,6 +218,17 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """`count` times that a block's threads wait for one another, in a loop or outside.
+
+    In a loop, it is an iteration's.
+    """
+
+    count: Node
+    loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A CUDA kernel and its launch, with parameters still open.
 
@@ -237,6 +248,10 @@ class Kernel:
         Ceiling that they belong to, one of `PRECISIONS`.
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first; None derives it from the loops.
+    barriers : tuple of Barrier
+    strands : Node
+        Independent strands of a thread's instructions between barriers: how many of its loads from
+        shared memory and their uses run side by side. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
     """
@@ -254,6 +269,8 @@ class Kernel:
     flop: Node = _ZERO
     precision: str = "fp32"
     loads_in_flight: Node | None = None
+    barriers: tuple[Barrier, ...] = ()
+    strands: Node = _ONE
     mapping: str = ""
 
     @property
