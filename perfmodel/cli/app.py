@@ -19,7 +19,7 @@ from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
     *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
-    *("validate", "measure", "calibrate"),
+    *("validate", "measure", "calibrate", "drill"),
 )
 """Commands in the order of the help."""
 
