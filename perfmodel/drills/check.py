@@ -88,6 +88,7 @@ _NAMES: Final = {
     "bytes": "an amount of data",
     "bytes/second": "a bandwidth",
     "operations/second": "a rate",
+    "hertz": "a frequency",
 }
 
 
@@ -187,7 +188,7 @@ def _words(solution: Solution, kind: WordAnswer, given: str) -> Verdict:
     if len(kind.words) > 1:
         parts = [p for p in _SEPARATORS.split(given) if p.strip()]
         parts = given.split() if len(parts) == 1 else parts
-    spelled = [{_plain(s) for s in spellings} for spellings in kind.words]
+    spelled = [set[str]().union(*map(_forms, spellings)) for spellings in kind.words]
     named = [next((i for i, s in enumerate(spelled) if _forms(p) & s), None) for p in parts]
     right = None not in named and len(parts) == len(spelled) == len(set(named))
     return Verdict(given, right, mistake=None if right else _known(solution, given))

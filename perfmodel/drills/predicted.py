@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -13,6 +14,8 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import Prediction, predict
 
+_ARGUMENTS: Final = frozenset(signature(predict).parameters) - {"params"}
+"""What `predict` takes besides the kernel's parameters."""
 _WINDOW: Final = {
     "window": "num_bytes",
     "hit_ratio": "hit_ratio",
@@ -54,6 +57,11 @@ def _predicted(
     options: tuple[tuple[str, str | bool], ...],
     concurrent: tuple[AccessPolicyWindow, ...],
 ) -> Prediction:
+    for name, _ in params:
+        if name in _ARGUMENTS:
+            raise PerfmodelError(
+                f"{shown(name)} is no parameter of a kernel: take it out of params"
+            )
     given: dict[str, Any] = {**dict(params), **dict(options)}
     return predict(
         kernel, mapping=mapping or None, device=device, l2=control, concurrent=concurrent, **given
@@ -61,15 +69,14 @@ def _predicted(
 
 
 def _control(values: Mapping[str, Any]) -> L2Control:
-    whole = {k: values[k] for k in ("set_aside", "fetch_granularity") if k in values}
-    if "compression" in values:
-        whole["compression"] = float(values["compression"])
-    window = {_WINDOW[k]: values[k] for k in _WINDOW if k in values}
+    sizes = ("set_aside", "fetch_granularity", "window")
+    values = {k: whole(v) if k in sizes else v for k, v in values.items()}
+    window = {_WINDOW[k]: values.pop(k) for k in _WINDOW if k in values}
     if not window:
-        return L2Control(**whole)
+        return L2Control(**values)
     if "num_bytes" not in window or "buffer" not in window:
         raise PerfmodelError("a window needs window (its bytes) and window_buffer (its buffer)")
-    return L2Control(window=AccessPolicyWindow(**window), **whole)
+    return L2Control(window=AccessPolicyWindow(**window), **values)
 
 
 def _settled(given: Expression | str, number: Value) -> Any:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import UNITS as FIGURE_UNITS
 
-_MEASURED: Final = ("bytes", "bytes/second", "seconds", "operations/second")
+_MEASURED: Final = ("bytes", "bytes/second", "seconds", "operations/second", "hertz")
 _MORE: Final = {
     "KB": ("bytes", 1e3),
     "TB": ("bytes", 1e12),
@@ -44,6 +44,7 @@ _QUANTITY: Final = re.compile(
     rf"(?P<top>{_NUMBER})(?:\s*/\s*(?P<bottom>{_NUMBER}))?\s*(?P<unit>.*)"
 )
 _COUNTED: Final = re.compile(r"[A-Za-z][A-Za-z -]{0,30}")
+_FOLDED: Final = frozenset(unit.casefold() for unit in UNITS)
 
 
 class Quantity(NamedTuple):
@@ -69,6 +70,20 @@ def dimension(unit: str) -> str:
 def factor(unit: str) -> float:
     """Return the SI value of a unit."""
     return UNITS[unit][1] if unit in UNITS else 1.0
+
+
+def check_unit(unit: str, what: str) -> str:
+    """Return a unit, or the name of what is counted; refuse what is neither.
+
+    Raises
+    ------
+    PerfmodelError
+        If it is no word, or a unit but for its case: GB, not gb, for a lower-case b is a bit.
+    """
+    unknown = unit.casefold() in _FOLDED or not _COUNTED.fullmatch(unit)
+    if unit and unit not in UNITS and unknown:
+        raise PerfmodelError(f"{what}: unknown unit {shown(unit)}{nearest(unit, UNITS)}")
+    return unit
 
 
 def read_quantity(text: str, what: str) -> Quantity:
@@ -97,8 +112,7 @@ def read_quantity(text: str, what: str) -> Quantity:
             raise PerfmodelError(f"{what} {shown(text)} divides by zero")
         value = value / _number(found["bottom"])
     unit = found["unit"].strip()
-    if unit not in UNITS and unit and not _COUNTED.fullmatch(unit):
-        raise PerfmodelError(f"{what} has an unknown unit {shown(unit)}{nearest(unit, UNITS)}")
+    check_unit(unit, what)
     scaled = value * factor(unit)
     if not math.isfinite(scaled):
         raise PerfmodelError(f"{what} {shown(text)} is no finite number")

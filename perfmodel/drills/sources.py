@@ -22,6 +22,7 @@ _CONTROL: Final = (
     *("set_aside", "window", "window_buffer", "hit_ratio", "hit_prop", "miss_prop"),
     *("fetch_granularity", "compression"),
 )
+_CONTROL_WORDS: Final = frozenset({"window_buffer", "hit_prop", "miss_prop"})
 _PREDICT: Final = (
     *("kernel", "mapping", "device", "params", "timing", "cache", "mig", "mps", "read"),
     *("concurrent", *_CONTROL),
@@ -168,7 +169,10 @@ def read_expression(value: object, known: Collection[str], where: str) -> Expres
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise PerfmodelError(f"{where} must be a number or an expression, not {shown(value)}")
     if not isinstance(value, str):
-        return Expression(str(value), Number(value))
+        try:
+            return Expression(str(value), Number(value))
+        except PerfmodelError as error:
+            raise PerfmodelError(f"{where}: {error}") from None
     if is_quantity(value):
         found = read_quantity(value, where).value
         assert not isinstance(found, str)
@@ -216,7 +220,12 @@ def _predicted(value: object, known: Collection[str], where: str) -> Predicted:
         device=text(table.get("device", ""), f"{where}: device", empty=True),
         params=tuple((n, _word_or_number(v, known, f"{where}, {n}")) for n, v in params.items()),
         control=tuple(
-            (name, _word_or_number(table[name], known, f"{where}: {name}"))
+            (
+                name,
+                text(table[name], f"{where}: {name}")
+                if name in _CONTROL_WORDS
+                else read_expression(table[name], known, f"{where}: {name}"),
+            )
             for name in _CONTROL
             if name in table
         ),

@@ -19,7 +19,7 @@ from perfmodel.drills.drill import (
     Step,
     WordAnswer,
 )
-from perfmodel.drills.quantity import UNITS, read_quantity
+from perfmodel.drills.quantity import check_unit, read_quantity
 from perfmodel.drills.sources import READERS, Expression, name, read_expression, read_source, text
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Number
@@ -150,7 +150,7 @@ def _step(entry: object, known: Collection[str], where: str) -> Step:
     return Step(
         say=_said(table["say"], {*known, *([called] if called else [])}, f"{where}: say"),
         name=called,
-        unit=_unit(unit, f"{where}: unit"),
+        unit=check_unit(unit, f"{where}: unit"),
         source=source,
     )
 
@@ -184,7 +184,7 @@ def _answer(entry: object, known: Collection[str], where: str) -> Answer:
     unit = text(table.get("unit", ""), f"{where}: unit", empty=True, most=32)
     return NumberAnswer(
         values=tuple(read_expression(v, known, f"{where}: value") for v in values),
-        unit=_unit(unit, f"{where}: unit"),
+        unit=check_unit(unit, f"{where}: unit"),
         tolerance=float(tolerance),
     )
 
@@ -246,23 +246,10 @@ def _said(value: object, known: Collection[str], where: str) -> str:
             raise PerfmodelError(
                 f"{where}: {shown(match[0])} names nothing known by then{nearest(match[1], names)}"
             )
-        _unit(match[2] or "", where)
+        check_unit(match[2] or "", where)
     if re.search(r"[{}]", PLACEHOLDER.sub("", found)):
         raise PerfmodelError(f"{where}: braces stand for values, as {{name}} or {{name:GB}}")
     return found
-
-
-def _unit(unit: str, where: str) -> str:
-    if (
-        unit
-        and unit not in UNITS
-        and (not re.fullmatch(r"[A-Za-z][A-Za-z -]*", unit) or unit.lower() in _LOWER_UNITS)
-    ):
-        raise PerfmodelError(f"{where}: unknown unit {shown(unit)}{nearest(unit, UNITS)}")
-    return unit
-
-
-_LOWER_UNITS: Final = frozenset(unit.lower() for unit in UNITS)
 
 
 def _new_name(value: object, known: Collection[str], where: str) -> str:

@@ -63,7 +63,7 @@ def lru_passes(source: Lru, number: Value) -> Found:
     return Found(
         found[source.read],
         "%" if source.read == "hit_share" else "lines",
-        f"{passes} passes over {window} lines traced through a cache of {capacity}, "
+        f"{passes} pass{'es' * (passes > 1)} over {window} lines traced through a cache of {capacity}, "
         "least recently used out first",
     )
 

@@ -122,7 +122,7 @@ def value(expression: Expression, known: Mapping[str, Quantity], where: str) -> 
     except PerfmodelError as error:
         raise PerfmodelError(f"{where}: {error}") from None
     assert isinstance(found, int | float)
-    return found
+    return int(found) if isinstance(found, bool) else found
 
 
 def _device(drill: Drill, device: str) -> str:
