@@ -13,11 +13,26 @@ from perfmodel.errors import PerfmodelError, shown
 EXAMPLES = (
     "perfmodel drill",
     "perfmodel drill 1",
-    "perfmodel drill 1 --answer 2GB",
+    "perfmodel drill 1 --answer 2.15GB",
     "perfmodel drill stride-7-share --solution",
     "perfmodel drill --topic atomics",
     "perfmodel drill --drills my-drills.toml",
 )
+
+
+def complete_drill(incomplete: str) -> list[str]:
+    """Return the ids of the package's drills that start with what is typed so far."""
+    from perfmodel.drills import load_drills
+
+    return [each.id for each in load_drills() if each.id.startswith(incomplete)]
+
+
+def complete_topic(incomplete: str) -> list[str]:
+    """Return the topics of the package's drills that start with what is typed so far."""
+    from perfmodel.drills import load_drills
+
+    topics = dict.fromkeys(each.topic for each in load_drills())
+    return [topic for topic in topics if topic.startswith(incomplete)]
 
 
 def drill(
@@ -26,6 +41,7 @@ def drill(
         typer.Argument(
             metavar="[NUMBER|ID]",
             help="The drill to ask; without it all are listed.",
+            autocompletion=complete_drill,
             show_default=False,
         ),
     ] = None,
@@ -43,7 +59,13 @@ def drill(
     ] = False,
     topic: Annotated[
         str | None,
-        typer.Option("--topic", metavar="NAME", help="List one topic only.", show_default=False),
+        typer.Option(
+            "--topic",
+            metavar="NAME",
+            help="List one topic only.",
+            autocompletion=complete_topic,
+            show_default=False,
+        ),
     ] = None,
     drills: Annotated[
         list[str] | None,

@@ -97,9 +97,11 @@ def _numbers(solution: Solution, kind: NumberAnswer, given: str) -> Verdict:
         given = given.replace(",", "")
     parts = [part for part in re.split(r"[,;]", given.strip("()[]")) if part.strip()]
     if len(parts) != len(kind.values):
+        wanted = len(kind.values)
+        many = f"{wanted} numbers are asked for: separate them by commas"
         raise PerfmodelError(
-            f"--answer {shown(given)} gives {len(parts)} numbers, but {len(kind.values)} are "
-            f"asked for{': separate them by commas' if len(kind.values) > 1 else ''}"
+            f"--answer {shown(given)} gives {_numbered(len(parts))}, but "
+            f"{many if wanted > 1 else 'one number is asked for'}"
         )
     found = [_in_unit(part, kind) for part in parts]
     right = [_number(q) for q in solution.answer]
@@ -111,6 +113,10 @@ def _numbers(solution: Solution, kind: NumberAnswer, given: str) -> Verdict:
             if _close(found, [wrong], max(kind.tolerance, 0.01)):
                 return Verdict(given, False, _error(found, right), mistake)
     return Verdict(given, False, _error(found, right))
+
+
+def _numbered(count: int) -> str:
+    return "one number" if count == 1 else f"{count or 'no'} numbers"
 
 
 def _in_unit(part: str, kind: NumberAnswer) -> float:
@@ -137,6 +143,8 @@ def _in_unit(part: str, kind: NumberAnswer) -> float:
                 f"--answer {shown(part.strip())} is no factor: give {wanted_unit(kind)}"
             )
         return number
+    if not kind.unit and unit == "%":
+        return number  # a hitRatio of 50%
     if unit and _singular(unit) != _singular(kind.unit):
         raise PerfmodelError(
             f"--answer {shown(part.strip())} is in {unit}: give {wanted_unit(kind)}"

@@ -101,8 +101,8 @@ class Drill:
         Article or document that it follows.
     question : str
     hint : str
-    given : mapping as tuple of (name, text)
-        Numbers that the question states.
+    given : tuple of (name, text)
+        Numbers that the question states, as quantities.
     steps : tuple of Step
     answer : Answer
     mistakes : tuple of Mistake

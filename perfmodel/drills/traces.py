@@ -54,6 +54,7 @@ def lru_passes(source: Lru, number: Value) -> Found:
     if not 0 <= picked <= 1:
         raise PerfmodelError(f"picked must be from 0 to 1, not {picked}")
     hits, held = _lru(capacity, window, picked, passes)
+    times = "one pass" if passes == 1 else f"{passes} passes"
     found: dict[str, float | int] = {
         "hits": hits,
         "misses": window - hits,
@@ -63,8 +64,8 @@ def lru_passes(source: Lru, number: Value) -> Found:
     return Found(
         found[source.read],
         "%" if source.read == "hit_share" else "lines",
-        f"{passes} pass{'es' * (passes > 1)} over {window} lines traced through a cache of {capacity}, "
-        "least recently used out first",
+        f"{times} over {window} lines traced through a cache of {capacity}, least recently used "
+        "out first",
     )
 
 

@@ -267,7 +267,7 @@ def test_help_states_the_exit_codes() -> None:
     text = " ".join(process("--help", COLUMNS="80").stdout.split())
     assert "exit code is 0 when the answer is right" in text
     assert "1 when it is wrong" in text
-    assert "$ perfmodel drill 1 --answer 2GB" in text
+    assert "$ perfmodel drill 1 --answer 2.15GB" in text
 
 
 def test_plain_ascii_output() -> None:
@@ -291,3 +291,38 @@ print([n for n in ("sympy", "matplotlib", "scipy", "numba") if n in sys.modules]
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert found.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("name", NUMBER)
+def test_every_solution_is_json(name: str, run: Run) -> None:
+    found = json.loads(run("drill", name, "--solution", "--json"))
+    assert found["id"] == name
+    assert len(found["solution"]["steps"]) == len(DRILLS[int(NUMBER[name]) - 1].steps)
+    for step in found["solution"]["steps"]:
+        assert "{" not in step["say"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("perfmodel dri", {"drill"}),
+        ("perfmodel drill stride-7", {"stride-7-sectors", "stride-7-share"}),
+        ("perfmodel drill --topic at", {"atomics"}),
+        ("perfmodel drill 2 --device h200", {"h200-sxm"}),
+    ],
+)
+def test_completion(line: str, expected: set[str]) -> None:
+    found = subprocess.run(
+        [SCRIPT],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={
+            **os.environ,
+            "_PERFMODEL_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(line.count(" ")),
+        },
+    )
+    assert set(found.stdout.split()) == expected

@@ -42,6 +42,11 @@ def test_one_share_in_many_ways(answer: str) -> None:
     assert right("stride-32-share", answer)
 
 
+@pytest.mark.parametrize("answer", ["0.5", "50%", "1/2"])
+def test_one_ratio_in_many_ways(answer: str) -> None:
+    assert right("two-kernels", answer)
+
+
 @pytest.mark.parametrize("answer", ["8", "8x", "8 times", "8×", "16/2"])  # noqa: RUF001
 def test_one_factor_in_many_ways(answer: str) -> None:
     assert right("strided-cost", answer)
@@ -163,14 +168,14 @@ def test_words_and_choices(name: str, answer: str, expected: bool) -> None:
         ("decode-cache-time", "   ", "1 to 500 characters"),
         ("decode-cache-time", "9" * 501, "not 501"),
         ("decode-cache-time", "__import__('os').system('true')", "must be a number"),
-        ("decode-cache-time", "1.07ms, 2ms", "gives 2 numbers, but 1 are asked for"),
+        ("decode-cache-time", "1.07ms, 2ms", "gives 2 numbers, but one number is asked for"),
         ("decode-cache-bytes", "2.147gb", "unknown unit 'gb'; did you mean 'GB'?"),
         ("stride-32-share", "12.5", "is no share"),
         ("stride-32-share", "12.5ms", "is no share"),
         ("strided-cost", "8ms", "is no factor"),
         ("stride-7-sectors", "28 lines", "is in lines: give a number of sectors"),
         ("stride-7-sectors", "896 B", "is in B"),
-        ("naive-sectors", "32", "gives 1 numbers, but 3 are asked for: separate them by commas"),
+        ("naive-sectors", "32", "gives one number, but 3 numbers are asked for: separate"),
         ("exam-mig", "e", "none of the choices: give a letter from a to c"),
         ("exam-mig", "doubled", "none of the choices"),
     ],
