@@ -18,8 +18,6 @@ LONGEST: Final = 500
 _ROUNDING: Final = 1e-9
 """Share by which arithmetic on the same numbers may differ."""
 _SEPARATORS: Final = re.compile(r"[,;&]|\s\+\s|\s/\s|\band\b")
-
-
 _THOUSANDS: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 
 
@@ -61,6 +59,8 @@ def check(solution: Solution, answer: str) -> Verdict:
     given = answer.strip()
     if not given or len(given) > LONGEST:
         raise PerfmodelError(f"--answer must have 1 to {LONGEST} characters, not {len(given)}")
+    if not given.isprintable():
+        raise PerfmodelError(f"--answer {shown(given)} is no printable text on one line")
     kind = solution.drill.answer
     if isinstance(kind, NumberAnswer):
         return _numbers(solution, kind, given)

@@ -85,7 +85,7 @@ def test_the_gallery_as_json(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", NUMBER)
-def test_questions_do_not_give_the_answer_away(name: str, run: Run) -> None:
+def test_questions_fit_and_say_how_to_answer(name: str, run: Run) -> None:
     text = run("drill", name, columns=80)
     assert max(map(len, text.split("\n"))) <= 80
     assert f"perfmodel drill {NUMBER[name]} --answer" in text
@@ -213,7 +213,9 @@ def test_own_drills(own: str, run: Run) -> None:
         (["1", "--answer", "two"], "must be a number such as"),
         (["1", "--answer", "2"], "has no unit: give an amount of data"),
         (["1", "--answer", "x" * 10_000], "not 10000"),
-        (["1", "--answer", "2GB\x00"], "unit"),
+        (["1", "--answer", "2GB\x00"], "no printable text"),
+        (["exam-query", "--answer", "\x1b[31mcuda"], "no printable text"),
+        (["exam-query", "--answer", "a\nb"], "no printable text"),
         (["2", "--device", "h100"], "did you mean h100-pcie or h100-sxm?"),
         (["2", "--device", "/"], "is a directory"),
         (["--drills", "nowhere.toml"], "does not exist"),
