@@ -19,7 +19,7 @@ from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
     *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
-    *("ladder", "validate", "measure", "calibrate"),
+    *("ladder", "drill", "validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 
