@@ -141,6 +141,23 @@ def ridge_points(ceilings: Sequence[Ceiling]) -> dict[tuple[str, str], float]:
     }
 
 
+def limits(
+    ceilings: Sequence[Ceiling], places: Sequence[Placement]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the intensities [FLOP/B] and rates [FLOP/s] that a plot of launches spans.
+
+    Launches, ridge points and ceilings lie inside, with room at the left for the names of the
+    memory roofs; at least one launch has a point.
+    """
+    intensities = [p.intensity for place in places for p in place.points]
+    ridges = list(ridge_points(ceilings).values())
+    left = min(*intensities, min(ridges) / 4) / 12
+    slowest = min(c.value for c in ceilings if c.kind == "memory")
+    low = min(min(place.flop_per_s for place in places) / 3, left * slowest * 3)
+    high = max(c.value for c in ceilings if c.kind == "compute") * 1.7
+    return (left, max(*intensities, *ridges) * 2), (low, high)
+
+
 def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:
     """Return the JSON object ``perfmodel.roofline/1``: ceilings, ridge points and launches."""
     ceilings = common_ceilings(predictions)
