@@ -141,6 +141,12 @@ def ridge_points(ceilings: Sequence[Ceiling]) -> dict[tuple[str, str], float]:
     }
 
 
+def precision_name(ceiling: str) -> str:
+    """Return how figures call an arithmetic ceiling: ``"FP16 tensor"``."""
+    kind, _, unit = ceiling.partition("_")
+    return f"{kind.upper()} {unit}".strip()
+
+
 def limits(
     ceilings: Sequence[Ceiling], places: Sequence[Placement]
 ) -> tuple[tuple[float, float], tuple[float, float]]:

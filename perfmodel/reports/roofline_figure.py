@@ -27,6 +27,7 @@ from perfmodel.reports.roofline import (
     labels,
     limits,
     placement,
+    precision_name,
     ridge_points,
 )
 
@@ -288,9 +289,3 @@ def _draw_legend(figure: Figure, named: Sequence[str], columns: int, height: flo
 def _legend_text(label: str, place: Placement) -> str:
     near = LEVELS.get(place.nearest, precision_name(place.nearest))
     return f"{label}: {units.flop_rate(place.flop_per_s)}, nearest roof {near}"
-
-
-def precision_name(ceiling: str) -> str:
-    """Return how figures call an arithmetic ceiling: ``"FP16 tensor"``."""
-    kind, _, unit = ceiling.partition("_")
-    return f"{kind.upper()} {unit}".strip()
