@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name
 from perfmodel.models.roofline import ATTAINABLE, MEMORY, RIDGE
 from perfmodel.prediction.record import Ceiling, Prediction
 
@@ -102,8 +103,16 @@ def labels(predictions: Sequence[Prediction]) -> list[str]:
     for name, p in zip(names, predictions, strict=True):
         alike = [q.params for q, other in zip(predictions, names, strict=True) if other == name]
         apart = [k for k, value in p.params.items() if any(q[k] != value for q in alike)]
+        apart = [k for k in apart if not _follows(p, k, alike)]
         found.append(" ".join([name, *(f"{k}={p.params[k]}" for k in apart)]))
     return found
+
+
+def _follows(prediction: Prediction, name: str, alike: Sequence[Mapping[str, int | str]]) -> bool:
+    """Return whether a parameter has in all launches the value of the one that it defaults to."""
+    parameters = prediction.details.instance.kernel.parameters
+    default = next(p.default for p in parameters if p.name == name)
+    return isinstance(default, Name) and all(q[name] == q[default.name] for q in alike)
 
 
 def common_ceilings(predictions: Sequence[Prediction]) -> tuple[Ceiling, ...]:

@@ -18,6 +18,8 @@ from perfmodel.reports.roofline import common_ceilings, labels, roofline_record
 SCHEMA: Final = "perfmodel.report/1"
 MOST_LAUNCHES: Final = 24
 """Launches of one page; more would be no page that anybody reads."""
+_LONG: Final = 80
+"""Characters of a list of launches that is too long for a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def build_report(
                 f"{len(table.columns)} columns: give a cell for each"
             )
     return Report(
-        title=title or f"{', '.join(names)} on {predictions[0].device}",
+        title=title or _title(names, predictions),
         launches=tuple(
             ReportedLaunch(number, name, prediction, one, figures_used(prediction))
             for number, (name, prediction, one) in enumerate(
@@ -171,6 +173,17 @@ def build_report(
         tables=tuple(tables),
         command=command,
     )
+
+
+def _title(names: Sequence[str], predictions: Sequence[Prediction]) -> str:
+    listed = ", ".join(names)
+    if len(listed) > _LONG:
+        listed = (
+            f"{len(names)} launches of {', '.join(dict.fromkeys(p.kernel for p in predictions))}"
+        )
+    if len(listed) > _LONG:
+        listed = f"{len(names)} launches"
+    return f"{listed} on {predictions[0].device}"
 
 
 def advise_on(prediction: Prediction) -> Advice:

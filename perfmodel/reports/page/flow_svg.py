@@ -29,6 +29,7 @@ _BANDS: Final = 110.0
 _TOP: Final = 42.0
 _THIN: Final = 2.0
 _SMALL: Final = 11.0
+_LINE: Final = 15.0
 _VERBS: Final = {"read": "read", "written": "written", "atomic": "of atomics"}
 _STYLE: Final = {"L1": "l1", "L2": "l2", "DRAM": "dram", "shared": "l1"}
 
@@ -61,9 +62,15 @@ def _draw(prediction: Prediction, found: Sequence[Flow], width: float) -> Drawin
     tall = max(*depths, 12.0)
     middle, foot = _TOP + tall / 2, _TOP + tall
     parts: list[Markup] = []
+    most = 1
     for flow, depth, x in zip(main, depths, xs, strict=False):
         parts += _bands(flow, largest, x + _NODE, gap, prediction, middle - depth / 2)
-        parts += _figures(flow, x + _NODE + gap / 2, foot, prediction, width == NARROW)
+        lines = _numbers(flow, prediction, width == NARROW)
+        most = max(most, len(lines))
+        for i, shown in enumerate(lines):
+            at = (x + _NODE + gap / 2, foot + 20 + _LINE * i)
+            size = _SMALL - (1 if width == NARROW else 0)
+            parts.append(label(*at, shown, size, anchor="middle"))
     # A level is as tall as what it passes to either side.
     nodes = [max(pair) for pair in zip([0.0, *depths], [*depths, 0.0], strict=True)]
     for name, x, node in zip(("SMs", "L1", "L2", "DRAM"), xs, nodes, strict=True):
@@ -73,7 +80,7 @@ def _draw(prediction: Prediction, found: Sequence[Flow], width: float) -> Drawin
         share = kept(main[i - 1], main[i])
         if share is not None:
             parts.append(_served(name, share, xs[i] + _NODE / 2))
-    height = foot + 64
+    height = foot + 12 + _LINE * most
     if side:
         parts += _shared(side[0], largest, xs, height, prediction)
         height += 50 + sum(_heights(side[0], largest))
@@ -128,19 +135,18 @@ def _arrow(x: float, y: float, gap: float, height: float, towards_sm: bool) -> M
     return element("path", d=f"{path}L{at - step:.1f} {middle + size:.1f}z", class_="arrow")
 
 
-def _figures(
-    flow: Flow, x: float, foot: float, prediction: Prediction, narrow: bool
-) -> Iterator[Markup]:
-    """Yield the numbers below a gap: bytes each way, and how much of the bandwidth that is."""
-    read, written = units.data(flow.read), units.data(flow.written)
-    lines = [f"← {read}", f"{written} →"] if narrow else [f"{read} read", f"{written} written"]
-    if flow.atomic:
-        lines.append(f"{units.data(flow.atomic)} atomics")
-    elif flow.bandwidth and flow.total:
+def _numbers(flow: Flow, prediction: Prediction, narrow: bool) -> list[str]:
+    """Return the lines below a gap: bytes each way, and how much of the bandwidth that is."""
+    parts = {
+        "read": f"← {units.data(flow.read)}" if narrow else f"{units.data(flow.read)} read",
+        "written": f"{units.data(flow.written)} {'→' if narrow else 'written'}",
+        "atomic": f"{units.data(flow.atomic)} atomics",
+    }
+    lines = [text for kind, text in parts.items() if getattr(flow, kind)] or ["nothing"]
+    if flow.bandwidth and flow.total:
         rate = flow.total / prediction.time_s
         lines.append(f"{units.percent(rate / flow.bandwidth)} of peak")
-    for i, shown in enumerate(lines):
-        yield label(x, foot + 20 + 15 * i, shown, _SMALL, anchor="middle")
+    return lines
 
 
 def _shared(
@@ -149,10 +155,11 @@ def _shared(
     """Yield shared memory below L1, which it divides an SM's memory with."""
     height = sum(_heights(flow, largest))
     y, start = top + 14, xs[0] + _NODE
-    yield from _bands(flow, largest, start, xs[1] - start, prediction, y)
-    for x in xs[:2]:
-        yield rectangle(x, y - 3, _NODE, height + 6, rx=2, class_="node")
     rate = flow.total / prediction.time_s
     share = f", {units.percent(rate / flow.bandwidth)} of peak" if flow.bandwidth else ""
     written = f"shared memory: {units.data(flow.total)}{share}"
-    yield label(xs[1] + _NODE + 8, y + height / 2 + 4, written, _SMALL)
+    band = rectangle(start, y, xs[1] - start, height, class_="band")
+    yield mark(f"{written}, in wavefronts of 128 B, conflicts included", band, class_="l1")
+    for x in xs[:2]:
+        yield rectangle(x, y - 3, _NODE, height + 6, rx=2, class_="node")
+    yield label(xs[0], y + height + 20, written, _SMALL)

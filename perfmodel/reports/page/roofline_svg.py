@@ -97,17 +97,20 @@ def _draw(ceilings: tuple[Ceiling, ...], rows: tuple[_Row, ...], width: float) -
     used = {row.place.precision for row in rows}
     if narrow:  # no room for those that nobody counts against
         ceilings = tuple(c for c in ceilings if c.kind == "memory" or c.name in used)
-    height = 380.0 if narrow else 500.0
+    foot = 380.0 if narrow else 500.0
     across, up = limits(ceilings, [row.place for row in rows])
-    right = 8.0 if narrow else 172.0
+    right = 12.0 if narrow else 180.0
     plot = _Plot(
         ceilings,
         rows,
         LogAxis(*across, 40.0 if narrow else 52.0, width - right),
-        LogAxis(*up, height - 44.0, 34.0),
+        LogAxis(*up, foot - 44.0, 34.0),
         narrow,
     )
-    parts = [_legend(plot), *_grid(plot), *_compute(plot), *_memory(plot), *_launches(plot)]
+    columns = 1 if narrow else 2
+    key = list(_key(plot, foot + 16, columns))
+    height = foot + 12 + 17 * math.ceil(len(key) / columns)
+    parts = [_legend(plot), *_grid(plot), *_compute(plot), *_memory(plot), *_launches(plot), *key]
     return Drawing(width, height, Markup("").join(parts))
 
 
@@ -120,9 +123,7 @@ def _legend(plot: _Plot) -> Markup:
         x += 30 + width_of(shown)
     if not plot.narrow:
         parts.append(
-            label(
-                x + 6, 16, "a launch is a row of marks, each under its level's roof", class_="dim"
-            )
+            label(x + 6, 16, "a launch is a row of marks, each under its roof", class_="dim")
         )
     return group(*parts)
 
@@ -160,7 +161,7 @@ def _compute(plot: _Plot) -> Iterator[Markup]:
             groups[-1].append((name, value))
         else:
             groups.append([(name, value)])
-    heights = _spread([plot.y(names[0][1]) for names in groups], 2 * _GAP)
+    heights = _spread([plot.y(names[0][1]) for names in groups], 25.0)
     for names, height in zip(groups, heights, strict=True):
         value = names[0][1]
         mine = not plot.used.isdisjoint(name for name, _ in names)
@@ -174,7 +175,7 @@ def _compute(plot: _Plot) -> Iterator[Markup]:
             written = f"{listed} {rate}"
             drawn.append(label(plot.x.end, y - 5, written, _SMALL, anchor="end", class_="over"))
         else:
-            room = 164.0
+            room = 172.0
             drawn.append(label(plot.x.end + 6, height, cut(listed, room, _SMALL), _SMALL))
             drawn.append(label(plot.x.end + 6, height + 12, rate, _SMALL))
         yield mark(f"{listed}: {rate} at most", *drawn, class_=style)
@@ -210,17 +211,38 @@ def _memory(plot: _Plot) -> Iterator[Markup]:
 
 
 def _launches(plot: _Plot) -> Iterator[Markup]:
-    wanted = sorted(plot.rows, key=lambda row: -row.place.flop_per_s)
-    heights = _spread([plot.y(row.place.flop_per_s) for row in wanted], _GAP)
-    for row, height in zip(wanted, heights, strict=True):
-        yield _launch(plot, row, height)
+    """Yield each launch's row, its number at the right end where nothing else lies."""
+    taken = [
+        (plot.x(point.intensity), plot.y(row.place.flop_per_s))
+        for row in plot.rows
+        for point in row.place.points
+    ]
+    for row in plot.rows:
+        x = max(plot.x(point.intensity) for point in row.place.points)
+        y = plot.y(row.place.flop_per_s)
+        at = _free((x + 16, y), taken)
+        taken.append(at)
+        yield _launch(plot, row, at)
 
 
-def _launch(plot: _Plot, row: _Row, text_height: float) -> Markup:
+def _free(wanted: tuple[float, float], taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the place nearest to the wanted one, up or down, where a number hides nothing."""
+    x, y = wanted
+    for step in range(2 * len(taken) + 1):
+        there = y + _GAP * ((step + 1) // 2) * (-1 if step % 2 else 1)
+        if all(abs(x - a) > 15 or abs(there - b) >= _GAP - 1 for a, b in taken):
+            return x, there
+    return wanted
+
+
+def _launch(plot: _Plot, row: _Row, number: tuple[float, float]) -> Markup:
     place = row.place
     y = plot.y(place.flop_per_s)
     xs = [plot.x(point.intensity) for point in place.points]
-    parts = [line(min(xs), y, max(xs), y, class_="row")]
+    parts = [
+        line(min(xs), y, max(xs), y, class_="row"),
+        line(max(xs), y, number[0] - 7, number[1], class_="row"),
+    ]
     for point, x in zip(place.points, xs, strict=True):
         told = (
             f"{row.number} {row.name} at {LEVELS[point.level]}: "
@@ -230,17 +252,25 @@ def _launch(plot: _Plot, row: _Row, text_height: float) -> Markup:
         )
         near = "; nearest roof" if point.level == place.nearest else ""
         parts.append(mark(told + near, _shape(point.level, x, y), class_=point.level))
-    shown = str(row.number) if plot.narrow else f"{row.number} {row.name}"
-    right = max(xs) + 12
-    if right + width_of(shown) <= plot.x.end:
-        parts.append(line(max(xs), y, right - 2, text_height, class_="row"))
-        parts.append(label(right, text_height + 4, shown, class_="over strong"))
-    else:
-        left = min(xs) - 12
-        parts.append(line(min(xs), y, left + 2, text_height, class_="row"))
-        shown = cut(shown, left - plot.x.start)
-        parts.append(label(left, text_height + 4, shown, anchor="end", class_="over strong"))
+    at = (number[0], number[1] + 4)
+    parts.append(label(*at, str(row.number), anchor="middle", class_="over strong"))
     return group(*parts, class_="launch", data_launch=str(row.number))
+
+
+def _key(plot: _Plot, top: float, columns: int) -> Iterator[Markup]:
+    """Yield what the numbers mean, in columns below the plot."""
+    wide = (plot.x.end - 2) / columns
+    rows = math.ceil(len(plot.rows) / columns)
+    for i, row in enumerate(plot.rows):
+        x, y = 2 + (i // rows) * wide, top + 17 * (i % rows)
+        rate = units.flop_rate(row.place.flop_per_s)
+        near = "" if plot.narrow else f", nearest roof {_roof(row.place)}"
+        shown = f"{row.name}: {rate}{near}"
+        texts = [
+            label(x + 18, y, str(row.number), anchor="end", class_="strong"),
+            label(x + 26, y, cut(shown, wide - 34)),
+        ]
+        yield group(*texts, class_="launch", data_launch=str(row.number))
 
 
 def _shape(level: str, x: float, y: float) -> Markup:

@@ -22,8 +22,8 @@ NARROW: Final = 330.0
 """Widths of the two layouts, in CSS pixels: for screens and paper, and for phones."""
 
 FONT: Final = 12.0
-_ADVANCE: Final = 0.58
-"""Mean width of a character over the font's size; sans-serif fonts need 0.5 to 0.56."""
+_ADVANCE: Final = 0.62
+"""Mean width of a character over the font's size; sans-serif fonts need 0.5 to 0.6."""
 
 Value = str | float | None
 

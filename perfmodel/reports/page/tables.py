@@ -47,20 +47,26 @@ def summary(report: Report) -> Table:
         *("#", "launch", "time", "90% interval", "speed", "rate", "binds", "of the time"),
         *("DRAM", "occupancy"),
     )
-    note = "Speed: against the first." if len(report.launches) > 1 else ""
+    comparable = _comparable(report)
+    note = "Speed: against the first." if comparable else ""
     found = {parameters(p) for p in report.predictions}
     if len(found) == 1:
         note += f" {found.pop()}."
-    return _without_empty(
-        Table("Summary", columns, tuple(rows), note.strip(), "rlrrrrlrrr"), report
-    )
+    hidden = set() if comparable else {"speed"}
+    if len(report.launches) == 1:
+        hidden.add("#")
+    return _without(hidden, Table("Summary", columns, tuple(rows), note.strip(), "rlrrrrlrrr"))
 
 
-def _without_empty(table: Table, report: Report) -> Table:
-    """Return the summary without the columns that compare, for a single launch."""
-    if len(report.launches) > 1:
-        return table
-    keep = [i for i, name in enumerate(table.columns) if name not in ("#", "speed")]
+def _comparable(report: Report) -> bool:
+    """Return whether launches do the same work: as many operations, or one kernel on one size."""
+    work = {p.roofline.flop or (p.kernel, *p.params.items()) for p in report.predictions}
+    return len(report.launches) > 1 and len(work) == 1
+
+
+def _without(columns: set[str], table: Table) -> Table:
+    """Return a table without some columns."""
+    keep = [i for i, name in enumerate(table.columns) if name not in columns]
     return Table(
         table.title,
         tuple(table.columns[i] for i in keep),
