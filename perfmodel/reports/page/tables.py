@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Final
 
 from perfmodel.hardware import Device
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
@@ -17,10 +18,19 @@ from perfmodel.reports.device_text import (
     level_rows,
 )
 from perfmodel.reports.explain import explain
-from perfmodel.reports.formula_text import plain_name, tight
+from perfmodel.reports.formula_text import plain_name, quantity, tight, unit_of
 from perfmodel.reports.page.content import Report, ReportedLaunch, Table
 from perfmodel.reports.prediction_text import ACCESS_HEADERS, access_rows, parameters, rate
 from perfmodel.reports.roofline import LEVELS, placement, precision_name
+
+_KINDS: Final = {
+    **{kind: kind for kind in ("derived", "fitted", "measured", "definition")},
+    **{"probed": "measured", "found": "measured", "taken": "assumed"},
+}
+"""Kinds of origin by the first word of a formula's source; the others are published."""
+
+_MOST_EFFECTS: Final = 4
+"""Launches up to which a table has a column for each."""
 
 
 def summary(report: Report) -> Table:
@@ -139,42 +149,52 @@ def device_levels(device: Device) -> Table:
 
 def figures(report: Report) -> Table:
     """Return every figure of the device that the predictions come from, with its origin."""
-    found: dict[str, list[UsedFigure | None]] = {}
-    for i, each in enumerate(report.launches):
+    found: dict[str, dict[int, UsedFigure]] = {}
+    for each in report.launches:
         for used in each.figures:
-            found.setdefault(used.name, [None] * len(report.launches))[i] = used
-    order = {name: i for i, name in enumerate(report.device.figures)}
+            found.setdefault(used.name, {})[each.number] = used
     rows = []
-    for name in sorted(found, key=order.__getitem__):
-        some = next(used for used in found[name] if used is not None)
-        figure = some.figure
+    for name in filter(found.__contains__, report.device.figures):
+        of_each = found[name]
+        figure = next(iter(of_each.values())).figure
         error = "" if figure.standard_error is None else f" ± {figure.standard_error:g}"
-        rows.append(
-            (
-                name,
-                figure_value(figure) + error,
-                figure.kind,
-                *(_influence(used) for used in found[name]),
-                figure.source,
-                figure.note,
-            )
-        )
-    effects = tuple(
-        f"+1% for {each.number}" if len(report.launches) > 1 else "+1%" for each in report.launches
-    )
+        value = figure_value(figure) + error
+        effects = _effects(of_each, len(report.launches))
+        rows.append((name, value, figure.kind, *effects, figure.source, figure.note))
+    numbers = [each.number for each in report.launches]
+    columns = ["+1%"]
+    if 1 < len(numbers) <= _MOST_EFFECTS:
+        columns = [f"+1% for {number}" for number in numbers]
     note = (
         "Every figure that was read for these predictions, as its source gives it. +1%: by how "
         "much the time changes where this figure is 1% larger, all others and the traffic as they "
         "are; whole: a whole number, which changes the traffic as well; roofline: read for the "
         "roofs only."
     )
-    columns = ("figure", "value", "kind", *effects, "source", "note")
-    return Table("Figures of the device", columns, tuple(rows), note, "lrl" + "r" * len(effects))
+    if len(numbers) > _MOST_EFFECTS:
+        note += " Of several launches the largest change, with the launch's number."
+    return Table(
+        "Figures of the device",
+        ("figure", "value", "kind", *columns, "source", "note"),
+        tuple(rows),
+        note,
+        "lrl" + "r" * len(columns),
+    )
 
 
-def _influence(used: UsedFigure | None) -> str:
-    if used is None:
-        return "-"
+def _effects(used: Mapping[int, UsedFigure], launches: int) -> list[str]:
+    """Return what 1% more of a figure does: for each launch, or the most if these are many."""
+    if launches <= _MOST_EFFECTS:
+        return [_effect(used[i]) if i in used else "-" for i in range(1, launches + 1)]
+    moved = {i: one.influence for i, one in used.items() if one.influence is not None}
+    if not moved or next(iter(used.values())).purpose == "roofline":
+        return [_effect(next(iter(used.values())))]
+    most = max(moved, key=lambda i: abs(moved[i]))
+    shown = _effect(used[most])
+    return [f"{shown} ({most})" if shown != "0" else shown]
+
+
+def _effect(used: UsedFigure) -> str:
     if used.purpose == "roofline":
         return "roofline"
     if used.influence is None:
@@ -193,20 +213,25 @@ def formulas(report: Report) -> Table:
             key = (formula.text, formula.source)
             kind, source = _kind(formula.source)
             shown = plain_name(tight(formula.text))
-            found.setdefault(key, (step.title, shown, kind, formula.holds, source))
+            numbers = ", ".join(
+                f"{plain_name(name)} = {quantity(value, unit_of(formula, name))}"
+                for name, value in step.values.items()
+            )
+            found.setdefault(key, (step.title, shown, numbers, kind, formula.holds, source))
     note = (
-        "Coefficients that stand in a formula as numbers are of the formula's origin; its symbols "
-        "are explained in the derivations. Sums and products that only put parts together are left "
-        "out."
+        "Coefficients that stand in a formula, as numbers or as symbols, are of the formula's "
+        "origin. Numbers: those of its first use; the derivations say what the symbols mean. Sums "
+        "and products that only put parts together are left out."
     )
-    columns = ("what", "formula", "kind", "holds", "source")
+    columns = ("what", "formula", "numbers", "kind", "holds", "source")
     return Table("Formulas", columns, tuple(found.values()), note)
 
 
 def _kind(source: str) -> tuple[str, str]:
-    """Return the word before the colon of a source such as "fitted: ...", and the rest."""
-    word, colon, rest = source.partition(": ")
-    return (word, rest) if colon and " " not in word else ("", source)
+    """Return what kind of origin the first word of a formula's source says, and the source."""
+    kind = _KINDS.get(source.split(maxsplit=1)[0].rstrip(":"), "published")
+    _, colon, rest = source.partition(f"{kind}: ")
+    return kind, rest if colon else source
 
 
 def intervals(report: Report) -> Table:
@@ -239,9 +264,3 @@ def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
         units.percent(p.details.figure_spread),
         f"fitted, {found.source}, {found.date}",
     )
-
-
-def table_cells(table: Table) -> Iterator[list[tuple[str, str]]]:
-    """Yield the rows of a table, each cell with its side."""
-    for row in table.rows:
-        yield [(cell, table.side(i)) for i, cell in enumerate(row)]

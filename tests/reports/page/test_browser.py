@@ -189,6 +189,15 @@ def test_print_is_light_wide_and_whole(opened: Open) -> None:
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("what", ["gemm", "many"])
+def test_nothing_is_cut_off_on_paper(opened: Open, what: str) -> None:
+    # A4 less margins of 14 mm, at 96 pixels an inch; what has not room beside would be cut off.
+    page = opened(what, 688).page
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
+
+
 def test_derivations_open_at_once(opened: Open) -> None:
     page = opened("gemm").page
     inside = page.locator("details.derivation math").first

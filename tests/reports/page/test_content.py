@@ -111,8 +111,16 @@ def test_every_figure_and_formula_has_an_origin(report_of: ReportOf) -> None:
             assert row[1], row
             assert row[2] in ("datasheet", "measured", "fitted", "derived", "assumed"), row
             assert row[-2], row
-        for title, formula, _, holds, source in formulas(report_of(what)).rows:
-            assert all((title, formula, holds, source)), title
+        for title, formula, _, kind, holds, source in formulas(report_of(what)).rows:
+            assert all((title, formula, kind, holds, source)), title
+
+
+def test_kinds_of_formulas(report_of: ReportOf) -> None:
+    found = {row[0]: row[-3:] for row in formulas(report_of("gemm")).rows}
+    assert found["share of reuse that L1 keeps"][0] == "fitted"
+    assert found["share of reuse that L1 keeps"][2].startswith("working-set sweeps on an H200")
+    assert found["time of latency"] == ("published", "blocks replaced as they end", "Little's law")
+    assert found["data wavefronts a request"][0] == "derived"
 
 
 @pytest.mark.parametrize(
