@@ -17,7 +17,7 @@ from perfmodel.reports.explain import explain, left_out
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report, ReportedLaunch, Table
 from perfmodel.reports.page.flow_svg import flow_picture
-from perfmodel.reports.page.mathml import ShownStep, shown_step, symbols
+from perfmodel.reports.page.mathml import ShownStep, shown_step
 from perfmodel.reports.page.roofline_svg import roofline_picture
 from perfmodel.reports.page.svg import TEMPLATES, inline, stylesheet
 from perfmodel.reports.page.time_svg import terms_picture, times_picture
@@ -76,8 +76,6 @@ def report_html(report: Report) -> str:
             rejected=tables.rejected,
             gain=tables.gain,
             unseen=set(),
-            symbols=symbols,
-            number=units.number,
             version=version("perfmodel"),
         )
     )

@@ -78,6 +78,9 @@ def _launch(shown: ReportedLaunch, several: bool) -> Iterator[str]:
     yield from _table(tables.accesses(shown), 3)
     if shown.advice is not None:
         yield from _advice(shown.advice)
+        if p.method != "closed-form":
+            yield "Advice counts traffic in closed form: its times may differ."
+            yield ""
     yield "### Derivation"
     yield ""
     yield from fenced(explanation_text(p), "text")

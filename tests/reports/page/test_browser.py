@@ -148,15 +148,22 @@ def test_hover_in_every_kind_of_picture(opened: Open) -> None:
 def test_marks_are_reached_by_keyboard(opened: Open) -> None:
     page = opened("gemm").page
     tip = page.locator("#tip")
-    page.locator("#times-wide .mark").last.focus()
+    # A stop of Tab a picture, from one to the next; in it, arrow keys.
+    page.locator(".scroll").first.focus()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('svg') !== null || "
-                         "document.activeElement.tagName === 'SUMMARY'")  # fmt: skip
-    page.locator("#roofline-wide .mark.dram").last.focus()
-    assert "at DRAM" in tip.inner_text()
+    assert tip.inner_text().startswith("1 gemm:naive: ")
+    page.keyboard.press("ArrowDown")
+    assert tip.inner_text().startswith("2 gemm:coalesced: ")
+    page.keyboard.press("ArrowDown")  # the last one
+    assert tip.inner_text().startswith("2 gemm:coalesced: ")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == tip.inner_text()
     page.keyboard.press("Escape")
     assert not tip.is_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('svg').id") == "roofline-wide"
+    assert tip.is_visible()
+    page.keyboard.press("Shift+Tab")
+    assert tip.inner_text().startswith("2 gemm:coalesced: ")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

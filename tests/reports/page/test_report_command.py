@@ -67,10 +67,13 @@ def test_mapping_is_of_kernels_without_one(command: Run) -> None:
     assert labels == ["gemm:naive", "gemm:coalesced"]
 
 
-def test_simulated_traffic(command: Run) -> None:
+def test_simulated_traffic(command: Run, tmp_path: Path) -> None:
     words = ("report", "copy", "-D", "bytes=1MiB", "--traffic", "simulated", "--json")
     (launch,) = json.loads(command(*words))["launches"]
     assert launch["explanation"]["prediction"]["method"] == "simulated"
+    command(*words[:-1], "-o", str(tmp_path))
+    for name in ("index.html", "report.md"):
+        assert "Advice counts traffic in closed form" in (tmp_path / name).read_text()
 
 
 @pytest.mark.parametrize(
