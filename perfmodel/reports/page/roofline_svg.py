@@ -108,7 +108,7 @@ def _draw(ceilings: tuple[Ceiling, ...], rows: tuple[_Row, ...], width: float) -
         narrow,
     )
     columns = 1 if narrow else 2
-    key = list(_key(plot, foot + 16, columns))
+    key = list(_key(plot, foot + 16, width / columns, columns))
     height = foot + 12 + 17 * math.ceil(len(key) / columns)
     parts = [_legend(plot), *_grid(plot), *_compute(plot), *_memory(plot), *_launches(plot), *key]
     return Drawing(width, height, Markup("").join(parts))
@@ -257,9 +257,8 @@ def _launch(plot: _Plot, row: _Row, number: tuple[float, float]) -> Markup:
     return group(*parts, class_="launch", data_launch=str(row.number))
 
 
-def _key(plot: _Plot, top: float, columns: int) -> Iterator[Markup]:
+def _key(plot: _Plot, top: float, wide: float, columns: int) -> Iterator[Markup]:
     """Yield what the numbers mean, in columns below the plot."""
-    wide = (plot.x.end - 2) / columns
     rows = math.ceil(len(plot.rows) / columns)
     for i, row in enumerate(plot.rows):
         x, y = 2 + (i // rows) * wide, top + 17 * (i % rows)

@@ -22,6 +22,8 @@ NARROW: Final = 330.0
 """Widths of the two layouts, in CSS pixels: for screens and paper, and for phones."""
 
 FONT: Final = 12.0
+_MARGIN: Final = 16.0
+"""Around a picture that is a file of its own [CSS px]."""
 _ADVANCE: Final = 0.62
 """Mean width of a character over the font's size; sans-serif fonts need 0.5 to 0.6."""
 
@@ -179,9 +181,11 @@ def inline(shown: Picture) -> Markup:
 
 def standalone(shown: Picture) -> str:
     """Return a picture as a file of its own: wide, on a background, with its style."""
-    paper = rectangle(0, 0, shown.wide.width, shown.wide.height, class_="paper")
+    width, height = shown.wide.width + 2 * _MARGIN, shown.wide.height + 2 * _MARGIN
     style = Markup("<style>{}</style>").format(Markup(stylesheet("palette.css")))
-    framed = Drawing(shown.wide.width, shown.wide.height, style + paper + shown.wide.body)
+    paper = rectangle(0, 0, width, height, class_="paper")
+    inset = group(shown.wide.body, transform=f"translate({_MARGIN:g} {_MARGIN:g})")
+    framed = Drawing(width, height, style + paper + inset)
     return str(_document(shown, framed, shown.name, "picture alone", alone=True)) + "\n"
 
 
