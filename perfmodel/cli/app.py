@@ -18,8 +18,8 @@ from typer.core import TyperGroup
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
-    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
-    *("ladder", "drill", "validate", "measure", "calibrate"),
+    *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
+    *("devices", "kernels", "drill", "validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 
