@@ -239,6 +239,9 @@ class Kernel:
         Loads that a thread issues before it needs the first; None derives it from the loops.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    dependent : bool
+        Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
+        then a warp takes as long for each as in code that runs once.
     """
 
     name: str
@@ -255,6 +258,7 @@ class Kernel:
     precision: str = "fp32"
     loads_in_flight: Node | None = None
     mapping: str = ""
+    dependent: bool = False
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from perfmodel.kernels.kernel import Kernel
 
 LIBRARY: Final = Path(__file__).parent / "library"
 
-MAPPINGS: Final = MappingProxyType({"gemm": ("naive", "coalesced")})
+MAPPINGS: Final = MappingProxyType(
+    {"gemm": ("naive", "coalesced"), "prefill-attention": ("naive", "tiled")}
+)
 """Mappings of each kernel that has several, simplest first."""
 
-DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced"})
+DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced", "prefill-attention": "tiled"})
 """Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
 
 

@@ -49,6 +49,7 @@ _KEYS: Final = (
     "flop",
     "precision",
     "loads_in_flight",
+    "dependent",
     "parameters",
     "launch",
     "definitions",
@@ -104,6 +105,9 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     )
     guard = table.get("guard")
     in_flight = table.get("loads_in_flight")
+    dependent = table.get("dependent", False)
+    if not isinstance(dependent, bool):
+        raise PerfmodelError(f"{where}: dependent must be true or false, not {shown(dependent)}")
     return Kernel(
         name=word(table["name"], f"{where}: name"),
         summary=read_text(table.get("summary", ""), f"{where}: summary"),
@@ -121,6 +125,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
+        dependent=dependent,
     )
 
 

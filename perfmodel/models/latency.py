@@ -186,6 +186,8 @@ class Chain:
     batches : tuple of Batch
     clock : float
         SM clock [Hz].
+    dependent : bool
+        Whether the instructions of loops wait for one another, as those of code that runs once.
     """
 
     overhead: Mapping[str, Any]
@@ -195,6 +197,7 @@ class Chain:
     missing: Array
     batches: tuple[Batch, ...]
     clock: float
+    dependent: bool = False
 
     @property
     def start(self) -> Array:
@@ -204,6 +207,8 @@ class Chain:
     @property
     def clocks_in_loops(self) -> Array:
         """Clocks from one instruction of a loop to the next, a warp's other loads beside it."""
+        if self.dependent:
+            return np.full(np.shape(self.unroll), CLOCKS_PER_INSTRUCTION)
         beside = BESIDE_CLOCKS * (self.unroll - 1)
         return np.asarray((LOOP_CLOCKS + beside) / self.unroll)
 
@@ -290,6 +295,7 @@ def block_chain(
         missing=missing,
         batches=batches,
         clock=device.sm_clock,
+        dependent=instance.kernel.dependent,
     )
 
 
@@ -320,7 +326,8 @@ def _batch(
     times = np.ones(1)
     for around in nest:
         times = times * np.asarray(instance.trips[around.variable], dtype=float)
-    in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
     unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
     unroll = np.minimum(unroll, np.maximum(times, 1.0))
     count = np.ceil(times / unroll)

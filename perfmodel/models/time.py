@@ -22,7 +22,7 @@ from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
@@ -217,7 +217,7 @@ def time_model(
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    per_warp = sum(instructions.values(), np.zeros(1)) / warps
+    per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, requests) / warps
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}

@@ -99,6 +99,8 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield "FLOP", f"{text(kernel.flop)} ({kernel.precision})"
     if kernel.loads_in_flight is not None:
         yield "in flight", f"{text(kernel.loads_in_flight)} loads a thread"
+    if kernel.dependent:
+        yield "loops", "each instruction waits for the one before"
 
 
 def _definitions(kernel: Kernel) -> Iterator[RenderableType]:

@@ -116,6 +116,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "flop": text(kernel.flop),
         "precision": kernel.precision,
         "loads_in_flight": _text(kernel.loads_in_flight),
+        "dependent": kernel.dependent,
     }
 
 
