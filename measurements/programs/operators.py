@@ -1,3 +1,4 @@
+# ruff: noqa: C408, D103, E501, N812, SIM115, B905, PLW2901, D401
 """Times the operators of a language model, one launch sequence a point, into CSV files under $OUT.
 
 python3 operators.py OUT [count]: with `count` the chosen points run once each for a profiler around it.
@@ -55,7 +56,11 @@ def softmax(dtype, rows, columns):
 
 
 def layernorm(dtype, rows, columns):
-    x, w, b = rand(rows, columns, dtype=dtype), rand(columns, dtype=dtype), rand(columns, dtype=dtype)
+    x, w, b = (
+        rand(rows, columns, dtype=dtype),
+        rand(columns, dtype=dtype),
+        rand(columns, dtype=dtype),
+    )
     ref = F.layer_norm(x[:1].float(), (columns,), w.float(), b.float())
     return (
         lambda: F.layer_norm(x, (columns,), w, b),
@@ -71,7 +76,9 @@ def argmax(dtype, rows, columns):
 def linear(dtype, rows, columns):
     w, x = rand(rows, columns, dtype=dtype), rand(1, columns, dtype=dtype)
     ref = x.double() @ w[:8].double().T
-    return lambda: F.linear(x, w), lambda y: bool((y[:, :8].double() - ref).abs().max() < 0.05 * columns**0.5)
+    return lambda: F.linear(x, w), lambda y: bool(
+        (y[:, :8].double() - ref).abs().max() < 0.05 * columns**0.5
+    )
 
 
 def gemv_own(dtype, rows, columns):
@@ -129,7 +136,11 @@ def prefill(impl, dtype, batch, heads, tokens, width, causal):
         out = torch.empty_like(q)
 
         def run():
-            check(LIB.launch_prefill_naive(ptr(q), ptr(k), ptr(v), ptr(s), ptr(out), batch * heads, tokens))
+            check(
+                LIB.launch_prefill_naive(
+                    ptr(q), ptr(k), ptr(v), ptr(s), ptr(out), batch * heads, tokens
+                )
+            )
             return out
 
         return run, ok
@@ -148,8 +159,16 @@ def decode(impl, dtype, batch, heads, kv_heads, context, width, part=0):
         def run():
             check(
                 LIB.launch_decode(
-                    ptr(q), ptr(k), ptr(v), ptr(partial), ptr(out), batch * heads, heads // kv_heads,
-                    context, part, width,
+                    ptr(q),
+                    ptr(k),
+                    ptr(v),
+                    ptr(partial),
+                    ptr(out),
+                    batch * heads,
+                    heads // kv_heads,
+                    context,
+                    part,
+                    width,
                 )
             )
             return out
@@ -159,7 +178,10 @@ def decode(impl, dtype, batch, heads, kv_heads, context, width, part=0):
 
 
 def kv_append(impl, dtype, batch, kv_heads, context, width):
-    new, cache = rand(batch, kv_heads, 1, width, dtype=dtype), rand(batch, kv_heads, context, width, dtype=dtype)
+    new, cache = (
+        rand(batch, kv_heads, 1, width, dtype=dtype),
+        rand(batch, kv_heads, context, width, dtype=dtype),
+    )
     at = context // 2
     if impl == "index_copy":
         index = torch.tensor([at], device="cuda")
@@ -172,7 +194,14 @@ def kv_append(impl, dtype, batch, kv_heads, context, width):
         def run():
             check(
                 LIB.launch_kv_append(
-                    ptr(new), ptr(new2), ptr(cache), ptr(cache2), batch * kv_heads, context, width, at
+                    ptr(new),
+                    ptr(new2),
+                    ptr(cache),
+                    ptr(cache2),
+                    batch * kv_heads,
+                    context,
+                    width,
+                    at,
                 )
             )
 
@@ -187,57 +216,170 @@ def points():
         name = f"{operator} {impl} " + " ".join(f"{k}={v}" for k, v in p.items())
         # The split is by the name, before any time is seen.
         use = "validation" if hashlib.sha256(name.encode()).digest()[0] & 1 else "fit"
-        found.append({"operator": operator, "impl": impl, "make": make, "p": p, "use": use, "counted": counted})
+        found.append(
+            {
+                "operator": operator,
+                "impl": impl,
+                "make": make,
+                "p": p,
+                "use": use,
+                "counted": counted,
+            }
+        )
 
     found = []
     rows = {
-        64: (32768, 262144), 128: (64, 4096, 131072), 256: (8, 1024, 32768), 512: (64, 4096, 65536),
-        768: (512, 16384), 1024: (1, 128, 2048, 32768), 2048: (64, 1024, 16384), 4096: (1, 32, 256, 4096, 32768),
-        8192: (16, 512, 8192), 16384: (132, 2048), 32768: (8, 64, 1024, 8192), 131072: (1, 16, 256), 32000: (1, 32),
+        64: (32768, 262144),
+        128: (64, 4096, 131072),
+        256: (8, 1024, 32768),
+        512: (64, 4096, 65536),
+        768: (512, 16384),
+        1024: (1, 128, 2048, 32768),
+        2048: (64, 1024, 16384),
+        4096: (1, 32, 256, 4096, 32768),
+        8192: (16, 512, 8192),
+        16384: (132, 2048),
+        32768: (8, 64, 1024, 8192),
+        131072: (1, 16, 256),
+        32000: (1, 32),
     }
-    wanted = {(4096, 4096), (1024, 2048), (1024, 1024), (32768, 64), (16384, 132), (32768, 1024), (512, 4096)}
+    wanted = {
+        (4096, 4096),
+        (1024, 2048),
+        (1024, 1024),
+        (32768, 64),
+        (16384, 132),
+        (32768, 1024),
+        (512, 4096),
+    }
     for columns, some in rows.items():
         for r in some:
             for dtype in ("fp16", "fp32"):
                 if r * columns <= 1 << 28:
-                    add("softmax", "torch", softmax, (columns, r) in wanted, dtype=dtype, rows=r, columns=columns)
+                    add(
+                        "softmax",
+                        "torch",
+                        softmax,
+                        (columns, r) in wanted,
+                        dtype=dtype,
+                        rows=r,
+                        columns=columns,
+                    )
     rows = {
-        128: (64, 4096, 131072), 256: (1024,), 512: (64, 8192, 131072), 768: (1, 512, 16384),
-        1024: (128, 2048, 32768), 2048: (64, 1024, 16384), 4096: (1, 32, 256, 2048, 4096, 32768),
-        5120: (1, 512, 8192), 8192: (1, 64, 1024, 8192), 16384: (132, 2048),
+        128: (64, 4096, 131072),
+        256: (1024,),
+        512: (64, 8192, 131072),
+        768: (1, 512, 16384),
+        1024: (128, 2048, 32768),
+        2048: (64, 1024, 16384),
+        4096: (1, 32, 256, 2048, 4096, 32768),
+        5120: (1, 512, 8192),
+        8192: (1, 64, 1024, 8192),
+        16384: (132, 2048),
     }
     wanted = {(4096, 4096), (1024, 2048), (512, 8192), (8192, 1024), (4096, 1)}
     for columns, some in rows.items():
         for r in some:
             for dtype in ("fp16", "fp32"):
-                add("layernorm", "torch", layernorm, (columns, r) in wanted, dtype=dtype, rows=r, columns=columns)
+                add(
+                    "layernorm",
+                    "torch",
+                    layernorm,
+                    (columns, r) in wanted,
+                    dtype=dtype,
+                    rows=r,
+                    columns=columns,
+                )
     wanted = {(32000, 1), (32000, 256), (128256, 16)}
     for columns in (4096, 32000, 50304, 128256):
         for r in (1, 4, 16, 64, 256, 1024):
             for dtype in ("fp16", "fp32"):
-                add("argmax", "torch", argmax, (columns, r) in wanted, dtype=dtype, rows=r, columns=columns)
+                add(
+                    "argmax",
+                    "torch",
+                    argmax,
+                    (columns, r) in wanted,
+                    dtype=dtype,
+                    rows=r,
+                    columns=columns,
+                )
     shapes = [
-        (512, 512), (1024, 1024), (2048, 2048), (4096, 1024), (1024, 4096), (4096, 4096), (11008, 4096),
-        (4096, 11008), (16384, 4096), (4096, 16384), (8192, 8192), (28672, 8192), (8192, 28672), (32000, 4096),
-        (14336, 4096), (3072, 768), (6144, 6144), (12288, 4096), (16384, 16384),
+        (512, 512),
+        (1024, 1024),
+        (2048, 2048),
+        (4096, 1024),
+        (1024, 4096),
+        (4096, 4096),
+        (11008, 4096),
+        (4096, 11008),
+        (16384, 4096),
+        (4096, 16384),
+        (8192, 8192),
+        (28672, 8192),
+        (8192, 28672),
+        (32000, 4096),
+        (14336, 4096),
+        (3072, 768),
+        (6144, 6144),
+        (12288, 4096),
+        (16384, 16384),
     ]
     wanted = {(4096, 4096), (11008, 4096), (4096, 11008), (1024, 1024), (16384, 16384)}
     for r, columns in shapes:
         for dtype in ("fp16", "bf16", "fp32"):
-            add("ffn-gemv", "torch", linear, (r, columns) in wanted, dtype=dtype, rows=r, columns=columns)
-        add("ffn-gemv", "own", gemv_own, (r, columns) in wanted, dtype="fp16", rows=r, columns=columns)
-    wanted = {(1, 32, 32, 4096, 128), (1, 32, 32, 512, 128), (8, 32, 32, 4096, 128), (1, 32, 8, 16384, 128)}
+            add(
+                "ffn-gemv",
+                "torch",
+                linear,
+                (r, columns) in wanted,
+                dtype=dtype,
+                rows=r,
+                columns=columns,
+            )
+        add(
+            "ffn-gemv",
+            "own",
+            gemv_own,
+            (r, columns) in wanted,
+            dtype="fp16",
+            rows=r,
+            columns=columns,
+        )
+    wanted = {
+        (1, 32, 32, 4096, 128),
+        (1, 32, 32, 512, 128),
+        (8, 32, 32, 4096, 128),
+        (1, 32, 8, 16384, 128),
+    }
     for b, h, g, s, d in [
-        (1, 32, 32, 128, 128), (1, 32, 32, 512, 128), (1, 32, 32, 1024, 128), (1, 32, 32, 2048, 128),
-        (1, 32, 32, 4096, 128), (1, 32, 32, 8192, 128), (1, 32, 32, 32768, 128), (1, 32, 32, 131072, 128),
-        (8, 32, 32, 512, 128), (8, 32, 32, 4096, 128), (32, 32, 32, 1024, 128), (32, 32, 32, 4096, 128),
-        (1, 32, 8, 4096, 128), (1, 32, 8, 16384, 128), (16, 32, 8, 4096, 128), (64, 32, 8, 2048, 128),
-        (1, 8, 8, 1024, 64), (1, 12, 12, 4096, 64), (16, 12, 12, 2048, 64), (64, 16, 16, 4096, 64), (1, 8, 8, 16384, 128),
+        (1, 32, 32, 128, 128),
+        (1, 32, 32, 512, 128),
+        (1, 32, 32, 1024, 128),
+        (1, 32, 32, 2048, 128),
+        (1, 32, 32, 4096, 128),
+        (1, 32, 32, 8192, 128),
+        (1, 32, 32, 32768, 128),
+        (1, 32, 32, 131072, 128),
+        (8, 32, 32, 512, 128),
+        (8, 32, 32, 4096, 128),
+        (32, 32, 32, 1024, 128),
+        (32, 32, 32, 4096, 128),
+        (1, 32, 8, 4096, 128),
+        (1, 32, 8, 16384, 128),
+        (16, 32, 8, 4096, 128),
+        (64, 32, 8, 2048, 128),
+        (1, 8, 8, 1024, 64),
+        (1, 12, 12, 4096, 64),
+        (16, 12, 12, 2048, 64),
+        (64, 16, 16, 4096, 64),
+        (1, 8, 8, 16384, 128),
     ]:
         c = (b, h, g, s, d) in wanted
         shape = dict(batch=b, heads=h, kv_heads=g, context=s, width=d)
         for impl in ("flash", "efficient", "cudnn"):
-            if (impl == "efficient" and h != g) or (impl == "cudnn" and (b > 1 or h != g or d != 128)):
+            if (impl == "efficient" and h != g) or (
+                impl == "cudnn" and (b > 1 or h != g or d != 128)
+            ):
                 continue
             make = lambda impl=impl, **p: decode(impl, **p)  # noqa: E731
             add("decode-attention", impl, make, c and impl == "flash", dtype="fp16", **shape)
@@ -245,12 +387,25 @@ def points():
             step = 32 if d == 128 else 64
             part = max(step, -(-(s * b * h) // (132 * blocks) // step) * step)
             make = lambda **p: decode("own", **p)  # noqa: E731
-            add("decode-attention", "own", make, c and blocks == 8, dtype="fp16", **shape, part=part)
+            add(
+                "decode-attention", "own", make, c and blocks == 8, dtype="fp16", **shape, part=part
+            )
     wanted = {(1, 32, 2048, 128, 0), (1, 32, 512, 128, 0), (1, 32, 2048, 128, 1)}
     for b, h, s, d in [
-        (1, 32, 128, 128), (1, 32, 256, 128), (1, 32, 512, 128), (1, 32, 1024, 128), (1, 32, 2048, 128),
-        (1, 32, 4096, 128), (1, 32, 8192, 128), (4, 32, 512, 128), (4, 32, 2048, 128), (1, 8, 1024, 64),
-        (1, 12, 4096, 64), (8, 12, 1024, 64), (16, 16, 2048, 64), (1, 8, 4096, 128),
+        (1, 32, 128, 128),
+        (1, 32, 256, 128),
+        (1, 32, 512, 128),
+        (1, 32, 1024, 128),
+        (1, 32, 2048, 128),
+        (1, 32, 4096, 128),
+        (1, 32, 8192, 128),
+        (4, 32, 512, 128),
+        (4, 32, 2048, 128),
+        (1, 8, 1024, 64),
+        (1, 12, 4096, 64),
+        (8, 12, 1024, 64),
+        (16, 16, 2048, 64),
+        (1, 8, 4096, 128),
     ]:
         for causal in (0, 1):
             c = (b, h, s, d, causal) in wanted
@@ -260,17 +415,68 @@ def points():
                 if impl == "cudnn" and (causal or d != 128):
                     continue
                 make = lambda impl=impl, **p: prefill(impl, **p)  # noqa: E731
-                add("prefill-attention", impl, make, c and impl != "cudnn", dtype="fp16", batch=b, heads=h, tokens=s, width=d, causal=causal)
-    for h, s in [(8, 128), (8, 256), (8, 512), (8, 1024), (32, 256), (32, 512), (2, 1024), (2, 2048), (1, 512), (4, 768)]:
+                add(
+                    "prefill-attention",
+                    impl,
+                    make,
+                    c and impl != "cudnn",
+                    dtype="fp16",
+                    batch=b,
+                    heads=h,
+                    tokens=s,
+                    width=d,
+                    causal=causal,
+                )
+    for h, s in [
+        (8, 128),
+        (8, 256),
+        (8, 512),
+        (8, 1024),
+        (32, 256),
+        (32, 512),
+        (2, 1024),
+        (2, 2048),
+        (1, 512),
+        (4, 768),
+    ]:
         make = lambda **p: prefill("own-naive", **p)  # noqa: E731
-        add("prefill-attention", "own-naive", make, (h, s) in {(8, 512), (32, 512)}, dtype="fp16", batch=1, heads=h, tokens=s, width=128, causal=0)
+        add(
+            "prefill-attention",
+            "own-naive",
+            make,
+            (h, s) in {(8, 512), (32, 512)},
+            dtype="fp16",
+            batch=1,
+            heads=h,
+            tokens=s,
+            width=128,
+            causal=0,
+        )
     for b, h, s, d in [
-        (1, 8, 4096, 64), (1, 32, 4096, 128), (1, 32, 65536, 128), (1, 8, 8192, 128), (8, 32, 4096, 128),
-        (32, 32, 2048, 128), (64, 8, 4096, 128), (128, 32, 1024, 128), (256, 8, 4096, 128), (16, 12, 4096, 64),
+        (1, 8, 4096, 64),
+        (1, 32, 4096, 128),
+        (1, 32, 65536, 128),
+        (1, 8, 8192, 128),
+        (8, 32, 4096, 128),
+        (32, 32, 2048, 128),
+        (64, 8, 4096, 128),
+        (128, 32, 1024, 128),
+        (256, 8, 4096, 128),
+        (16, 12, 4096, 64),
     ]:
         for impl in ("index_copy", "copy", "own"):
             make = lambda impl=impl, **p: kv_append(impl, **p)  # noqa: E731
-            add("kv-append", impl, make, (b, h, s) in {(1, 32, 4096), (128, 32, 1024)}, dtype="fp16", batch=b, kv_heads=h, context=s, width=d)
+            add(
+                "kv-append",
+                impl,
+                make,
+                (b, h, s) in {(1, 32, 4096), (128, 32, 1024)},
+                dtype="fp16",
+                batch=b,
+                kv_heads=h,
+                context=s,
+                width=d,
+            )
     return found
 
 
@@ -299,8 +505,14 @@ def by_events(run, cold):
 
 def clock():
     text = subprocess.run(
-        ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw", "--format=csv,noheader,nounits"],
-        capture_output=True, text=True, check=False,
+        [
+            "nvidia-smi",
+            "--query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw",
+            "--format=csv,noheader,nounits",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     return text
 
@@ -325,7 +537,10 @@ def main():
     every = points()
     torch.manual_seed(int(time.time()))
     rows, kernels, failed = [], [], []
-    print(f"{len(every)} points; {sum(p['use'] == 'validation' for p in every)} validation", flush=True)
+    print(
+        f"{len(every)} points; {sum(p['use'] == 'validation' for p in every)} validation",
+        flush=True,
+    )
     if COUNT:
         for i, point in enumerate(every):
             if not point["counted"]:
@@ -339,10 +554,24 @@ def main():
                 run()
                 torch.cuda.synchronize()
                 torch.cuda.profiler.stop()
-                print(f"COUNTED {i}", point["operator"], point["impl"], json.dumps(point["p"]), flush=True)
+                print(
+                    f"COUNTED {i}",
+                    point["operator"],
+                    point["impl"],
+                    json.dumps(point["p"]),
+                    flush=True,
+                )
             except Exception as error:
                 torch.cuda.profiler.stop()
-                print("FAILED", i, point["operator"], point["impl"], point["p"], repr(error)[:200], flush=True)
+                print(
+                    "FAILED",
+                    i,
+                    point["operator"],
+                    point["impl"],
+                    point["p"],
+                    repr(error)[:200],
+                    flush=True,
+                )
         return
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
     for _ in range(300):
@@ -395,7 +624,8 @@ def main():
             failed.append((at, "profile", "", {}, repr(error)[:300]))
             trace = []
         events = sorted(
-            (e for e in trace if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")), key=lambda e: e["ts"]
+            (e for e in trace if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
+            key=lambda e: e["ts"],
         )
         found = sequences(events)
         if len(found) != len(done) + 1:
@@ -407,24 +637,53 @@ def main():
             usual = max(set(lengths), key=lengths.count) if lengths else 0
             reps = [r[:usual] for r in reps if len(r) >= usual]
             base = {
-                "operator": point["operator"], "impl": point["impl"], **point["p"], "use": point["use"],
-                "cache": "cold" if cold else "warm", "point": i, "repeats": REPEATS, "right": int(right),
+                "operator": point["operator"],
+                "impl": point["impl"],
+                **point["p"],
+                "use": point["use"],
+                "cache": "cold" if cold else "warm",
+                "point": i,
+                "repeats": REPEATS,
+                "right": int(right),
             }
             sums = [sum(e["dur"] for e in r) for r in reps]
-            rows.append(base | {"timing": "events", "time_us": f"{time_us:.3f}", "spread": f"{spread:.4f}", "kernels": usual})
+            rows.append(
+                base
+                | {
+                    "timing": "events",
+                    "time_us": f"{time_us:.3f}",
+                    "spread": f"{spread:.4f}",
+                    "kernels": usual,
+                }
+            )
             if sums and usual:
                 m = median(sums)
-                rows.append(base | {"timing": "profiler", "time_us": f"{m:.3f}", "spread": f"{(max(sums) - min(sums)) / m:.4f}", "kernels": usual})
+                rows.append(
+                    base
+                    | {
+                        "timing": "profiler",
+                        "time_us": f"{m:.3f}",
+                        "spread": f"{(max(sums) - min(sums)) / m:.4f}",
+                        "kernels": usual,
+                    }
+                )
                 for n in range(usual):
                     e = reps[-1][n]
                     g = e.get("args", {})
-                    kernels.append({
-                        "point": i, "cache": base["cache"], "number": n,
-                        "time_us": f"{median(r[n]['dur'] for r in reps):.3f}",
-                        "grid": "x".join(map(str, g.get("grid", []))), "block": "x".join(map(str, g.get("block", []))),
-                        "registers": g.get("registers per thread", ""), "shared_bytes": g.get("shared memory", ""),
-                        "bytes": g.get("bytes", ""), "kernel": e["name"],
-                    })
+                    kernels.append(
+                        {
+                            "point": i,
+                            "cache": base["cache"],
+                            "number": n,
+                            "time_us": f"{median(r[n]['dur'] for r in reps):.3f}",
+                            "grid": "x".join(map(str, g.get("grid", []))),
+                            "block": "x".join(map(str, g.get("block", []))),
+                            "registers": g.get("registers per thread", ""),
+                            "shared_bytes": g.get("shared memory", ""),
+                            "bytes": g.get("bytes", ""),
+                            "kernel": e["name"],
+                        }
+                    )
         print(at, f"{time.time() - started:.1f} s", clocks[-1], len(failed), "failed", flush=True)
         write(rows, kernels, failed, clocks)
         if time.time() - started > 170:
@@ -434,8 +693,30 @@ def main():
 
 
 def write(rows, kernels, failed, clocks):
-    order = ["operator", "impl", "dtype", "rows", "columns", "batch", "heads", "kv_heads", "tokens", "context",
-             "width", "causal", "part", "use", "timing", "cache", "repeats", "time_us", "spread", "kernels", "right", "point"]
+    order = [
+        "operator",
+        "impl",
+        "dtype",
+        "rows",
+        "columns",
+        "batch",
+        "heads",
+        "kv_heads",
+        "tokens",
+        "context",
+        "width",
+        "causal",
+        "part",
+        "use",
+        "timing",
+        "cache",
+        "repeats",
+        "time_us",
+        "spread",
+        "kernels",
+        "right",
+        "point",
+    ]
     with open(f"{OUT}/operators.csv", "w", newline="") as file:
         w = csv.DictWriter(file, order, restval="")
         w.writeheader()

@@ -36,11 +36,13 @@ COUNTERS = {
 
 
 def read(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV."""
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:
+    """Write rows as a CSV."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n", restval="")
         writer.writeheader()
@@ -104,6 +106,7 @@ def counters(folder: Path, points: dict[str, dict[str, str]], target: Path) -> N
 
 
 def main() -> None:
+    """Tidy both runs."""
     first, second, folder = map(Path, sys.argv[1:])
     points = times(first, folder / "operators.csv")
     launches(first, points, folder / "launches.csv")

@@ -1,3 +1,4 @@
+# ruff: noqa: C408, D103, E501, N812, SIM115, B905, PLW2901, D401
 """Times the operators of a language model, one launch sequence a point, into CSV files under $OUT.
 
 python3 operators_unseen.py OUT [count]: with `count` the chosen points run once each for a profiler around it.
@@ -54,7 +55,11 @@ def softmax(dtype, rows, columns):
 
 
 def layernorm(dtype, rows, columns):
-    x, w, b = rand(rows, columns, dtype=dtype), rand(columns, dtype=dtype), rand(columns, dtype=dtype)
+    x, w, b = (
+        rand(rows, columns, dtype=dtype),
+        rand(columns, dtype=dtype),
+        rand(columns, dtype=dtype),
+    )
     ref = F.layer_norm(x[:1].float(), (columns,), w.float(), b.float())
     return (
         lambda: F.layer_norm(x, (columns,), w, b),
@@ -70,7 +75,9 @@ def argmax(dtype, rows, columns):
 def linear(dtype, rows, columns):
     w, x = rand(rows, columns, dtype=dtype), rand(1, columns, dtype=dtype)
     ref = x.double() @ w[:8].double().T
-    return lambda: F.linear(x, w), lambda y: bool((y[:, :8].double() - ref).abs().max() < 0.05 * columns**0.5)
+    return lambda: F.linear(x, w), lambda y: bool(
+        (y[:, :8].double() - ref).abs().max() < 0.05 * columns**0.5
+    )
 
 
 def gemv_own(dtype, rows, columns):
@@ -128,7 +135,11 @@ def prefill(impl, dtype, batch, heads, tokens, width, causal):
         out = torch.empty_like(q)
 
         def run():
-            check(LIB.launch_prefill_naive(ptr(q), ptr(k), ptr(v), ptr(s), ptr(out), batch * heads, tokens))
+            check(
+                LIB.launch_prefill_naive(
+                    ptr(q), ptr(k), ptr(v), ptr(s), ptr(out), batch * heads, tokens
+                )
+            )
             return out
 
         return run, ok
@@ -147,8 +158,16 @@ def decode(impl, dtype, batch, heads, kv_heads, context, width, part=0):
         def run():
             check(
                 LIB.launch_decode(
-                    ptr(q), ptr(k), ptr(v), ptr(partial), ptr(out), batch * heads, heads // kv_heads,
-                    context, part, width,
+                    ptr(q),
+                    ptr(k),
+                    ptr(v),
+                    ptr(partial),
+                    ptr(out),
+                    batch * heads,
+                    heads // kv_heads,
+                    context,
+                    part,
+                    width,
                 )
             )
             return out
@@ -158,7 +177,10 @@ def decode(impl, dtype, batch, heads, kv_heads, context, width, part=0):
 
 
 def kv_append(impl, dtype, batch, kv_heads, context, width):
-    new, cache = rand(batch, kv_heads, 1, width, dtype=dtype), rand(batch, kv_heads, context, width, dtype=dtype)
+    new, cache = (
+        rand(batch, kv_heads, 1, width, dtype=dtype),
+        rand(batch, kv_heads, context, width, dtype=dtype),
+    )
     at = context // 2
     if impl == "index_copy":
         index = torch.tensor([at], device="cuda")
@@ -171,7 +193,14 @@ def kv_append(impl, dtype, batch, kv_heads, context, width):
         def run():
             check(
                 LIB.launch_kv_append(
-                    ptr(new), ptr(new2), ptr(cache), ptr(cache2), batch * kv_heads, context, width, at
+                    ptr(new),
+                    ptr(new2),
+                    ptr(cache),
+                    ptr(cache2),
+                    batch * kv_heads,
+                    context,
+                    width,
+                    at,
                 )
             )
 
@@ -185,28 +214,73 @@ def points():
     """Sizes that no choice was made on: all for validation."""
 
     def add(operator, impl, make, counted=False, **p):
-        found.append({"operator": operator, "impl": impl, "make": make, "p": p, "use": "validation", "counted": counted})
+        found.append(
+            {
+                "operator": operator,
+                "impl": impl,
+                "make": make,
+                "p": p,
+                "use": "validation",
+                "counted": counted,
+            }
+        )
 
     found = []
-    for r, columns in [(1000, 1536), (3000, 640), (20000, 6144), (300, 50256), (5000, 3000), (17, 12288), (40000, 384)]:
+    for r, columns in [
+        (1000, 1536),
+        (3000, 640),
+        (20000, 6144),
+        (300, 50256),
+        (5000, 3000),
+        (17, 12288),
+        (40000, 384),
+    ]:
         for dtype in ("fp16", "fp32"):
             add("softmax", "torch", softmax, dtype=dtype, rows=r, columns=columns)
-    for r, columns in [(777, 1280), (5000, 1600), (12000, 6656), (100, 5120), (3, 3072), (40000, 640)]:
+    for r, columns in [
+        (777, 1280),
+        (5000, 1600),
+        (12000, 6656),
+        (100, 5120),
+        (3, 3072),
+        (40000, 640),
+    ]:
         for dtype in ("fp16", "fp32"):
             add("layernorm", "torch", layernorm, dtype=dtype, rows=r, columns=columns)
-    for r, columns in [(2, 32000), (8, 151936), (32, 102400), (128, 65536), (600, 30522), (1, 250000)]:
+    for r, columns in [
+        (2, 32000),
+        (8, 151936),
+        (32, 102400),
+        (128, 65536),
+        (600, 30522),
+        (1, 250000),
+    ]:
         for dtype in ("fp16", "fp32"):
             add("argmax", "torch", argmax, dtype=dtype, rows=r, columns=columns)
     for r, columns in [
-        (2560, 2560), (10240, 2560), (2560, 10240), (5120, 13824), (13824, 5120), (18944, 3584), (3584, 18944),
-        (27648, 5120), (152064, 3584), (7168, 7168), (1536, 1536),
+        (2560, 2560),
+        (10240, 2560),
+        (2560, 10240),
+        (5120, 13824),
+        (13824, 5120),
+        (18944, 3584),
+        (3584, 18944),
+        (27648, 5120),
+        (152064, 3584),
+        (7168, 7168),
+        (1536, 1536),
     ]:
         for dtype in ("fp16", "bf16", "fp32"):
             add("ffn-gemv", "torch", linear, dtype=dtype, rows=r, columns=columns)
         add("ffn-gemv", "own", gemv_own, dtype="fp16", rows=r, columns=columns)
     for b, h, g, s, d in [
-        (1, 40, 40, 3000, 128), (4, 32, 32, 3000, 128), (2, 28, 4, 6000, 128), (1, 32, 8, 10000, 128),
-        (12, 16, 16, 1500, 64), (1, 16, 16, 20000, 128), (3, 8, 8, 700, 64),
+        (1, 40, 40, 3000, 128),
+        (4, 32, 32, 3000, 128),
+        (2, 28, 4, 6000, 128),
+        (1, 32, 8, 10000, 128),
+        (12, 16, 16, 1500, 64),
+        (1, 16, 16, 20000, 128),
+        (3, 8, 8, 700, 64),
     ]:
         shape = dict(batch=b, heads=h, kv_heads=g, context=s, width=d)
         make = lambda **p: decode("flash", **p)  # noqa: E731
@@ -214,16 +288,52 @@ def points():
         for part in (128, 256):
             make = lambda **p: decode("own", **p)  # noqa: E731
             add("decode-attention", "own", make, dtype="fp16", **shape, part=part)
-    for b, h, s, d in [(1, 40, 3000, 128), (2, 16, 1500, 64), (1, 24, 700, 128), (6, 32, 1000, 128), (3, 8, 5000, 64)]:
+    for b, h, s, d in [
+        (1, 40, 3000, 128),
+        (2, 16, 1500, 64),
+        (1, 24, 700, 128),
+        (6, 32, 1000, 128),
+        (3, 8, 5000, 64),
+    ]:
         for causal in (0, 1):
             make = lambda **p: prefill("flash", **p)  # noqa: E731
-            add("prefill-attention", "flash", make, dtype="fp16", batch=b, heads=h, tokens=s, width=d, causal=causal)
+            add(
+                "prefill-attention",
+                "flash",
+                make,
+                dtype="fp16",
+                batch=b,
+                heads=h,
+                tokens=s,
+                width=d,
+                causal=causal,
+            )
         if b * h * s * s < 1 << 29:
             make = lambda **p: prefill("matmul", **p)  # noqa: E731
-            add("prefill-attention", "matmul", make, dtype="fp16", batch=b, heads=h, tokens=s, width=d, causal=0)
+            add(
+                "prefill-attention",
+                "matmul",
+                make,
+                dtype="fp16",
+                batch=b,
+                heads=h,
+                tokens=s,
+                width=d,
+                causal=0,
+            )
     for h, s in [(6, 600), (3, 1200), (12, 300)]:
         make = lambda **p: prefill("own-naive", **p)  # noqa: E731
-        add("prefill-attention", "own-naive", make, dtype="fp16", batch=1, heads=h, tokens=s, width=128, causal=0)
+        add(
+            "prefill-attention",
+            "own-naive",
+            make,
+            dtype="fp16",
+            batch=1,
+            heads=h,
+            tokens=s,
+            width=128,
+            causal=0,
+        )
     for b, h, s, d in [(3, 40, 3000, 128), (50, 8, 3000, 128), (200, 16, 500, 64)]:
         for impl in ("index_copy", "copy", "own"):
             make = lambda impl=impl, **p: kv_append(impl, **p)  # noqa: E731
@@ -256,8 +366,14 @@ def by_events(run, cold):
 
 def clock():
     text = subprocess.run(
-        ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw", "--format=csv,noheader,nounits"],
-        capture_output=True, text=True, check=False,
+        [
+            "nvidia-smi",
+            "--query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw",
+            "--format=csv,noheader,nounits",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     return text
 
@@ -285,7 +401,10 @@ def main():
     every = points()
     torch.manual_seed(int(time.time()))
     rows, kernels, failed = [], [], []
-    print(f"{len(every)} points; {sum(p['use'] == 'validation' for p in every)} validation", flush=True)
+    print(
+        f"{len(every)} points; {sum(p['use'] == 'validation' for p in every)} validation",
+        flush=True,
+    )
     if COUNT:
         for i, point in enumerate(every):
             if not point["counted"]:
@@ -299,10 +418,24 @@ def main():
                 run()
                 torch.cuda.synchronize()
                 torch.cuda.profiler.stop()
-                print(f"COUNTED {i}", point["operator"], point["impl"], json.dumps(point["p"]), flush=True)
-            except Exception as error:  # noqa: BLE001
+                print(
+                    f"COUNTED {i}",
+                    point["operator"],
+                    point["impl"],
+                    json.dumps(point["p"]),
+                    flush=True,
+                )
+            except Exception as error:
                 torch.cuda.profiler.stop()
-                print("FAILED", i, point["operator"], point["impl"], point["p"], repr(error)[:200], flush=True)
+                print(
+                    "FAILED",
+                    i,
+                    point["operator"],
+                    point["impl"],
+                    point["p"],
+                    repr(error)[:200],
+                    flush=True,
+                )
         return
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
     for _ in range(300):
@@ -328,7 +461,7 @@ def main():
                 timed = {cold: by_events(run, cold) for cold in (False, True)}
                 prepared.append((i, point, right, timed))
                 del run, ok
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 failed.append((i, point["operator"], point["impl"], point["p"], repr(error)[:300]))
         try:
             with activity as prof:
@@ -353,11 +486,12 @@ def main():
             prof.export_chrome_trace(path)
             trace = json.load(open(path))["traceEvents"]
             os.remove(path)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failed.append((at, "profile", "", {}, repr(error)[:300]))
             trace = []
         events = sorted(
-            (e for e in trace if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")), key=lambda e: e["ts"]
+            (e for e in trace if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
+            key=lambda e: e["ts"],
         )
         found = sequences(events)
         EMPTY.extend(e["dur"] for e in events if "pm_rep" in e["name"])
@@ -370,24 +504,53 @@ def main():
             usual = max(set(lengths), key=lengths.count) if lengths else 0
             reps = [r[:usual] for r in reps if len(r) >= usual]
             base = {
-                "operator": point["operator"], "impl": point["impl"], **point["p"], "use": point["use"],
-                "cache": "cold" if cold else "warm", "point": i, "repeats": REPEATS, "right": int(right),
+                "operator": point["operator"],
+                "impl": point["impl"],
+                **point["p"],
+                "use": point["use"],
+                "cache": "cold" if cold else "warm",
+                "point": i,
+                "repeats": REPEATS,
+                "right": int(right),
             }
             sums = [sum(e["dur"] for e in r) for r in reps]
-            rows.append(base | {"timing": "events", "time_us": f"{time_us:.3f}", "spread": f"{spread:.4f}", "kernels": usual})
+            rows.append(
+                base
+                | {
+                    "timing": "events",
+                    "time_us": f"{time_us:.3f}",
+                    "spread": f"{spread:.4f}",
+                    "kernels": usual,
+                }
+            )
             if sums and usual:
                 m = median(sums)
-                rows.append(base | {"timing": "profiler", "time_us": f"{m:.3f}", "spread": f"{(max(sums) - min(sums)) / m:.4f}", "kernels": usual})
+                rows.append(
+                    base
+                    | {
+                        "timing": "profiler",
+                        "time_us": f"{m:.3f}",
+                        "spread": f"{(max(sums) - min(sums)) / m:.4f}",
+                        "kernels": usual,
+                    }
+                )
                 for n in range(usual):
                     e = reps[-1][n]
                     g = e.get("args", {})
-                    kernels.append({
-                        "point": i, "cache": base["cache"], "number": n,
-                        "time_us": f"{median(r[n]['dur'] for r in reps):.3f}",
-                        "grid": "x".join(map(str, g.get("grid", []))), "block": "x".join(map(str, g.get("block", []))),
-                        "registers": g.get("registers per thread", ""), "shared_bytes": g.get("shared memory", ""),
-                        "bytes": g.get("bytes", ""), "kernel": e["name"],
-                    })
+                    kernels.append(
+                        {
+                            "point": i,
+                            "cache": base["cache"],
+                            "number": n,
+                            "time_us": f"{median(r[n]['dur'] for r in reps):.3f}",
+                            "grid": "x".join(map(str, g.get("grid", []))),
+                            "block": "x".join(map(str, g.get("block", []))),
+                            "registers": g.get("registers per thread", ""),
+                            "shared_bytes": g.get("shared memory", ""),
+                            "bytes": g.get("bytes", ""),
+                            "kernel": e["name"],
+                        }
+                    )
         print(at, f"{time.time() - started:.1f} s", clocks[-1], len(failed), "failed", flush=True)
         write(rows, kernels, failed, clocks)
         if time.time() - started > 170:
@@ -395,13 +558,37 @@ def main():
             break
     write(rows, kernels, failed, clocks)
     with open(f"{OUT}/empty.txt", "w") as file:
-        file.write(f"{median(EMPTY)} us median of {len(EMPTY)} empty kernels under CUPTI; "
-                   f"{min(EMPTY)} to {max(EMPTY)}\n")
+        file.write(
+            f"{median(EMPTY)} us median of {len(EMPTY)} empty kernels under CUPTI; "
+            f"{min(EMPTY)} to {max(EMPTY)}\n"
+        )
 
 
 def write(rows, kernels, failed, clocks):
-    order = ["operator", "impl", "dtype", "rows", "columns", "batch", "heads", "kv_heads", "tokens", "context",
-             "width", "causal", "part", "use", "timing", "cache", "repeats", "time_us", "spread", "kernels", "right", "point"]
+    order = [
+        "operator",
+        "impl",
+        "dtype",
+        "rows",
+        "columns",
+        "batch",
+        "heads",
+        "kv_heads",
+        "tokens",
+        "context",
+        "width",
+        "causal",
+        "part",
+        "use",
+        "timing",
+        "cache",
+        "repeats",
+        "time_us",
+        "spread",
+        "kernels",
+        "right",
+        "point",
+    ]
     with open(f"{OUT}/operators.csv", "w", newline="") as file:
         w = csv.DictWriter(file, order, restval="")
         w.writeheader()

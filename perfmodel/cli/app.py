@@ -18,8 +18,8 @@ from typer.core import TyperGroup
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
-    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
-    *("validate", "measure", "calibrate"),
+    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "operators"),
+    *("devices", "kernels", "validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 
