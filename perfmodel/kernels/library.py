@@ -17,11 +17,15 @@ from perfmodel.kernels.kernel import Kernel
 LIBRARY: Final = Path(__file__).parent / "library"
 
 MAPPINGS: Final = MappingProxyType(
-    {"gemm": ("naive", "coalesced"), "prefill-attention": ("naive", "tiled")}
+    {
+        "gemm": ("naive", "coalesced"),
+        "prefill-attention": ("naive", "tiled"),
+        "decode-attention": ("flash", "split"),
+    }
 )
 """Mappings of each kernel that has several, simplest first."""
 
-DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced", "prefill-attention": "tiled"})
+DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced", "prefill-attention": "tiled", "decode-attention": "split"})
 """Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
 
 
