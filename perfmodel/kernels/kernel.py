@@ -242,6 +242,11 @@ class Kernel:
     dependent : bool
         Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
         then a warp takes as long for each as in code that runs once.
+    barriers : bool
+        Whether the warps of a block wait for one another on the way from loads to results: then
+        a block's instructions are issued between its waits, not during them.
+    longest : Node
+        Work of the longest block over that of an average one, which loops and counts describe.
     """
 
     name: str
@@ -259,6 +264,8 @@ class Kernel:
     loads_in_flight: Node | None = None
     mapping: str = ""
     dependent: bool = False
+    barriers: bool = False
+    longest: Node = _ONE
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

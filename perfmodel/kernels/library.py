@@ -25,7 +25,9 @@ MAPPINGS: Final = MappingProxyType(
 )
 """Mappings of each kernel that has several, simplest first."""
 
-DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced", "prefill-attention": "tiled", "decode-attention": "split"})
+DEFAULT_MAPPINGS: Final = MappingProxyType(
+    {"gemm": "coalesced", "prefill-attention": "tiled", "decode-attention": "split"}
+)
 """Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
 
 

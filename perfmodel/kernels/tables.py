@@ -49,7 +49,7 @@ _KEYS: Final = (
     "flop",
     "precision",
     "loads_in_flight",
-    "dependent",
+    *("dependent", "barriers", "longest"),
     "parameters",
     "launch",
     "definitions",
@@ -105,9 +105,6 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     )
     guard = table.get("guard")
     in_flight = table.get("loads_in_flight")
-    dependent = table.get("dependent", False)
-    if not isinstance(dependent, bool):
-        raise PerfmodelError(f"{where}: dependent must be true or false, not {shown(dependent)}")
     return Kernel(
         name=word(table["name"], f"{where}: name"),
         summary=read_text(table.get("summary", ""), f"{where}: summary"),
@@ -125,8 +122,17 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
-        dependent=dependent,
+        dependent=_said(table, "dependent", where),
+        barriers=_said(table, "barriers", where),
+        longest=scope.of_launch(table.get("longest", 1), "longest", integer=False),
     )
+
+
+def _said(table: Mapping[str, Any], key: str, where: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise PerfmodelError(f"{where}: {key} must be true or false, not {shown(value)}")
+    return value
 
 
 def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:

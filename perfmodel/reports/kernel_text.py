@@ -101,6 +101,10 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield "in flight", f"{text(kernel.loads_in_flight)} loads a thread"
     if kernel.dependent:
         yield "loops", "each instruction waits for the one before"
+    if kernel.barriers:
+        yield "barriers", "the warps of a block wait for one another"
+    if kernel.longest != Number(1):
+        yield "longest", f"{text(kernel.longest)} of an average block"
 
 
 def _definitions(kernel: Kernel) -> Iterator[RenderableType]:

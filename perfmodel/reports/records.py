@@ -117,6 +117,8 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "precision": kernel.precision,
         "loads_in_flight": _text(kernel.loads_in_flight),
         "dependent": kernel.dependent,
+        "barriers": kernel.barriers,
+        "longest": text(kernel.longest),
     }
 
 
