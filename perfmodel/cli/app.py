@@ -19,7 +19,7 @@ from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
     *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
-    *("devices", "kernels", "drill", "validate", "measure", "calibrate"),
+    *("operators", "devices", "kernels", "drill", "validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 

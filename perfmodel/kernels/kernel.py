@@ -249,11 +249,18 @@ class Kernel:
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first; None derives it from the loops.
     barriers : tuple of Barrier
+        Where the warps of a block wait for one another: then a block's instructions are issued
+        between its waits, not during them.
     strands : Node
         Independent strands of a thread's instructions between barriers: how many of its loads from
         shared memory and their uses run side by side. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    dependent : bool
+        Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
+        then a warp takes as long for each as in code that runs once.
+    longest : Node
+        Work of the longest block over that of an average one, which loops and counts describe.
     """
 
     name: str
@@ -272,6 +279,8 @@ class Kernel:
     barriers: tuple[Barrier, ...] = ()
     strands: Node = _ONE
     mapping: str = ""
+    dependent: bool = False
+    longest: Node = _ONE
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ _KEYS: Final = (
     "flop",
     "precision",
     "loads_in_flight",
+    *("dependent", "longest"),
     "parameters",
     "launch",
     "definitions",
@@ -116,7 +117,16 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         barriers=each_table(table, "barriers", "barrier", scope, _barrier),
         strands=scope.of_launch(table.get("strands", 1), "strands"),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
+        dependent=_said(table, "dependent", where),
+        longest=scope.of_launch(table.get("longest", 1), "longest", integer=False),
     )
+
+
+def _said(table: Mapping[str, Any], key: str, where: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise PerfmodelError(f"{where}: {key} must be true or false, not {shown(value)}")
+    return value
 
 
 def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:

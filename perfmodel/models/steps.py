@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.chain import CLOCKS_PER_INSTRUCTION, Chain
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import CLOCKS_PER_INSTRUCTION, Chain
 
 Array = npt.NDArray[Any]
 

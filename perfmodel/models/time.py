@@ -19,10 +19,11 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
+from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
@@ -30,7 +31,6 @@ from perfmodel.models.latency import (
     FIRST_TOUCH,
     LATENCY_TIME,
     RAMP_TIME,
-    Chain,
     block_chain,
 )
 from perfmodel.models.occupancy import Occupancy
@@ -45,7 +45,7 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.wavefronts import L1_CYCLES
-from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs
+from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -155,7 +155,9 @@ def time_model(
         + traffic.shared_requests
     )
     instructions = warp_instructions(instance, all_requests)
-    tail = balance_inputs(instance, requests, device.sm_count)
+    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    uneven = unevenness(instance, sms * held / blocks)
+    tail = balance_inputs(instance, requests, device.sm_count, uneven)
     balance = np.atleast_1d(BALANCE(**tail))
     inputs: dict[str, dict[str, Any]] = {"balance": tail}
     terms: dict[str, Array] = {}
@@ -224,10 +226,9 @@ def time_model(
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    per_warp = sum(instructions.values(), np.zeros(1)) / warps
+    per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
-    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
+    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     dram_round = terms["dram"] / rounds
     chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.latency import (
+from perfmodel.models.chain import (
     BATCH_LATENCY,
     BLOCK_OVERHEAD,
     CLOCKS_PER_INSTRUCTION,
-    LATENCY_TIME,
-    RAMP_TIME,
     Batch,
 )
+from perfmodel.models.latency import LATENCY_TIME, RAMP_TIME
 from perfmodel.models.time import STALL_TIME
 from perfmodel.models.waves import ROUNDS
 from perfmodel.prediction.record import Details
@@ -22,8 +21,10 @@ LATENCY: Final = "Latency"
 _CHAIN = definition(
     "time of one block",
     "s",
-    "(overhead + once*instructions + each*looped)/clock + loads",
+    "(overhead + max(once*instructions + each*looped, turns*(instructions + looped)))/clock"
+    " + loads",
     {
+        "turns": "warps of a block that a scheduler issues between barriers; 0 without any [1]",
         "once": "clocks from one instruction outside loops to the next [clocks]",
         "each": "clocks from one instruction of a loop to the next [clocks]",
         "looped": "instructions of a warp in loops [1]",
@@ -105,6 +106,7 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
             "once": CLOCKS_PER_INSTRUCTION,
             "instructions": chain.instructions,
             "each": chain.clocks_in_loops,
+            "turns": chain.turns,
             "looped": chain.looped,
             "clock": chain.clock,
             "loads": loads.result,

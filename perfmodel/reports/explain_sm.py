@@ -9,7 +9,7 @@ from typing import Final
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, warp_instructions
+from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, issue_slots, warp_instructions
 from perfmodel.models.steps import step_loop
 from perfmodel.models.time import SM_TIME
 from perfmodel.models.wavefronts import L1_CYCLES
@@ -194,7 +194,7 @@ def arithmetic_steps(details: Details, name: str, unit: Unit) -> Iterator[Step]:
     totals = warp_instructions(details.instance, memory)
     each = {pipe: scalar(count) / unit.total() for pipe, count in totals.items()}
     if name == "issue":
-        chosen = {pipe: count for pipe, count in each.items() if count > 0}
+        chosen = {p: scalar(issue_slots(p, count)) for p, count in each.items() if count > 0}
     else:
         chosen = {name: each[name]}
     meanings = {pipe: f"{pipe} instructions, a {unit.name} [1]" for pipe in chosen}
