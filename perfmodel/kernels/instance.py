@@ -21,6 +21,7 @@ from perfmodel.kernels.kernel import (
     width_fault,
 )
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
+from perfmodel.kernels.pipeline_values import PipelineValues, pipeline_values, tensor_precision
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -99,6 +100,10 @@ class Instance:
         Useful floating-point operations of the launch.
     loads_in_flight : int or None
         As the kernel states it.
+    multicast : tuple of int
+        Blocks that share a read of L2, for each of ``kernel.accesses``.
+    pipeline : PipelineValues or None
+        As the kernel states it.
     """
 
     kernel: Kernel
@@ -116,6 +121,13 @@ class Instance:
     counts: tuple[Numbers, ...]
     flop: Numbers
     loads_in_flight: Integers | None
+    multicast: tuple[Integers, ...]
+    pipeline: PipelineValues | None = None
+
+    @property
+    def precision(self) -> str:
+        """Ceiling of the operations, one of `PRECISIONS`: that of the first configuration."""
+        return tensor_precision(self.kernel, self.values)
 
     @property
     def threads_per_block(self) -> Integers:
@@ -264,6 +276,11 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             if in_flight is None
             else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
         ),
+        multicast=tuple(
+            _spread(bound.whole(access.multicast, f"multicast of {access.name!r}", 1, 16), shape)
+            for access in kernel.accesses
+        ),
+        pipeline=pipeline_values(kernel.pipeline, bound.whole, shape),
     )
 
 

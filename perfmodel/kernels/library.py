@@ -16,7 +16,7 @@ from perfmodel.kernels.kernel import Kernel
 
 LIBRARY: Final = Path(__file__).parent / "library"
 
-MAPPINGS: Final = MappingProxyType({"gemm": ("naive", "coalesced")})
+MAPPINGS: Final = MappingProxyType({"gemm": ("naive", "coalesced", "tensor-core")})
 """Mappings of each kernel that has several, simplest first."""
 
 DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced"})

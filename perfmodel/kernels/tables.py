@@ -16,7 +16,6 @@ from perfmodel.expressions import Node, Number, evaluate, names
 from perfmodel.kernels.kernel import (
     DATA_TYPES,
     PIPES,
-    PRECISIONS,
     Access,
     AccessKind,
     Arithmetic,
@@ -30,6 +29,7 @@ from perfmodel.kernels.kernel import (
     width_fault,
 )
 from perfmodel.kernels.parameter_tables import read_parameter
+from perfmodel.kernels.pipeline_tables import read_menus, read_pipeline, read_precision
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import (
     MOST_ENTRIES,
@@ -50,6 +50,8 @@ _KEYS: Final = (
     "precision",
     "loads_in_flight",
     "parameters",
+    "menu",
+    "pipeline",
     "launch",
     "definitions",
     "buffers",
@@ -116,11 +118,13 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         arithmetic=_each(table, "arithmetic", "arithmetic", scope, _arithmetic),
         guard=None if guard is None else scope.of_thread(guard, "guard"),
         flop=scope.of_launch(table.get("flop", 0), "flop", integer=False),
-        precision=choice(table.get("precision", "fp32"), PRECISIONS, f"{where}: precision"),
+        precision=read_precision(table, parameters, where),
         loads_in_flight=(
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
+        pipeline=read_pipeline(table, scope),
+        menus=read_menus(table, parameters, where),
     )
 
 
@@ -255,6 +259,7 @@ def _access(
         "needs",
         *_ATOMIC_KEYS,
         "weights",
+        "multicast",
     )
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
@@ -294,6 +299,7 @@ def _access(
         aggregated=_flag(value, "aggregated", key, scope),
         weights=_weights(value, key, scope),
         needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
+        multicast=scope.of_launch(value.get("multicast", 1), f"{key}: multicast"),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access

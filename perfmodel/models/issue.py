@@ -51,6 +51,9 @@ _LANES: Final = {
     "sfu": "sfu_lanes",
 }
 
+TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
+"""Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
+
 
 def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
@@ -90,10 +93,12 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
 
 def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
+    counted = ("tensor16", *TENSOR_PIPES)
+    issued = (count for pipe, count in instructions.items() if pipe not in counted)
     cycles = {
         "issue": np.asarray(
             ISSUE_CYCLES(
-                i=np.atleast_1d(sum(instructions.values(), np.zeros(1))),
+                i=np.atleast_1d(sum(issued, np.zeros(1))),
                 m=float(device.sm_count),
                 q=float(device.schedulers_per_sm),
             )
@@ -107,5 +112,11 @@ def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Arr
                     m=float(device.sm_count),
                     l=float(getattr(device, lanes)),
                 )
+            )
+    for pipe in TENSOR_PIPES:
+        if pipe in instructions:
+            rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
+            cycles[pipe] = np.asarray(
+                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=float(device.sm_count), l=rate)
             )
     return cycles

@@ -17,6 +17,7 @@ from perfmodel.models.dram import dirty_left, random_cost, read_cost
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import WARM_KNEE, Group, Window, fetched, grouped, held
@@ -69,6 +70,7 @@ def closed_form_traffic(
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
+    fills = multicast_fills(instance, requests, fills, device)
     sector_misses, dram_reads, touched = _l2_misses(
         instance, requests, groups, device, resident, blocks, fills, control
     )
