@@ -79,6 +79,7 @@ def _access(
         "needs",
         *_ATOMIC_KEYS,
         "weights",
+        "multicast",
     )
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
@@ -118,6 +119,7 @@ def _access(
         aggregated=_flag(value, "aggregated", key, scope),
         weights=_weights(value, key, scope),
         needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
+        multicast=scope.of_launch(value.get("multicast", 1), f"{key}: multicast"),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access

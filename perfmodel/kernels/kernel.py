@@ -48,6 +48,10 @@ PIPES: Final = {
     "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
+    "bf16_tensor": "bf16 multiply-accumulates at the tensor cores' rate, a block's by its threads",
+    "fp16_tensor": "the same in fp16",
+    "tf32_tensor": "the same in tf32",
+    "fp8_tensor": "the same in fp8",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
@@ -186,6 +190,8 @@ class Access:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     needs : str
         Name of a load whose value the index is made from, or empty: this access waits for it.
+    multicast : Node
+        Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
     """
 
     buffer: str
@@ -202,6 +208,7 @@ class Access:
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
     needs: str = ""
+    multicast: Node = _ONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +236,43 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Says that a block copies the data of later steps while it works on this one.
+
+    Such blocks wait for their first data only. Each has its SM to itself.
+
+    Attributes
+    ----------
+    parts : Node
+        Blocks that each make a part of the same results; with more than one, a second launch adds
+        the parts up.
+    part_bytes : Node
+        Bytes of one part of all results.
+    result_bytes : Node
+        Bytes of the results.
+    """
+
+    parts: Node = _ONE
+    part_bytes: Node = _ZERO
+    result_bytes: Node = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """Values of which a library picks one set, for parameters that the caller leaves open.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    rows : tuple of tuple of int
+        A value for each parameter.
+    """
+
+    parameters: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A CUDA kernel and its launch, with parameters still open.
 
@@ -245,7 +289,8 @@ class Kernel:
     flop : Node
         Useful floating-point operations of the whole launch, for the roofline.
     precision : str
-        Ceiling that they belong to, one of `PRECISIONS`.
+        Ceiling that they belong to, one of `PRECISIONS`; or a parameter whose words are those of
+        tensor cores without ``_tensor``.
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first; None derives it from the loops.
     barriers : tuple of Barrier
@@ -261,6 +306,10 @@ class Kernel:
         then a warp takes as long for each as in code that runs once.
     longest : Node
         Work of the longest block over that of an average one, which loops and counts describe.
+    pipeline : Pipeline or None
+        None for blocks that wait for each batch of their loads.
+    menus : tuple of Menu
+        Choices that are made independently of each other: the fastest combination is meant.
     """
 
     name: str
@@ -281,6 +330,8 @@ class Kernel:
     mapping: str = ""
     dependent: bool = False
     longest: Node = _ONE
+    pipeline: Pipeline | None = None
+    menus: tuple[Menu, ...] = ()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

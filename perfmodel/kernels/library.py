@@ -26,6 +26,7 @@ MAPPINGS: Final = MappingProxyType(
             "blocktile-2d",
             "vectorized",
             "warptile",
+            "tensor-core",
         ),
         "prefill-attention": ("naive", "tiled"),
         "decode-attention": ("flash", "split"),

@@ -15,7 +15,6 @@ from perfmodel.kernels.access_tables import read_accesses
 from perfmodel.kernels.entries import each_table, loop_around
 from perfmodel.kernels.kernel import (
     PIPES,
-    PRECISIONS,
     Arithmetic,
     Barrier,
     Buffer,
@@ -25,6 +24,7 @@ from perfmodel.kernels.kernel import (
     Space,
 )
 from perfmodel.kernels.parameter_tables import read_parameter
+from perfmodel.kernels.pipeline_tables import read_menus, read_pipeline, read_precision
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import (
     check_keys,
@@ -45,6 +45,8 @@ _KEYS: Final = (
     "loads_in_flight",
     *("dependent", "longest"),
     "parameters",
+    "menu",
+    "pipeline",
     "launch",
     "definitions",
     "buffers",
@@ -110,7 +112,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         arithmetic=each_table(table, "arithmetic", "arithmetic", scope, _arithmetic),
         guard=None if guard is None else scope.of_thread(guard, "guard"),
         flop=scope.of_launch(table.get("flop", 0), "flop", integer=False),
-        precision=choice(table.get("precision", "fp32"), PRECISIONS, f"{where}: precision"),
+        precision=read_precision(table, parameters, where),
         loads_in_flight=(
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
@@ -119,6 +121,8 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
         dependent=_said(table, "dependent", where),
         longest=scope.of_launch(table.get("longest", 1), "longest", integer=False),
+        pipeline=read_pipeline(table, scope),
+        menus=read_menus(table, parameters, where),
     )
 
 

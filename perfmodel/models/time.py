@@ -34,6 +34,7 @@ from perfmodel.models.latency import (
     block_chain,
 )
 from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
@@ -224,6 +225,13 @@ def time_model(
     inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
+
+    if instance.pipeline is not None:
+        floor = device.launch_floor if timing == "profiler" else device.event_floor
+        clocks = pipe_cycles(instructions, device)
+        ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
+        known = {"dram": inputs["dram"], **ahead.inputs}
+        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN)
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps

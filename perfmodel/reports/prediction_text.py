@@ -373,7 +373,7 @@ def _roofline(prediction: Prediction) -> Iterator[tuple[str, str]]:
         yield "roofline", "no floating-point work, so no point on it"
         return
     ceilings = {ceiling.name: ceiling.value for ceiling in found.ceilings}
-    precision = prediction.details.instance.kernel.precision
+    precision = prediction.details.instance.precision
     roofs = {level.upper(): value * ceilings[level] for level, value in known.items()}
     if precision in ceilings:
         roofs[f"the {precision} peak"] = ceilings[precision]

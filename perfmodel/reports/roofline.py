@@ -73,7 +73,7 @@ def placement(prediction: Prediction) -> Placement:
     """
     found = prediction.roofline
     ceilings = {c.name: c.value for c in found.ceilings}
-    precision = prediction.details.instance.kernel.precision
+    precision = prediction.details.instance.precision
     name = ":".join(filter(None, (prediction.kernel, prediction.mapping)))
     if precision not in ceilings:
         known = ", ".join(c.name for c in found.ceilings if c.kind == "compute")
