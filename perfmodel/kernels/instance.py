@@ -225,6 +225,9 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         total = sum(lengths[b.name] * sizes[b.name] for b in kernel.buffers if b.space == space)
         remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
         bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    for number, barrier in enumerate(kernel.barriers, 1):
+        bound.whole(barrier.count, f"count of barrier {number}", 0, 2**20)
+    bound.whole(kernel.strands, "strands", 1, 64)
     in_flight = kernel.loads_in_flight
 
     def spread(table: Mapping[str, Any]) -> Mapping[str, Any]:

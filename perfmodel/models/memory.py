@@ -88,7 +88,9 @@ def closed_form_traffic(
     )
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
-        lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
+        lines = (
+            _line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
+        )
         kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
@@ -388,10 +390,12 @@ def _pitch(r: Requests, granule: int) -> Array:
     return np.where(isolated, pitch, 0.0)
 
 
-def _line_bytes(r: Requests, touched: Array) -> Array:
+def _line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
     """Return the bytes of the L2 lines that hold what an access touches."""
     filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, _LINE / SECTOR)
-    return np.asarray(touched * (_LINE / SECTOR) / filled)
+    # What one request leaves of a line, others may take.
+    whole = np.maximum(touched, _buffer_bytes(instance, r))
+    return np.asarray(np.minimum(touched * (_LINE / SECTOR) / filled, whole))
 
 
 def _buffer_bytes(instance: Instance, r: Requests) -> Array:

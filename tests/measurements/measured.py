@@ -8,6 +8,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
 TEXT = (
+    *("operator", "impl", "dtype", "grid", "block"),
     *("kernel", "mapping", "pattern", "timing", "cache", "state"),
     *("function", "use", "stream", "flag"),
 )
