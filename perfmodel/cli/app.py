@@ -19,7 +19,8 @@ from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
     *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
-    *("operators", "devices", "kernels", "drill", "validate", "measure", "calibrate"),
+    *("operators", "inspect", "devices", "kernels", "drill"),
+    *("validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 
