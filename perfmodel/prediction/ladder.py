@@ -16,6 +16,8 @@ from perfmodel.prediction.record import Prediction
 
 _FIXED: Final = frozenset({"launch", "ramp", "dispatch"})
 """Terms that no rung removes."""
+_NOTICED: Final = 0.05
+"""Share by which the binding term has to shrink to be what the next rung removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +117,13 @@ def _rung(found: list[Prediction], i: int) -> Rung:
 
 
 def _removed(here: Prediction, after: Prediction) -> Removed:
-    """Return the term that shrinks most from one rung to the next."""
+    """Return how the binding term shrinks on the next rung; if it does not, that which does most."""
     drops = {
         name: value - after.terms_s.get(name, 0.0)
         for name, value in here.terms_s.items()
         if name not in _FIXED
     }
-    term = max(drops, key=lambda name: drops[name])
+    term = here.bottleneck
+    if drops.get(term, 0.0) < _NOTICED * here.terms_s[term]:
+        term = max(drops, key=lambda name: drops[name])
     return Removed(term, here.terms_s[term], after.terms_s.get(term, 0.0))

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.kernels.l2_control import DEFAULT_FETCH
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.issue import TENSOR_PIPES
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, Bar, labelled, plain, table
@@ -26,6 +27,7 @@ TERMS: Final = {
     "imad": "integer multiply pipe",
     "conversion": "conversion pipe",
     "tensor16": "tensor cores",
+    **dict.fromkeys(TENSOR_PIPES, "tensor cores"),
     "sfu": "special function pipe",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
