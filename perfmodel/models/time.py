@@ -219,8 +219,8 @@ def time_model(
 
     if instance.pipeline is not None:
         floor = device.launch_floor if timing == "profiler" else device.event_floor
-        cycles = pipe_cycles(instructions, device)
-        ahead = pipeline_time(instance, traffic, device, floor, cycles, terms["dram"])
+        clocks = pipe_cycles(instructions, device)
+        ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
         known = {"dram": inputs["dram"], **ahead.inputs}
         return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN)
 

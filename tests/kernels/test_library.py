@@ -45,7 +45,7 @@ def test_names_and_parameters() -> None:
         "working-set-read",
         "write",
     ]
-    assert mappings("gemm") == ["naive", "coalesced"]
+    assert mappings("gemm") == ["naive", "coalesced", "tensor-core"]
     assert mappings("copy") == []
     stream = {"bytes": "1 << 28", "vector": "16", "block": "256"}
     for name in ("copy", "read", "write"):
@@ -177,7 +177,7 @@ def test_unknown_names(refusal: Refusal) -> None:
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")
     assert "unknown kernel" in refusal(builtin, "a\nb" * 1000)
-    assert "only naive, coalesced; did you mean 'coalesced'?" in refusal(
+    assert "only naive, coalesced, tensor-core; did you mean 'coalesced'?" in refusal(
         builtin, "gemm", "coalesed"
     )
     assert "has no mappings" in refusal(builtin, "copy", "naive")
