@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "perfmodel predict gemm --mapping coalesced -D N=4096",
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
-    "perfmodel predict gemm --mapping warptile --tile 128,128,16 --warp-tile 64,64",
+    "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
 )

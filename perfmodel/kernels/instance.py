@@ -84,10 +84,8 @@ class Instance:
         Useful floating-point operations of the launch.
     loads_in_flight : int or None
         As the kernel states it.
-    multicast : tuple of int
-        Blocks that share a read of L2, for each of ``kernel.accesses``.
-    pipeline : PipelineValues or None
-        As the kernel states it.
+    multicast, pipeline
+        As the kernel states them; the first for each of ``kernel.accesses``.
     """
 
     kernel: Kernel

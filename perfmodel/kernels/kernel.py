@@ -48,7 +48,7 @@ PIPES: Final = {
     "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
-    "bf16_tensor": "bf16 multiply-accumulates at the tensor cores' rate, a block's by its threads",
+    "bf16_tensor": "bf16 multiply-accumulates of a block by its threads, tensor cores at full rate",
     "fp16_tensor": "the same in fp16",
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
@@ -243,6 +243,8 @@ class Pipeline:
 
     Attributes
     ----------
+    tiles : Node
+        Blocks that have work; 0 means all.
     parts : Node
         Blocks that each make a part of the same results; with more than one, a second launch adds
         the parts up.
@@ -252,6 +254,7 @@ class Pipeline:
         Bytes of the results.
     """
 
+    tiles: Node = _ZERO
     parts: Node = _ONE
     part_bytes: Node = _ZERO
     result_bytes: Node = _ZERO

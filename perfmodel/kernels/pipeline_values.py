@@ -24,10 +24,11 @@ class PipelineValues:
 
     Attributes
     ----------
-    parts, part_bytes, result_bytes : int
+    tiles, parts, part_bytes, result_bytes : int
         As in `perfmodel.kernels.kernel.Pipeline`.
     """
 
+    tiles: Integers
     parts: Integers
     part_bytes: Integers
     result_bytes: Integers
@@ -40,6 +41,7 @@ def pipeline_values(
     if stated is None:
         return None
     found = (
+        whole(stated.tiles, "pipeline tiles", 0, _MOST_BYTES),
         whole(stated.parts, "pipeline parts", 1, _MOST_PARTS),
         whole(stated.part_bytes, "pipeline part_bytes", 0, _MOST_BYTES),
         whole(stated.result_bytes, "pipeline result_bytes", 0, _MOST_BYTES),

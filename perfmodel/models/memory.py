@@ -70,7 +70,6 @@ def closed_form_traffic(
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
-    fills = multicast_fills(instance, requests, fills, device)
     sector_misses, dram_reads, touched = _l2_misses(
         instance, requests, groups, device, resident, blocks, fills, control
     )
@@ -273,7 +272,7 @@ def _l1_fills(
         share = np.minimum(1.0, total / np.maximum(asked, 1))
         for i in g.members:
             fills[i] = requests[i].sectors * share
-    return fills
+    return multicast_fills(instance, requests, fills, device)
 
 
 def _l2_misses(

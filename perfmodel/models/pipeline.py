@@ -44,11 +44,25 @@ copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-ten
 5% off in the median, 16% at the ninetieth percentile, as on those marked validation.
 """
 
+TOGETHER = Formula(
+    name="steps of all tiles, together",
+    unit="s",
+    text="(work**p + port**p + l2**p + dram**p)**(1/p)",
+    symbols={
+        "work": "time of the slowest pipe [s]",
+        "port": "time to take in the tiles' data [s]",
+        "l2": "time of L2 [s]",
+        "dram": "time of DRAM [s]",
+        "p": "exponent: how sharply one decides [1]",
+    },
+    holds="pipelines deep enough to wait for nothing after their start",
+    source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
+)
 ROUNDS = Formula(
     name="tiles of the busiest SM",
     unit="1",
-    text="ceil(b/m)",
-    symbols={"b": "blocks, a tile each [1]", "m": "SMs, each with a block at a time [1]"},
+    text="ceil(t/m)",
+    symbols={"t": "tiles, a block each [1]", "m": "SMs, each with a block at a time [1]"},
     holds="tiles of equal work, handed out as SMs get free",
     source="definition",
 )
@@ -60,7 +74,7 @@ BUSY_TIME = Formula(
         "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
         "clock": "SM clock [Hz]",
         "rounds": "tiles of the busiest SM [1]",
-        "b": "blocks, a tile each [1]",
+        "b": "blocks that these clocks are of [1]",
         "m": "SMs [1]",
     },
     holds="tiles of equal work: one that sticks out of the matrix takes as long as another",
@@ -194,11 +208,13 @@ def pipeline_time(
     assert stated is not None
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
     sms = float(device.sm_count)
-    rounds = np.atleast_1d(ROUNDS(b=blocks, m=sms))
-    inputs: dict[str, dict[str, Any]] = {"rounds": {"b": blocks, "m": sms}}
+    tiles = np.asarray(stated.tiles, dtype=float)
+    tiles = np.where(tiles > 0, tiles, blocks)
+    rounds = np.atleast_1d(ROUNDS(t=tiles, m=sms))
+    inputs: dict[str, dict[str, Any]] = {"rounds": {"t": tiles, "m": sms}}
     found: dict[str, Array] = {}
 
-    def busy(name: str, clocks: Any) -> None:
+    def busy(name: str, clocks: Any, blocks: Array) -> None:
         inputs[name] = {
             "cycles": clocks,
             "clock": device.sm_clock,
@@ -210,7 +226,7 @@ def pipeline_time(
 
     worked = {name: clocks for name, clocks in cycles.items() if np.any(clocks > 0)}
     for name, clocks in worked.items():
-        busy(name, clocks)
+        busy(name, clocks, blocks)
     loads = [a for a in traffic.accesses if a.kind == "load"]
     taken = {
         "sectors": sum((a.sectors for a in loads), np.zeros(1)),
@@ -219,7 +235,7 @@ def pipeline_time(
         "line": LINE_CLOCKS,
         "m": sms,
     }
-    busy("port", np.atleast_1d(PORT_CYCLES(**taken)))
+    busy("port", np.atleast_1d(PORT_CYCLES(**taken)), tiles)
     inputs["port-cycles"] = taken
     inputs["l2"] = {
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
@@ -240,7 +256,7 @@ def pipeline_time(
     inputs["tiles"] = {
         "rounds": rounds,
         "turn": TURN,
-        "bytes": traffic.global_store_sectors * SECTOR / blocks,
+        "bytes": traffic.global_store_sectors * SECTOR / tiles,
         "rate": STORE_RATE,
     }
     found["tiles"] = np.atleast_1d(TILES_TIME(**inputs["tiles"]))
@@ -262,14 +278,19 @@ def pipeline_time(
     return PipelineTime(time, {"launch": np.full(shape, floor), **found}, inputs)
 
 
-def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:
-    """Return the time of a pipeline's steps from those of its parts, of the pipes the slowest.
+def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
+    """Return the time of the slowest pipe.
 
-    Warps that issue mma.sync also copy, if no engine does: both add.
+    Warps that issue mma.sync also copy, if no engine does: their times add.
     """
-    issued = terms["issue"] + terms.get("tensor16", np.zeros(1))
-    slowest = np.maximum.reduce([issued, *(terms[name] for name in pipes)])
-    parts = np.stack([slowest, *(terms[name] for name in ("port", "l2", "dram"))])
-    largest = np.maximum(np.max(parts, axis=0), 1e-30)
-    mean = largest * np.sum((parts / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP)
-    return np.asarray(mean)
+    issued = terms["issue"] + terms.get("tensor16", 0.0)
+    return np.maximum.reduce([issued, *(terms[name] for name in pipes)])
+
+
+def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:
+    """Evaluate `TOGETHER` without underflow."""
+    parts = {name: terms[name] for name in ("port", "l2", "dram")}
+    parts["work"] = slowest_pipe(terms, pipes)
+    largest = np.maximum(np.maximum.reduce(list(parts.values())), 1e-30)
+    scaled = {name: value / largest for name, value in parts.items()}
+    return np.asarray(largest * TOGETHER(p=OVERLAP, **scaled))

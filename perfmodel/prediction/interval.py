@@ -33,8 +33,9 @@ NORMAL_90: Final = 1.6449
 REGIMES: Final = ("launch", "latency", "l1", "l2", "dram", "compute", "atomics")
 """Regimes, as the scoreboard has them."""
 
-CLASSES: Final = (*REGIMES, "sampled")
-"""Classes of residuals: the regimes, and predictions with an index that has no closed form."""
+CLASSES: Final = (*REGIMES, "sampled", "pipeline")
+"""Classes of residuals: the regimes, predictions with an index that has no closed form, and those
+of blocks that copy ahead."""
 
 _REGIME_OF: Final = {
     "launch": "launch",
@@ -44,6 +45,9 @@ _REGIME_OF: Final = {
     "stalls": "latency",
     "l1": "l1",
     "l2": "l2",
+    "port": "l2",
+    "tiles": "launch",
+    "parts": "launch",
     "dram": "dram",
     "writeback": "dram",
 }
@@ -110,12 +114,15 @@ def regime(details: Details, largest: str) -> str:
 
 
 def residual_class(details: Details, largest: str) -> str:
-    """Return whose residuals a prediction has: its regime's, or "sampled".
+    """Return whose residuals a prediction has: its regime's, "sampled" or "pipeline".
 
-    Where an index has no closed form, its warps are counted and its reuse is taken as random: that
-    is where predictions err most, whatever the regime.
+    What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
+    in their own way, whatever the regime. Where an index has no closed form, its warps are counted
+    and its reuse is taken as random: that is where predictions err most.
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
+    if details.instance.pipeline is not None:
+        return "pipeline"
     return "sampled" if sampled else regime(details, largest)
 
 

@@ -117,7 +117,7 @@ def _rung(found: list[Prediction], i: int) -> Rung:
 
 
 def _removed(here: Prediction, after: Prediction) -> Removed:
-    """Return how the binding term shrinks on the next rung; if it does not, that which does most."""
+    """Return how the binding term shrinks on the next rung, or the term that shrinks most."""
     drops = {
         name: value - after.terms_s.get(name, 0.0)
         for name, value in here.terms_s.items()

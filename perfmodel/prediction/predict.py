@@ -243,8 +243,12 @@ def predict_many(
 
 def _times_of(
     kernel: Kernel, gpu: Device, cache: CacheState
-) -> Callable[[Mapping[str, Any]], Array]:
-    return lambda every: predict_many(kernel, device=gpu, cache=cache, **every).time_s
+) -> Callable[[Mapping[str, Array]], Array]:
+    def times(every: Mapping[str, Array]) -> Array:
+        params: dict[str, Any] = dict(every)
+        return predict_many(kernel, device=gpu, cache=cache, **params).time_s
+
+    return times
 
 
 def evaluate(
@@ -368,5 +372,9 @@ def _warnings(details: Details) -> Iterator[str]:
                 "were counted"
             )
     yield from _atomics_and_weights(details)
+    if details.instance.pipeline is not None:
+        reached = details.device.figures.get(f"reached_{details.instance.precision}")
+        if reached is None or reached.kind not in ("measured", "fitted"):
+            yield f"how blocks that copy ahead do on {details.device.name} is taken from an H200"
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"

@@ -19,6 +19,7 @@ from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps
 from perfmodel.reports.explain_memory import dram_steps, l2_steps
+from perfmodel.reports.explain_pipeline import pipeline_steps
 from perfmodel.reports.explain_requests import access_shares, all_request_steps
 from perfmodel.reports.explain_residency import residency_steps, writeback_steps
 from perfmodel.reports.explain_sm import (
@@ -98,6 +99,8 @@ def left_out(prediction: Prediction) -> dict[str, float]:
 
     Of instruction issue and the arithmetic pipes only the slowest counts.
     """
+    if prediction.details.instance.pipeline is not None:
+        return {}
     counted = _counted(prediction.terms_s)
     small = {
         name: value
@@ -119,6 +122,9 @@ def _counted(terms: Mapping[str, float]) -> set[str]:
 
 def _steps(prediction: Prediction) -> Iterator[Step]:
     details, terms = prediction.details, prediction.terms_s
+    if details.instance.pipeline is not None:
+        yield from pipeline_steps(prediction)
+        return
     small = left_out(prediction)
     pipe = busiest_pipe(terms)
     unit = counted_by(details)

@@ -69,8 +69,10 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
         width,
     )
     derivation = explain(prediction)
-    clocks = next(step for step in derivation if step.title.startswith(SM_CLOCKS))
-    yield from _wrapped(f"{units.number(clocks.result)} {clocks.title}; {clocks.note}.", width)
+    for step in derivation:
+        if step.title.startswith(SM_CLOCKS):
+            clocks = f"{units.number(step.result)} {step.title}; {step.note}."
+            yield from _wrapped(clocks, width)
     for warning in prediction.warnings:
         yield from _wrapped(f"warning  {warning}", width)
     explained: set[str] = set()

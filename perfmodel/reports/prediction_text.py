@@ -27,8 +27,14 @@ TERMS: Final = {
     "imad": "integer multiply pipe",
     "conversion": "conversion pipe",
     "tensor16": "tensor cores",
-    **dict.fromkeys(TENSOR_PIPES, "tensor cores"),
+    "bf16_tensor": "tensor cores, bf16",
+    "fp16_tensor": "tensor cores, fp16",
+    "tf32_tensor": "tensor cores, tf32",
+    "fp8_tensor": "tensor cores, fp8",
     "sfu": "special function pipe",
+    "port": "data coming in at the SMs",
+    "tiles": "first and last steps of tiles",
+    "parts": "adding up parts along K",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
     "writeback": "write-backs that a set-aside holds up",
@@ -162,12 +168,20 @@ def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
-    reached = _input(prediction, name, "bandwidth")
+    reached = _input(prediction, name, "bytes") / prediction.terms_s[name]
     peak = units.percent(reached / prediction.details.device.dram_bandwidth)
     cost = prediction.traffic["dram_read_cost"]
     scattered = f", scattered reads {units.number(cost)} times slower" if cost > 1.005 else ""
     return "DRAM is busy", (
         f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{scattered}"
+    )
+
+
+def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    given = prediction.details.time.inputs["port-cycles"]
+    taken = _first(given["sectors"]) * SECTOR
+    return "Taking in data keeps the SMs busy", (
+        f"{units.data(taken)} in tiles, {units.number(_first(given['port']))} B a clock and SM"
     )
 
 
@@ -182,6 +196,14 @@ def _writeback_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     what = "Instruction issue is busy" if name == "issue" else f"The {TERMS[name]} is busy"
     return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
+
+
+def _tensor_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    device = prediction.details.device
+    reached, peak = device.tensor_rate(name), device.require(f"peak_{name}")
+    return "The tensor cores are busy", (
+        f"{units.flop_rate(reached)} while they are, {units.percent(reached / peak)} of the peak"
+    )
 
 
 def _dispatch_binds(prediction: Prediction, name: str) -> tuple[str, str]:
@@ -199,9 +221,11 @@ _BINDING: Final = {
     "l1": _l1_binds,
     "l2": _l2_binds,
     "dram": _dram_binds,
+    "port": _port_binds,
     "writeback": _writeback_binds,
     "dispatch": _dispatch_binds,
     **dict.fromkeys(("issue", *PIPES), _pipe_binds),
+    **dict.fromkeys(TENSOR_PIPES, _tensor_binds),
 }
 
 

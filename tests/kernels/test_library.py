@@ -54,7 +54,8 @@ def test_names_and_parameters() -> None:
         "write",
     ]
     assert mappings("gemm") == [
-        *("naive", "coalesced", "smem", "blocktile-1d", "blocktile-2d", "vectorized", "warptile")
+        *("naive", "coalesced", "smem", "blocktile-1d", "blocktile-2d", "vectorized", "warptile"),
+        "tensor-core",
     ]
     assert mappings("prefill-attention") == ["naive", "tiled"]
     assert mappings("decode-attention") == ["flash", "split"]
@@ -193,7 +194,7 @@ def test_unknown_names(refusal: Refusal) -> None:
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")
     assert "unknown kernel" in refusal(builtin, "a\nb" * 1000)
-    assert "warptile; did you mean 'coalesced'?" in refusal(builtin, "gemm", "coalesed")
+    assert "tensor-core; did you mean 'coalesced'?" in refusal(builtin, "gemm", "coalesed")
     assert "has no mappings" in refusal(builtin, "copy", "naive")
 
 
