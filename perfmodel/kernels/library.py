@@ -21,7 +21,7 @@ MAPPINGS: Final = MappingProxyType(
         "gemm": ("naive", "coalesced"),
         "prefill-attention": ("naive", "tiled"),
         "decode-attention": ("flash", "split"),
-        "ffn-gemv": ("tile", "warp"),
+        "ffn-gemv": ("rows", "tile", "warp"),
     }
 )
 """Mappings of each kernel that has several, simplest first."""
