@@ -23,7 +23,7 @@ from perfmodel.prediction.predict import predict_many
 FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
-PYTORCH_MEDIAN = 0.13
+PYTORCH_MEDIAN = 0.125
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
@@ -71,7 +71,7 @@ def device() -> Device:
 
 
 def launch(row: dict[str, Any], name: str) -> tuple[str, str | None, dict[str, Any]]:
-    """Return the built-in kernel of a row whose first kernel is called so, its mapping and values."""
+    """Return the built-in kernel of a row, its mapping and values; `name` is that of its kernel."""
     operator, impl = row["operator"], row["impl"]
     given = {k: row[k] for k in ("batch", "heads", "kv_heads", "context", "width") if k in row}
     if operator == "ffn-gemv":
