@@ -9,7 +9,6 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     precision = "fp32"                    # ceiling of the flop
     loads_in_flight = 1                   # optional; else derived from the loops
     dependent = false                     # optional: a loop's instructions wait for one another
-    barriers = false                      # optional: a block's warps wait for one another
     longest = 1                           # optional: work of the longest block over the average
 
     [parameters]                          # in order; a default may use those before it
@@ -60,6 +59,11 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     pipe = "fma32"
     count = 1                             # may be a fraction: "157/100"
     loop = "r"
+
+    # [[barriers]]                        # __syncthreads(), times an iteration
+    # loop = "r"
+    # count = 2
+    # strands = 4                         # at the top: shared loads in flight side by side
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops

@@ -18,7 +18,16 @@ LIBRARY: Final = Path(__file__).parent / "library"
 
 MAPPINGS: Final = MappingProxyType(
     {
-        "gemm": ("naive", "coalesced"),
+        "gemm": (
+            "naive",
+            "coalesced",
+            "smem",
+            "blocktile-1d",
+            "blocktile-2d",
+            "vectorized",
+            "warptile",
+            "tensor-core",
+        ),
         "prefill-attention": ("naive", "tiled"),
         "decode-attention": ("flash", "split"),
         "ffn-gemv": ("rows", "tile", "warp"),

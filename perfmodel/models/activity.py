@@ -142,6 +142,8 @@ def warp_classes(
         f = plane(test, values, variables)
         if not f.affine:
             return None
+        if _always(f, variables):
+            continue
         moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
         if used & {v.name for v in moving}:
             return None
@@ -185,6 +187,14 @@ def warp_classes(
         if np.any(math.prod(times for times, _, _ in choice) > 0)
     )
     return Activity(classes, shares)
+
+
+def _always(f: Plane, variables: Sequence[Variable]) -> bool:
+    """Say whether a test holds for every value of every variable."""
+    least = f.offset
+    for v in variables:
+        least = least + np.minimum(f.strides[v.name], 0) * np.maximum(v.extent - 1, 0)
+    return bool(np.all(least > 0))
 
 
 def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:

@@ -51,6 +51,8 @@ _LANES: Final = {
     "sfu": "sfu_lanes",
 }
 
+TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
+"""Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0
 """Multiply-accumulates of one tensor-core instruction of a warp, divided by its lanes: m16n8k16."""
 
@@ -58,8 +60,10 @@ MACS_PER_INSTRUCTION: Final = 64.0
 def issue_slots(pipe: str, count: Any) -> Array:
     """Return the issue slots that `count` instructions of a pipe take.
 
-    The tensor pipe counts multiply-accumulates, of which one instruction does many.
+    The tensor pipes count multiply-accumulates, of which one instruction does many.
     """
+    if pipe in TENSOR_PIPES:
+        return np.zeros(np.shape(count))
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
@@ -124,5 +128,11 @@ def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Arr
                     m=float(device.sm_count),
                     l=float(getattr(device, lanes)),
                 )
+            )
+    for pipe in TENSOR_PIPES:
+        if pipe in instructions:
+            rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
+            cycles[pipe] = np.asarray(
+                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=float(device.sm_count), l=rate)
             )
     return cycles

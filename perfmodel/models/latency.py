@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Chain
 from perfmodel.models.coalescing import SECTOR
@@ -89,6 +90,11 @@ LATENCY_TIME = Formula(
 )
 
 
+def met_once(kernel: Kernel) -> bool:
+    """Say whether a block's warps wait for one another, but in no loop."""
+    return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
+
+
 def block_chain(
     instance: Instance,
     requests: Sequence[Requests],
@@ -142,7 +148,7 @@ def block_chain(
         batches=batches,
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
-        schedulers=float(device.schedulers_per_sm) if instance.kernel.barriers else 0.0,
+        schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
     )
 
 

@@ -47,6 +47,12 @@ def latency_steps(details: Details) -> Iterator[Step]:
     yield step(LATENCY, named(LATENCY_TIME, "time of latency"), inputs["latency"])
 
 
+def batch_steps(section: str, details: Details) -> list[Step]:
+    """Return the latency of each batch of loads of a block."""
+    chain = details.time.chain
+    return [_batch_step(section, batch, scalar(chain.missing)) for batch in chain.batches]
+
+
 def ramp_steps(details: Details, derived: bool) -> Iterator[Step]:
     """Yield the start-up; `derived` tells whether `latency_steps` has given a block's loads."""
     section = "Start-up"
@@ -76,7 +82,7 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
     """Return a block's overhead, each of its batches of loads, all loads, and the whole chain."""
     chain = details.time.chain
     overhead = step(section, BLOCK_OVERHEAD, chain.overhead)
-    batches = [_batch_step(section, batch, scalar(chain.missing)) for batch in chain.batches]
+    batches = batch_steps(section, details)
     parts: list[str] = []
     values: dict[str, float] = {}
     meanings: dict[str, str] = {}

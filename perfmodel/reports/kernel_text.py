@@ -102,7 +102,12 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
     if kernel.dependent:
         yield "loops", "each instruction waits for the one before"
     if kernel.barriers:
-        yield "barriers", "the warps of a block wait for one another"
+        times = [
+            f"{text(b.count)} every {b.loop}" if b.loop else text(b.count) for b in kernel.barriers
+        ]
+        yield "barriers", ", ".join(times)
+    if kernel.strands != Number(1):
+        yield "strands", f"{text(kernel.strands)} of a thread's instructions side by side"
     if kernel.longest != Number(1):
         yield "longest", f"{text(kernel.longest)} of an average block"
 

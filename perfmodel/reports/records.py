@@ -117,7 +117,8 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "precision": kernel.precision,
         "loads_in_flight": _text(kernel.loads_in_flight),
         "dependent": kernel.dependent,
-        "barriers": kernel.barriers,
+        "barriers": [{"count": text(b.count), "loop": b.loop} for b in kernel.barriers],
+        "strands": text(kernel.strands),
         "longest": text(kernel.longest),
     }
 

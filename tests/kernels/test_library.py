@@ -53,7 +53,9 @@ def test_names_and_parameters() -> None:
         "working-set-read",
         "write",
     ]
-    assert mappings("gemm") == ["naive", "coalesced"]
+    assert mappings("gemm") == [
+        *("naive", "coalesced", "smem", "blocktile-1d", "blocktile-2d", "vectorized", "warptile")
+    ]
     assert mappings("prefill-attention") == ["naive", "tiled"]
     assert mappings("decode-attention") == ["flash", "split"]
     assert mappings("ffn-gemv") == ["rows", "tile", "warp"]
@@ -191,9 +193,7 @@ def test_unknown_names(refusal: Refusal) -> None:
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")
     assert "unknown kernel" in refusal(builtin, "a\nb" * 1000)
-    assert "only naive, coalesced; did you mean 'coalesced'?" in refusal(
-        builtin, "gemm", "coalesed"
-    )
+    assert "warptile; did you mean 'coalesced'?" in refusal(builtin, "gemm", "coalesed")
     assert "has no mappings" in refusal(builtin, "copy", "naive")
 
 

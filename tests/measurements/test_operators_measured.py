@@ -33,8 +33,8 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("argmax", "torch", "fp32", "warm"): (20, 0.115, 0.280),  # 10.5%, 25.5%
     ("argmax", "torch", "halves", "cold"): (19, 0.040, 0.285),  # 3.2%, 26.2%
     ("argmax", "torch", "halves", "warm"): (19, 0.120, 0.315),  # 10.9%, 29.0%
-    ("decode-attention", "flash", "halves", "cold"): (11, 0.090, 0.230),  # 8.2%, 21.0%
-    ("decode-attention", "flash", "halves", "warm"): (11, 0.090, 0.240),  # 8.3%, 21.9%
+    ("decode-attention", "flash", "halves", "cold"): (11, 0.090, 0.255),  # 8.2%, 23.2%
+    ("decode-attention", "flash", "halves", "warm"): (11, 0.085, 0.270),  # 7.7%, 24.6%
     ("decode-attention", "own", "halves", "cold"): (39, 0.090, 0.215),  # 7.9%, 19.5%
     ("decode-attention", "own", "halves", "warm"): (39, 0.115, 0.315),  # 10.6%, 28.8%
     ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.210),  # 4.8%, 19.1%
@@ -53,10 +53,10 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("layernorm", "torch", "fp32", "warm"): (19, 0.110, 0.270),  # 10.1%, 24.8%
     ("layernorm", "torch", "halves", "cold"): (25, 0.145, 0.260),  # 13.3%, 23.8%
     ("layernorm", "torch", "halves", "warm"): (25, 0.080, 0.225),  # 7.1%, 20.4%
-    ("prefill-attention", "flash", "halves", "cold"): (23, 0.180, 0.320),  # 16.7%, 29.6%
-    ("prefill-attention", "flash", "halves", "warm"): (23, 0.185, 0.315),  # 17.1%, 28.9%
+    ("prefill-attention", "flash", "halves", "cold"): (23, 0.180, 0.310),  # 16.7%, 28.5%
+    ("prefill-attention", "flash", "halves", "warm"): (23, 0.185, 0.345),  # 17.1%, 31.7%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.090, 0.175),  # 8.2%, 15.8%
-    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.090, 0.165),  # 8.0%, 14.8%
+    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.090, 0.160),  # 7.9%, 14.7%
     ("softmax", "torch", "fp32", "cold"): (31, 0.120, 0.225),  # 10.7%, 20.5%
     ("softmax", "torch", "fp32", "warm"): (31, 0.135, 0.220),  # 12.1%, 20.0%
     ("softmax", "torch", "halves", "cold"): (24, 0.195, 0.290),  # 17.8%, 26.6%
