@@ -130,7 +130,7 @@ def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Arr
                 )
             )
     for pipe in TENSOR_PIPES:
-        if pipe in instructions:
+        if pipe in instructions and np.any(instructions[pipe] > 0):
             rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
             cycles[pipe] = np.asarray(
                 PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=float(device.sm_count), l=rate)
