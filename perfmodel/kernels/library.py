@@ -30,7 +30,7 @@ MAPPINGS: Final = MappingProxyType(
         ),
         "prefill-attention": ("naive", "tiled"),
         "decode-attention": ("flash", "split"),
-        "ffn-gemv": ("tile", "warp"),
+        "ffn-gemv": ("rows", "warp"),
     }
 )
 """Mappings of each kernel that has several, simplest first."""

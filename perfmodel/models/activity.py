@@ -199,7 +199,9 @@ def _always(f: Plane, variables: Sequence[Variable]) -> bool:
 
 def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
     """Return the share of all numbers below `count`, under the slowest digit that moves."""
-    left = count / math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    # A loop that some configurations never enter has an extent of 0, and nothing is left of it.
+    whole = math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    left = count / np.maximum(whole, 1.0)
     shares: dict[str, Array] = {}
     for v in reversed(digits):
         shares[v.name] = np.where(v.extent > 1, left, 1.0)

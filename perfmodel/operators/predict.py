@@ -290,12 +290,11 @@ def _timed(operator: Operator, device: Device, timing: Timing, share: float) -> 
 
 def _warnings(shape: ModelShape, batch: int, found: Sequence[OperatorTime]) -> list[str]:
     lines = list(dict.fromkeys(w for e in found for w in e.prediction.warnings))
-    if batch > MOST_VECTORS:
+    if batch > MOST_VECTORS and shape.element_bytes > 2:
         launches = -(-batch // MOST_VECTORS)
         lines.append(
-            f"matrix products of {batch} sequences are taken as {launches} launches of at most "
-            f"{MOST_VECTORS} each, which read the weights as often: a product on the tensor cores "
-            "reads them once"
+            f"FP32 products of {batch} sequences are taken as {launches} launches of at most "
+            f"{MOST_VECTORS} each, which read the weights as often: a tiled product reads them once"
         )
     if not any(e.operator.mapping == "tiled" for e in found):
         lines.append(

@@ -16,7 +16,7 @@ Phase = Literal["token", "prompt"]
 Source = Literal["memory", "kernel"]
 
 MOST_VECTORS: Final = 8
-"""Sequences that one matrix-vector launch serves: more are so many launches."""
+"""Sequences that one FP32 matrix-vector launch serves: more are so many launches."""
 
 TILE_KEYS: Final = {64: 128, 128: 64}
 """Keys of a tile of the tiled prefill attention, by the width of a head."""
@@ -185,9 +185,24 @@ def _token(shape: ModelShape, batch: int) -> Iterator[Operator]:
 def _gemv(
     shape: ModelShape, batch: int, name: str, rows: int, columns: int, count: int
 ) -> Operator:
-    """Return a matrix-vector product; more than `MOST_VECTORS` sequences take several launches."""
+    """Return weights times activations: of one sequence by vectors, else on the tensor cores.
+
+    In FP32 there are no such: more than `MOST_VECTORS` sequences take several launches.
+    """
     s = shape.element_bytes
     weights = rows * columns * s
+    if batch > 1 and s == 2:
+        return Operator(
+            name,
+            "token",
+            "gemm",
+            {"M": batch, "N": rows, "K": columns, "dtype": shape.dtype},
+            count=count,
+            read_bytes=weights + batch * columns * s,
+            written_bytes=batch * rows * s,
+            working_set=weights * count,
+            mapping="tensor-core",
+        )
     launches = _ceil(batch, MOST_VECTORS)
     vectors = _ceil(batch, launches)
     return Operator(

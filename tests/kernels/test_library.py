@@ -59,7 +59,7 @@ def test_names_and_parameters() -> None:
     ]
     assert mappings("prefill-attention") == ["naive", "tiled"]
     assert mappings("decode-attention") == ["flash", "split"]
-    assert mappings("ffn-gemv") == ["tile", "warp"]
+    assert mappings("ffn-gemv") == ["rows", "warp"]
     assert mappings("copy") == []
     stream = {"bytes": "1 << 28", "vector": "16", "block": "256"}
     for name in ("copy", "read", "write"):

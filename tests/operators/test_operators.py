@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from perfmodel.hardware import load_device
@@ -182,12 +184,24 @@ def test_grouped_heads_read_a_quarter() -> None:
     assert decode.read_bytes == 2 * 4096 * 1024 * 2 + 4096 * 2
 
 
-def test_many_sequences_take_several_products() -> None:
-    # by hand: 20 sequences are 3 launches of 7; their caches are 20 times one
+def test_sequences_share_the_weights_on_the_tensor_cores() -> None:
+    # by hand: 20 sequences read the weights once and 20 vectors; their caches are 20 times one
     times = predict_operators(load_shape("minigpt"), A100, batch=20, context=256)
     up = named(times, "ffn up")
-    assert (up.count, up.params["batch"]) == (4 * 3, 7)
+    assert (up.kernel, up.mapping, up.count) == ("gemm", "tensor-core", 4)
+    assert up.read_bytes == 1024 * 256 * 2 + 20 * 256 * 2
+    assert up.written_bytes == 20 * 1024 * 2
     assert times.cache_read_bytes == 20 * 2 * 4 * 256 * 256 * 2
+    # property: far less than 20 tokens one after the other
+    assert times.token_s < 5 * predict_operators(load_shape("minigpt"), A100, context=256).token_s
+
+
+def test_sequences_in_fp32_take_several_launches() -> None:
+    # by hand: 20 sequences are 3 launches of 7
+    shape = replace(load_shape("minigpt"), dtype="fp32")
+    times = predict_operators(shape, A100, batch=20, context=256)
+    up = named(times, "ffn up")
+    assert (up.kernel, up.count, up.params["batch"]) == ("ffn-gemv", 4 * 3, 7)
     assert any("3 launches of at most 8" in w for w in times.warnings)
 
 
