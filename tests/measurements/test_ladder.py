@@ -2,7 +2,7 @@
 
 Bands are regression: a little over what was reached when the rows came in (2026-11-21). The rows of
 the default tiles at N = 512, 1024, 2048 and 4096, and those of `ladder-residents`, were looked at
-while the model was made; none of its numbers was fitted to them.
+while the model was made; of its numbers only `strands` of two kernel files was fitted to them.
 """
 
 from __future__ import annotations
