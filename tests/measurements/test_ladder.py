@@ -134,3 +134,17 @@ def test_the_published_ladder_of_another_gpu() -> None:
     assert len(errors) >= 27
     assert np.median(np.abs(errors)) < 0.1  # 7.5%
     assert np.max(np.abs(errors)) < 0.25
+
+
+@pytest.mark.parametrize("n", [1024, 4096])
+@pytest.mark.parametrize("rung", ["blocktile-1d", "blocktile-2d", "vectorized", "warptile"])
+def test_the_tile_predicted_fastest_is_near_the_fastest_measured(rung: str, n: int) -> None:
+    # measured: what advise would pick, against all tiles that were measured
+    found = [
+        (prediction(row).time_s, row["time_us"])
+        for row in rows("ladder", FOLDER, timing="profiler", cache="warm", M=n, N=n, K=n)
+        if mapping(row) == rung
+    ]
+    assert len(found) >= 4
+    _, picked = min(found)
+    assert picked < 1.12 * min(measured for _, measured in found)
