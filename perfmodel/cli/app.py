@@ -18,8 +18,9 @@ from typer.core import TyperGroup
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
-    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
-    *("inspect", "validate", "measure", "calibrate"),
+    *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
+    *("operators", "inspect", "devices", "kernels", "drill"),
+    *("validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""
 

@@ -21,6 +21,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -33,6 +34,7 @@ EXAMPLES = (
 )
 
 
+@with_tile_options
 @with_l2_options("mig", "mps")
 @with_program_options()
 def explain(

@@ -19,6 +19,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.tile_options import with_tile_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "perfmodel predict gemm --mapping coalesced -D N=4096",
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
+    "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
@@ -35,6 +37,7 @@ EXAMPLES = (
 )
 
 
+@with_tile_options
 @with_l2_options()
 @with_program_options()
 def predict(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.kernel_list import (
+    KernelsArgument,
+    check_names,
+    find_kernels,
+    own_values,
+    word_parameters,
+)
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -14,7 +21,6 @@ from perfmodel.cli.options import (
     DeviceOption,
     JsonOption,
     TimingOption,
-    complete_kernel,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import (
@@ -23,11 +29,6 @@ from perfmodel.cli.program_options import (
     is_program,
     with_program_options,
 )
-from perfmodel.errors import PerfmodelError, nearest
-
-if TYPE_CHECKING:
-    from perfmodel.hardware import Device
-    from perfmodel.kernels import Kernel
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
@@ -39,16 +40,7 @@ EXAMPLES = (
 
 @with_program_options()
 def roofline(
-    kernels: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KERNEL...",
-            help="Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
-            "sources or PTX.",
-            autocompletion=complete_kernel,
-            show_default=False,
-        ),
-    ],
+    kernels: KernelsArgument,
     define: DefineOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
@@ -78,12 +70,17 @@ def roofline(
     from perfmodel.hardware import load_device
 
     gpu = load_device(device)
-    found = [kernel for text in kernels for kernel in _kernels(text, program, gpu)]
-    words = {name for kernel in found for name in kernel.word_parameters}
-    values: dict[str, Any] = parse_defines(define or (), words)
-    _check_names(values, found)
+    found = [
+        kernel
+        for text in kernels
+        for kernel in (
+            program.kernels(text, None, gpu) if is_program(text) else find_kernels([text])
+        )
+    ]
+    values: dict[str, Any] = parse_defines(define or (), word_parameters(found))
+    check_names(values, found)
     predictions = [
-        predict(kernel, device=gpu, timing=timing, cache=cache, **_own(values, kernel))
+        predict(kernel, device=gpu, timing=timing, cache=cache, **own_values(values, kernel))
         for kernel in found
     ]
     if output is not None:
@@ -99,35 +96,3 @@ def roofline(
         from perfmodel.reports.roofline_text import roofline_report
 
         show(roofline_report(predictions))
-
-
-def _kernels(text: str, program: ProgramOptions, device: Device) -> list[Kernel]:
-    """Return what one argument names; the options of programs go to the programs."""
-    return program.kernels(text, None, device) if is_program(text) else [_kernel(text)]
-
-
-def _kernel(text: str) -> Kernel:
-    """Return the kernel of ``NAME``, ``NAME:MAPPING`` or a file."""
-    from perfmodel.kernels import find_kernel
-
-    name, colon, mapping = text.rpartition(":")
-    if not colon or text.endswith(".toml"):
-        return find_kernel(text)
-    if not name or not mapping:
-        raise PerfmodelError(f"kernel {text!r} must be NAME:MAPPING, such as gemm:naive")
-    return find_kernel(name, mapping)
-
-
-def _own(values: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
-    """Return those of the parameters that a kernel has."""
-    has = {parameter.name for parameter in kernel.parameters}
-    return {name: value for name, value in values.items() if name in has}
-
-
-def _check_names(values: dict[str, Any], kernels: list[Kernel]) -> None:
-
-    known = sorted({parameter.name for kernel in kernels for parameter in kernel.parameters})
-    for name in values:
-        if name not in known:
-            hint = nearest(name, known) or f"; there are {', '.join(known) or 'none'}"
-            raise PerfmodelError(f"-D {name}: none of the kernels has such a parameter{hint}")

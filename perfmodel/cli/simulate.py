@@ -23,6 +23,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _BAR_AFTER: Final = 1.0
 _BAR_WIDTH: Final = 40
 
 
+@with_tile_options
 @with_l2_options("compression", "mig", "mps", "concurrent")
 @with_program_options()
 def simulate(

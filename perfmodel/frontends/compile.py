@@ -113,7 +113,9 @@ def _by_nvrtc(path: Path, architecture: str, options: Sequence[str]) -> Compiled
         if int(status) != 0:
             log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
             message = first_error(log) if log.strip() else status.name
-            raise PerfmodelError(f"{path.name} does not compile by NVRTC: {message}")
+            raise PerfmodelError(
+                f"{path.name} does not compile by NVRTC, which takes device code only: {message}"
+            )
         ptx = _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

@@ -127,10 +127,12 @@ def _steps(function: Function, inside: range) -> set[str]:
         instruction = function.instructions[at]
         for register in written_registers(instruction):
             changes[register] = changes.get(register, 0) + 1
-        if instruction.opcode in ("add", "sub") and isinstance(instruction.operands[0], Register):
-            first, *rest = instruction.operands
-            if first in rest and any(isinstance(o, Immediate) for o in rest):
-                found.add(first.name)
+        if instruction.opcode not in ("add", "sub"):
+            continue
+        first, *rest = instruction.operands
+        constant = any(isinstance(o, Immediate) for o in rest)
+        if isinstance(first, Register) and first in rest and constant:
+            found.add(first.name)
     return {register for register in found if changes[register] == 1}
 
 

@@ -11,6 +11,7 @@ from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
 from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
 from perfmodel.frontends.program import Program, load_program
+from perfmodel.frontends.signatures import base_name
 from perfmodel.kernels.kernel import Kernel
 
 
@@ -67,4 +68,5 @@ def translated(program: Program, launch: LaunchSpec, kernel: str | None = None) 
     notes = made.notes
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
-    return replace(made, summary=f"from {program.name}", notes=notes)
+    name = base_name(function.name)
+    return replace(made, name=name, summary=f"from {program.name}", notes=notes)

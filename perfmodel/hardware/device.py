@@ -147,6 +147,18 @@ class Device:
     peak_int8_tensor: float | None = quantity(
         "operations/second", "INT8, tensor cores, dense", required=False
     )
+    reached_tf32_tensor: float | None = quantity(
+        "operations/second", "TF32 on random operands, clock as it falls under load", required=False
+    )
+    reached_fp16_tensor: float | None = quantity(
+        "operations/second", "FP16 on random operands, likewise", required=False
+    )
+    reached_bf16_tensor: float | None = quantity(
+        "operations/second", "BF16 on random operands, likewise", required=False
+    )
+    reached_fp8_tensor: float | None = quantity(
+        "operations/second", "FP8 on random operands, likewise", required=False
+    )
 
     register_file_size: int = quantity("bytes", "register file of an SM")
     register_bandwidth: float | None = quantity(
@@ -234,6 +246,27 @@ class Device:
     def dram_copy_bandwidth(self) -> float:
         """DRAM bandwidth of a copy, reads and writes together [B/s]: copy efficiency x peak."""
         return self.dram_copy_efficiency * self.dram_bandwidth
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether blocks form clusters, which read L2 once for several: from sm_90 on."""
+        return float(self.compute_capability) >= 9.0
+
+    def tensor_rate(self, precision: str) -> float:
+        """Return the rate that tensor cores reach in a precision, else their peak [1/s].
+
+        Parameters
+        ----------
+        precision : str
+            "bf16_tensor" and the like.
+
+        Raises
+        ------
+        PerfmodelError
+            If this GPU's tensor cores do not know the precision.
+        """
+        reached: float | None = getattr(self, f"reached_{precision}")
+        return self.require(f"peak_{precision}") if reached is None else reached
 
     def require(self, name: str) -> float:
         """Return the number of field `name` in SI, for a model that cannot do without it.

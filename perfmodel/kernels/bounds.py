@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.expressions.fold import folded
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.kernels.kernel import Access
@@ -81,7 +82,10 @@ def _check_access(instance: Instance, access: Access, vector: int) -> None:
     within = _stays_within(instance, largest, index, condition, length - vector)
     if within and vector == 1:
         return
-    guard = Number(1) if condition is None else condition
+    still = {name: 0 for name, most in largest.items() if most == 0}
+    fixed = {name: int(value) for name, value in instance.known.items()} | still
+    index = folded(index, fixed)
+    guard = Number(1) if condition is None else folded(condition, fixed)
     needed = names(index) | names(guard)
     used = [name for name, most in largest.items() if name in needed and most > 0]
     search = _Search(instance, access, index, guard, largest, used)

@@ -8,6 +8,9 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     flop = "n"                            # of the whole launch; default 0
     precision = "fp32"                    # ceiling of the flop
     loads_in_flight = 1                   # optional; else derived from the loops
+    dependent = false                     # optional: a loop's instructions wait for one another
+    longest = 1                           # optional: work of the longest block over the average
+    # precision = "dtype"                 # or a parameter with words such as "bf16", "fp8"
 
     [parameters]                          # in order; a default may use those before it
     n = { summary = "elements", minimum = 1, maximum = 1073741824 }
@@ -15,6 +18,16 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     rounds = 1                            # short for { default = 1 }
     # kind = { default = "a", choices = ["a", "b"] }    # words, compared as in: kind == b
     # quick = false                       # true or false; 1 or 0 in expressions
+
+    # [menu]                              # left open, the fastest combination is meant
+    # "BM,BN" = [[64, 64], [128, 256]]    # rows of values for parameters; one list a menu
+    # split = [1, 2, 4]
+
+    # [pipeline]                          # blocks that copy the data of later steps ahead
+    # tiles = "ceil_div(n, 64)"           # blocks that have work; else all
+    # parts = "split"                     # blocks that each make a part of the same results
+    # part_bytes = "4*n"                  # of one part of all results
+    # result_bytes = "4*n"
 
     [launch]                              # 1 to 3 dimensions, or one bare entry
     grid = ["ceil_div(n, block)"]
@@ -47,6 +60,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # aggregated = true                   # the compiler adds up the warp first
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
     # needs = "rows"                      # an earlier load whose value makes the index
+    # multicast = 2                       # blocks of a cluster that share one read of L2
     name = "x"
 
     [[accesses]]
@@ -57,6 +71,11 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     pipe = "fma32"
     count = 1                             # may be a fraction: "157/100"
     loop = "r"
+
+    # [[barriers]]                        # __syncthreads(), times an iteration
+    # loop = "r"
+    # count = 2
+    # strands = 4                         # at the top: shared loads in flight side by side
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Operation, evaluate, substitute
+from perfmodel.kernels.atomic_values import AtomicValues
 from perfmodel.kernels.kernel import (
     DATA_TYPES,
     ELEMENT_BYTES,
@@ -21,6 +22,7 @@ from perfmodel.kernels.kernel import (
     width_fault,
 )
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
+from perfmodel.kernels.pipeline_values import PipelineValues, pipeline_values, tensor_precision
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -48,23 +50,6 @@ _LONG: Final = list(DATA_TYPES).index("uint64")
 _WIDTHS: Final = np.array(
     [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
 )
-
-
-@dataclass(frozen=True, eq=False)
-class AtomicValues:
-    """What kind of atomic an access is.
-
-    Attributes
-    ----------
-    dtype : int
-        Position in `DATA_TYPES`.
-    returns, aggregated : int
-        1 if so, else 0.
-    """
-
-    dtype: Integers
-    returns: Integers
-    aggregated: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +84,8 @@ class Instance:
         Useful floating-point operations of the launch.
     loads_in_flight : int or None
         As the kernel states it.
+    multicast, pipeline
+        As the kernel states them; the first for each of ``kernel.accesses``.
     """
 
     kernel: Kernel
@@ -116,6 +103,13 @@ class Instance:
     counts: tuple[Numbers, ...]
     flop: Numbers
     loads_in_flight: Integers | None
+    multicast: tuple[Integers, ...]
+    pipeline: PipelineValues | None = None
+
+    @property
+    def precision(self) -> str:
+        """Ceiling of the operations, one of `PRECISIONS`: that of the first configuration."""
+        return tensor_precision(self.kernel, self.values)
 
     @property
     def threads_per_block(self) -> Integers:
@@ -225,6 +219,9 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         total = sum(lengths[b.name] * sizes[b.name] for b in kernel.buffers if b.space == space)
         remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
         bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    for number, barrier in enumerate(kernel.barriers, 1):
+        bound.whole(barrier.count, f"count of barrier {number}", 0, 2**20)
+    bound.whole(kernel.strands, "strands", 1, 64)
     in_flight = kernel.loads_in_flight
 
     def spread(table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -264,6 +261,11 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             if in_flight is None
             else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
         ),
+        multicast=tuple(
+            _spread(bound.whole(access.multicast, f"multicast of {access.name!r}", 1, 16), shape)
+            for access in kernel.accesses
+        ),
+        pipeline=pipeline_values(kernel.pipeline, bound.whole, shape),
     )
 
 

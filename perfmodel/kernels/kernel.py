@@ -48,6 +48,10 @@ PIPES: Final = {
     "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
+    "bf16_tensor": "bf16 multiply-accumulates of a block by its threads, tensor cores at full rate",
+    "fp16_tensor": "the same in fp16",
+    "tf32_tensor": "the same in tf32",
+    "fp8_tensor": "the same in fp8",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
@@ -221,6 +225,8 @@ class Access:
         Where it is in a source, such as "kernel.cu:12", or empty.
     counted : Counted or None
         What it asks for, if it was counted; then its index is only an example.
+    multicast : Node
+        Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
     """
 
     buffer: str
@@ -239,6 +245,7 @@ class Access:
     needs: str = ""
     source: str = ""
     counted: Counted | None = None
+    multicast: Node = _ONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +259,57 @@ class Arithmetic:
     pipe: str
     count: Node
     loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """`count` times that a block's threads wait for one another, in a loop or outside.
+
+    In a loop, it is an iteration's.
+    """
+
+    count: Node
+    loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Says that a block copies the data of later steps while it works on this one.
+
+    Such blocks wait for their first data only. Each has its SM to itself.
+
+    Attributes
+    ----------
+    tiles : Node
+        Blocks that have work; 0 means all.
+    parts : Node
+        Blocks that each make a part of the same results; with more than one, a second launch adds
+        the parts up.
+    part_bytes : Node
+        Bytes of one part of all results.
+    result_bytes : Node
+        Bytes of the results.
+    """
+
+    tiles: Node = _ZERO
+    parts: Node = _ONE
+    part_bytes: Node = _ZERO
+    result_bytes: Node = _ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """Values of which a library picks one set, for parameters that the caller leaves open.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    rows : tuple of tuple of int
+        A value for each parameter.
+    """
+
+    parameters: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +329,29 @@ class Kernel:
     flop : Node
         Useful floating-point operations of the whole launch, for the roofline.
     precision : str
-        Ceiling that they belong to, one of `PRECISIONS`.
+        Ceiling that they belong to, one of `PRECISIONS`; or a parameter whose words are those of
+        tensor cores without ``_tensor``.
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first; None derives it from the loops.
+    barriers : tuple of Barrier
+        Where the warps of a block wait for one another: then a block's instructions are issued
+        between its waits, not during them.
+    strands : Node
+        Independent strands of a thread's instructions between barriers: how many of its loads from
+        shared memory and their uses run side by side. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
     notes : tuple of str
         What was assumed in describing it; predictions repeat it among their warnings.
+    dependent : bool
+        Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
+        then a warp takes as long for each as in code that runs once.
+    longest : Node
+        Work of the longest block over that of an average one, which loops and counts describe.
+    pipeline : Pipeline or None
+        None for blocks that wait for each batch of their loads.
+    menus : tuple of Menu
+        Choices that are made independently of each other: the fastest combination is meant.
     """
 
     name: str
@@ -293,8 +367,14 @@ class Kernel:
     flop: Node = _ZERO
     precision: str = "fp32"
     loads_in_flight: Node | None = None
+    barriers: tuple[Barrier, ...] = ()
+    strands: Node = _ONE
     mapping: str = ""
     notes: tuple[str, ...] = ()
+    dependent: bool = False
+    longest: Node = _ONE
+    pipeline: Pipeline | None = None
+    menus: tuple[Menu, ...] = ()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -107,6 +107,7 @@ def counted_requests(
     element: int,
     width: int,
     pieces: int,
+    shared: bool = False,
 ) -> Requests:
     """Count the requests of an access, address by address; arguments as in `access_requests`."""
     size = math.prod(instance.shape)
@@ -133,6 +134,7 @@ def counted_requests(
                 pieces,
                 access.kind == "atomic",
                 drawn,
+                shared,
             )
         )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
 from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
@@ -23,6 +26,7 @@ Kind = Literal[
     "vector width",
     "block size",
     "mapping",
+    "tiles",
     "privatisation",
 ]
 
@@ -69,6 +73,7 @@ def changes(base: Prediction, *, fixed_set_aside: int | None = None) -> Iterator
     yield from _residency(base, fixed_set_aside)
     yield from _granularity(base)
     yield from _mappings(base)
+    yield from _tiles(base)
     yield from _coalescing(base)
     yield from _parameters(base)
     yield from _privatisation(base)
@@ -148,8 +153,9 @@ def _granularity(base: Prediction) -> Iterator[Change]:
 def _mappings(base: Prediction) -> Iterator[Change]:
     if base.mapping and base.kernel in builtin_names():
         for name in mappings(base.kernel):
-            if name != base.mapping:
-                kernel = find_kernel(base.kernel, name)
+            kernel = find_kernel(base.kernel, name)
+            # Another precision would be another result.
+            if name != base.mapping and kernel.precision == base.details.instance.kernel.precision:
                 known = {p.name for p in kernel.parameters}
                 yield _with(
                     base,
@@ -158,6 +164,49 @@ def _mappings(base: Prediction) -> Iterator[Change]:
                     kernel=kernel,
                     params={k: v for k, v in base.params.items() if k in known},
                 )
+
+
+def _tiles(base: Prediction) -> Iterator[Change]:
+    kernel = base.details.instance.kernel
+    chosen = [name for menu in kernel.menus for name in menu.parameters]
+    if chosen:
+        yield _with(
+            base,
+            "tiles",
+            f"leave {', '.join(chosen)} to the menu of the kernel",
+            params={k: v for k, v in base.params.items() if k not in (*chosen, *_derived(kernel))},
+        )
+    for tile in _other_tiles(base):
+        yield _with(
+            base,
+            "tiles",
+            f"use tiles {', '.join(f'{name} {size}' for name, size in tile.items())}",
+            params=dict(base.params) | tile,
+        )
+
+
+def _other_tiles(base: Prediction) -> Iterator[dict[str, int]]:
+    """Yield the tiles on file for a kernel's mapping that differ from those of the launch."""
+    stated = _tiles_on_file().get(base.kernel, {}).get(base.mapping or "", {})
+    for row in stated.get("rows", ()):
+        tile = dict(zip(stated["parameters"], row, strict=True))
+        if any(base.params[name] != size for name, size in tile.items()):
+            yield tile
+
+
+@lru_cache(maxsize=1)
+def _tiles_on_file() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8"))
+
+
+def _derived(kernel: Kernel) -> list[str]:
+    """Return the parameters whose defaults are made of those of menus."""
+    chosen = {name for menu in kernel.menus for name in menu.parameters}
+    found: list[str] = []
+    for parameter in kernel.parameters:
+        if parameter.default is not None and names(parameter.default) & {*chosen, *found}:
+            found.append(parameter.name)
+    return found
 
 
 def _coalescing(base: Prediction) -> Iterator[Change]:

@@ -33,8 +33,9 @@ NORMAL_90: Final = 1.6449
 REGIMES: Final = ("launch", "latency", "l1", "l2", "dram", "compute", "atomics")
 """Regimes, as the scoreboard has them."""
 
-CLASSES: Final = (*REGIMES, "sampled")
-"""Classes of residuals: the regimes, and predictions with an index that has no closed form."""
+CLASSES: Final = (*REGIMES, "sampled", "pipeline")
+"""Classes of residuals: the regimes, predictions with an index that has no closed form, and those
+of blocks that copy ahead."""
 
 _REGIME_OF: Final = {
     "launch": "launch",
@@ -44,6 +45,9 @@ _REGIME_OF: Final = {
     "stalls": "latency",
     "l1": "l1",
     "l2": "l2",
+    "port": "l2",
+    "tiles": "launch",
+    "parts": "launch",
     "dram": "dram",
     "writeback": "dram",
 }
@@ -61,6 +65,32 @@ class Residuals:
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualOrigin:
+    """Where the residuals behind a prediction's interval are from.
+
+    Attributes
+    ----------
+    class_name : str
+        One of `CLASSES`.
+    residuals : Residuals
+    cases, sweeps : int or None
+        The class's own; None where it borrows those of another.
+    held_out : float or None
+        Share of left-out cases that lay inside.
+    source, date : str
+        Measurements that they were fitted to, and when.
+    """
+
+    class_name: str
+    residuals: Residuals
+    cases: int | None
+    sweeps: int | None
+    held_out: float | None
+    source: str
+    date: str
 
 
 def bottleneck(terms: Mapping[str, Any]) -> Array:
@@ -84,12 +114,15 @@ def regime(details: Details, largest: str) -> str:
 
 
 def residual_class(details: Details, largest: str) -> str:
-    """Return whose residuals a prediction has: its regime's, or "sampled".
+    """Return whose residuals a prediction has: its regime's, "sampled" or "pipeline".
 
-    Where an index has no closed form, its warps are counted and its reuse is taken as random: that
-    is where predictions err most, whatever the regime.
+    What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
+    in their own way, whatever the regime. Where an index has no closed form, its warps are counted
+    and its reuse is taken as random: that is where predictions err most.
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
+    if details.instance.pipeline is not None:
+        return "pipeline"
     return "sampled" if sampled else regime(details, largest)
 
 
@@ -106,6 +139,22 @@ def origin(device: Device) -> Origin:
 def residuals(origin_name: Origin, class_name: str) -> Residuals:
     """Return the residuals of one of `CLASSES`, as fitted."""
     return _table()[origin_name, class_name]
+
+
+def residual_origin(details: Details, largest: str) -> ResidualOrigin:
+    """Return where the residuals of a prediction whose largest term is `largest` are from."""
+    whose, name = origin(details.device), residual_class(details, largest)
+    table = _file()
+    entry = table[whose][name]
+    return ResidualOrigin(
+        class_name=name,
+        residuals=residuals(whose, name),
+        cases=entry["cases"] or None,
+        sweeps=entry["sweeps"] or None,
+        held_out=entry.get("held_out"),
+        source=table["about"][whose],
+        date=table["about"]["date"],
+    )
 
 
 def interval(
@@ -170,9 +219,12 @@ def _uncertain(device: Device) -> tuple[Device, ...]:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[tuple[str, str], Residuals]:
-    table = tomllib.loads(INTERVALS.read_text(encoding="utf-8"))
     return {
         (origin_name, name): Residuals(entry["low"], entry["high"])
         for origin_name in ("measured", "published")
-        for name, entry in table[origin_name].items()
+        for name, entry in _file()[origin_name].items()
     }
+
+
+def _file() -> dict[str, Any]:
+    return tomllib.loads(INTERVALS.read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.interval import bottleneck, interval, spread
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.menu import fastest, open_parameters
 from perfmodel.prediction.record import (
     Ceiling,
     Details,
@@ -113,10 +114,16 @@ def predict(
     chosen = _kernel(kernel, mapping)
     gpu = _device(device)
     _check_protocol(timing, cache, traffic)
-    instance = bind(chosen, _scalars(params))
+    given = _scalars(params)
+    if open_parameters(chosen, given):
+        # What the profiler sees decides: a library does not know how it will be timed.
+        alone = {name: np.asarray([value]) for name, value in given.items()}
+        picked = fastest(chosen, alone, _times_of(chosen, gpu, cache))
+        given |= {name: int(values[0]) for name, values in picked.items()}
+    instance = bind(chosen, given)
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    details = _evaluate(instance, gpu, timing, cache, setting, traffic)
+    details = evaluate(instance, gpu, timing, cache, setting, traffic)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
@@ -202,6 +209,7 @@ def predict_many(
         raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
     size = int(np.prod(shape))
+    flat |= fastest(chosen, flat, _times_of(chosen, gpu, cache))
     columns: dict[str, Array] = {}
 
     def work(rows: Array) -> dict[str, Array]:
@@ -209,7 +217,7 @@ def predict_many(
         setting = l2_setting(
             l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
         )
-        details = _evaluate(instance, gpu, timing, cache, setting)
+        details = evaluate(instance, gpu, timing, cache, setting)
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
@@ -233,7 +241,17 @@ def predict_many(
     )
 
 
-def _evaluate(
+def _times_of(
+    kernel: Kernel, gpu: Device, cache: CacheState
+) -> Callable[[Mapping[str, Array]], Array]:
+    def times(every: Mapping[str, Array]) -> Array:
+        params: dict[str, Any] = dict(every)
+        return predict_many(kernel, device=gpu, cache=cache, **params).time_s
+
+    return times
+
+
+def evaluate(
     instance: Instance,
     gpu: Device,
     timing: Timing,
@@ -241,6 +259,7 @@ def _evaluate(
     setting: L2Setting,
     method: Method = "closed-form",
 ) -> Details:
+    """Return occupancy, requests, traffic and time of bound launches, without the interval."""
     shape = block_shape(_triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
@@ -278,6 +297,8 @@ def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[A
         instance = bind(kernel, {name: value[rows] for name, value in flat.items()})
         returns = [kind.returns for kind in instance.atomics if kind is not None]
         keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
+        if instance.pipeline is not None:  # with parts, the slowest block index means another thing
+            keys.append(np.minimum(instance.pipeline.parts, 2))
         stacked = np.stack([np.broadcast_to(key, rows.shape) for key in keys])
         if np.all(stacked == stacked[:, :1]):
             yield rows
@@ -352,5 +373,9 @@ def _warnings(details: Details) -> Iterator[str]:
                 "were counted"
             )
     yield from _atomics_and_weights(details)
+    if details.instance.pipeline is not None:
+        reached = details.device.figures.get(f"reached_{details.instance.precision}")
+        if reached is None or reached.kind not in ("measured", "fitted"):
+            yield f"how blocks that copy ahead do on {details.device.name} is taken from an H200"
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"

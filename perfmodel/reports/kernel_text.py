@@ -97,8 +97,24 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield "threads with", text(kernel.guard)
     if kernel.flop != Number(0):
         yield "FLOP", f"{text(kernel.flop)} ({kernel.precision})"
+    for menu in kernel.menus:
+        rows = ", ".join(" x ".join(map(str, row)) for row in menu.rows)
+        yield "menu", f"{', '.join(menu.parameters)}, the fastest of {rows}"
+    if kernel.pipeline is not None:
+        yield "pipeline", "blocks copy the data of later steps while they work"
     if kernel.loads_in_flight is not None:
         yield "in flight", f"{text(kernel.loads_in_flight)} loads a thread"
+    if kernel.dependent:
+        yield "loops", "each instruction waits for the one before"
+    if kernel.barriers:
+        times = [
+            f"{text(b.count)} every {b.loop}" if b.loop else text(b.count) for b in kernel.barriers
+        ]
+        yield "barriers", ", ".join(times)
+    if kernel.strands != Number(1):
+        yield "strands", f"{text(kernel.strands)} of a thread's instructions side by side"
+    if kernel.longest != Number(1):
+        yield "longest", f"{text(kernel.longest)} of an average block"
 
 
 def _definitions(kernel: Kernel) -> Iterator[RenderableType]:
@@ -132,6 +148,8 @@ def _how(access: Access) -> str:
         parts.append(_if("added up in the warp first", access.aggregated))
     if access.needs:
         parts.append(f"waits for {access.needs}")
+    if access.multicast != _ONE:
+        parts.append(f"one read for {text(access.multicast)} blocks")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)

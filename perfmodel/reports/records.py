@@ -9,6 +9,8 @@ from perfmodel.expressions import Node, Number, text
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Kernel, Parameter
 
+_ONE = Number(1)
+
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
 
@@ -106,6 +108,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 **({"aggregated": _flag(access.aggregated)} if access.aggregated else {}),
                 **({"weights": _weights(access.weights)} if access.weights is not None else {}),
                 "needs": access.needs or None,
+                **({"multicast": text(access.multicast)} if access.multicast != _ONE else {}),
             }
             for access in kernel.accesses
         ],
@@ -116,7 +119,30 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "flop": text(kernel.flop),
         "precision": kernel.precision,
         "loads_in_flight": _text(kernel.loads_in_flight),
+        "dependent": kernel.dependent,
+        "barriers": [{"count": text(b.count), "loop": b.loop} for b in kernel.barriers],
+        "strands": text(kernel.strands),
+        "longest": text(kernel.longest),
+        **_ahead(kernel),
     }
+
+
+def _ahead(kernel: Kernel) -> dict[str, Any]:
+    """Return a kernel's menus and pipeline, if it has any."""
+    found: dict[str, Any] = {}
+    if kernel.menus:
+        found["menus"] = [
+            {"parameters": list(menu.parameters), "rows": [list(row) for row in menu.rows]}
+            for menu in kernel.menus
+        ]
+    if kernel.pipeline is not None:
+        found["pipeline"] = {
+            "tiles": text(kernel.pipeline.tiles),
+            "parts": text(kernel.pipeline.parts),
+            "part_bytes": text(kernel.pipeline.part_bytes),
+            "result_bytes": text(kernel.pipeline.result_bytes),
+        }
+    return found
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
-from perfmodel.kernels import Kernel
 from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
@@ -237,7 +236,7 @@ def one_case(sweep: Sweep, row: Row, device: Device) -> Case:
         residual_class=residual_class(prediction.details, prediction.bottleneck),
         spread=prediction.details.figure_spread,
         flop=prediction.roofline.flop,
-        flop_peak=_peak(device, kernel),
+        flop_peak=_peak(device, prediction.details.instance.precision),
         roofline_bytes=max(_touched(prediction), moved),
     )
 
@@ -255,6 +254,6 @@ def _touched(prediction: Prediction) -> float:
     )
 
 
-def _peak(device: Device, kernel: Kernel) -> float:
-    peak: float | None = getattr(device, f"peak_{kernel.precision}")
+def _peak(device: Device, precision: str) -> float:
+    peak: float | None = getattr(device, f"peak_{precision}")
     return device.peak_fp32 if peak is None else peak

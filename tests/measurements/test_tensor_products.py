@@ -1,0 +1,97 @@
+"""Products through cuBLAS on an H200, those that nothing was fitted on.
+
+Bounds: what the project set out to reach (median 8%, ninetieth percentile 20%), held a little
+tighter, as they were reached when the rows came in (2026-11-21): 5.0% and 17.5% warm, 5.2% and
+15.7% cold. The roofline beside it has three constants, fitted to the same rows.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from perfmodel.measure.folders import root
+from perfmodel.measure.recorded import read_recording
+from perfmodel.prediction.predict import predict_many
+
+RECORDING = read_recording(root() / "h200-tensor")
+
+
+def measured(use, cache, dtype="bf16"):
+    wanted = {"timing": "profiler", "cache": cache, "use": use, "dtype": dtype}
+    found = [
+        row
+        for row in RECORDING.topics["products"].rows
+        if row.trusted and all(row.values[key] == value for key, value in wanted.items())
+    ]
+    shapes = {name: np.array([row.values[name] for row in found]) for name in "MNK"}
+    return shapes, np.array([row.time_s for row in found])
+
+
+def off(times, wanted):
+    errors = np.abs(times / wanted - 1)
+    return np.median(errors), np.quantile(errors, 0.9)
+
+
+def roofline(shapes, constants):
+    launch, rate, bandwidth = np.exp(constants)
+    m, n, k = (shapes[name].astype(float) for name in "MNK")
+    return launch + np.maximum(2 * m * n * k / rate, 2 * (m * k + n * k + m * n) / bandwidth)
+
+
+@pytest.fixture(scope="module")
+def constants():
+    shapes, times = measured("fit", "warm")
+    start = np.log([3e-6, 6e14, 4e12])
+    found = least_squares(
+        lambda logs: np.log(roofline(shapes, logs) / times), start, loss="soft_l1", f_scale=0.1
+    )
+    return found.x
+
+
+def test_validation_rows_are_off_by_less_than_a_fitted_roofline(constants):
+    shapes, times = measured("validation", "warm")
+    assert len(times) >= 200
+    assert {1, 8192} <= set(shapes["M"].tolist())
+    predicted = predict_many(
+        "gemm", mapping="tensor-core", device="h200-sxm", cache="warm", **shapes
+    ).time_s
+    median, ninetieth = off(predicted, times)
+    simple_median, simple_ninetieth = off(roofline(shapes, constants), times)
+    assert median < 0.06
+    assert ninetieth < 0.19
+    # Published with the rows: 12.6% and 65%.
+    assert median < 0.5 * simple_median
+    assert ninetieth < 0.5 * simple_ninetieth
+
+
+def test_cold_caches_are_no_worse():
+    shapes, times = measured("validation", "cold")
+    some = slice(None, None, 3)
+    shapes = {name: values[some] for name, values in shapes.items()}
+    predicted = predict_many("gemm", mapping="tensor-core", device="h200-sxm", **shapes).time_s
+    median, ninetieth = off(predicted, times[some])
+    assert median < 0.065
+    assert ninetieth < 0.19
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.10), ("tf32", 0.20)])
+def test_other_types(dtype, most):
+    shapes, times = measured("validation", "warm", dtype)
+    predicted = predict_many(
+        "gemm", mapping="tensor-core", device="h200-sxm", cache="warm", dtype=dtype, **shapes
+    ).time_s
+    assert off(predicted, times)[0] < most
+
+
+def test_dram_bytes_of_large_products():
+    # The profiler's, cold: the closed form of a round of tiles against the library's own order. It
+    # is a lead, not a bound: the library holds to other tiles, and C takes room in L2 (4096 x 16384
+    # x 512 reads half as much as predicted).
+    ratios = []
+    for row in (row.values for row in RECORDING.topics["counters"].rows):
+        if row["M"] * row["N"] * row["K"] > 1e10 and row["library_kernel"].startswith("nvjet"):
+            shape = {name: np.array([row[name]]) for name in "MNK"}
+            found = predict_many("gemm", mapping="tensor-core", device="h200-sxm", **shape).traffic
+            ratios.append(found["dram_read_bytes"][0] / row["dram_read_bytes"])
+    assert len(ratios) >= 5
+    assert 0.8 < np.median(ratios) < 1.25

@@ -1,0 +1,139 @@
+"""Blocks that copy ahead: terms against sums by hand, and what must hold whatever the constants."""
+
+import math
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import load_device
+from perfmodel.models.pipeline import (
+    DRAM_SHARE,
+    LINE_CLOCKS,
+    OVERLAP,
+    PARTS_TURN,
+    PORT,
+    STORE_RATE,
+    TURN,
+)
+from perfmodel.prediction.predict import predict_many
+from perfmodel.reports.explain import explain
+
+H200 = load_device("h200-sxm")
+TILE = {"BM": 128, "BN": 128, "split_k": 1}
+
+
+def product(device="h200-sxm", **params):
+    return predict("gemm", mapping="tensor-core", device=device, **params)
+
+
+def test_terms_by_hand():
+    # 16 x 16 tiles of 128 x 128 on 132 SMs: the busiest makes 2. Steps of 64: 32 of them.
+    found = product(M=2048, N=2048, K=2048, cache="warm", **TILE)
+    terms = found.terms_s
+    assert found.grid == (12, 16, 2)  # the last rows of tiles have blocks without work
+    operations = 2 * 128 * 128 * 2048 * 2  # of the busiest SM
+    assert terms["bf16_tensor"] == pytest.approx(operations / (855e12 / 132))
+    # Each tile takes in 2 x 128 rows of 2048 elements of 2 B, in whole lines.
+    taken = 2 * 2 * 128 * 2048 * 2
+    assert terms["port"] == pytest.approx(max(taken / PORT, taken / 128 * LINE_CLOCKS) / 1.98e9)
+    # Two blocks of a cluster share each read of L2; C is 8 MiB.
+    read = 256 * 2 * 128 * 2048 * 2 / 2
+    written = 2048 * 2048 * 2
+    expected = read / H200.l2_read_bandwidth + written / H200.l2_write_bandwidth
+    assert terms["l2"] == pytest.approx(expected)
+    assert terms["tiles"] == pytest.approx(2 * (TURN + 128 * 128 * 2 / STORE_RATE))
+    steps = sum(terms[n] ** OVERLAP for n in ("bf16_tensor", "port", "l2", "dram"))
+    expected = terms["launch"] + terms["ramp"] + terms["tiles"] + steps ** (1 / OVERLAP)
+    assert found.time_s == pytest.approx(expected)
+
+
+def test_parts_add_a_launch():
+    found = product(M=128, N=512, K=16384, BM=128, BN=128, split_k=16)
+    moved = (16 * 4 + 2) * 128 * 512
+    assert found.terms_s["parts"] == pytest.approx(PARTS_TURN + moved / H200.l2_read_bandwidth)
+    assert "parts" not in product(M=128, N=512, K=16384, **TILE).terms_s
+
+
+def test_cold_weights_come_at_the_share_of_dram():
+    found = product(M=8, N=16384, K=16384)
+    # B is read once: 512 MiB; A and C are small.
+    least = 2 * 16384 * 16384 / (H200.dram_read_bandwidth * DRAM_SHARE)
+    assert found.bottleneck == "dram"
+    assert least < found.terms_s["dram"] < 1.05 * least
+
+
+@pytest.mark.parametrize("device", ["h100-sxm", "h200-sxm", "a100-sxm-80", "rtx-a6000"])
+def test_a_tile_more_than_a_round_costs_a_round(device):
+    sms = load_device(device).sm_count
+    one = product(device, M=128, N=128 * sms, K=8192, BM=128, BN=128, split_k=1)
+    two = product(device, M=128, N=128 * (sms + 1), K=8192, BM=128, BN=128, split_k=1)
+    assert two.terms_s["bf16_tensor"] == pytest.approx(2 * one.terms_s["bf16_tensor"])
+
+
+def test_older_gpus_have_no_multicast():
+    newer = product("h100-sxm", M=1024, N=1024, K=1024, **TILE).traffic
+    older = product("a100-sxm-80", M=1024, N=1024, K=1024, **TILE).traffic
+    assert older["l2_read_sectors"] == 2 * newer["l2_read_sectors"]
+    assert older["global_load_sectors"] == newer["global_load_sectors"]
+
+
+def test_rows_off_a_line_are_slower():
+    # A pitch of 8200 elements is no multiple of a sector: rows start in the middle of one.
+    whole = product(M=256, N=8192, K=8192, **TILE)
+    off = product(M=256, N=8192, K=8200, **TILE)
+    assert off.terms_s["port"] > 1.3 * whole.terms_s["port"]
+
+
+def test_odd_shapes_go_through_registers():
+    odd = product(M=1023, N=1023, K=1023)
+    even = product(M=1022, N=1022, K=1022)
+    aligned = product(M=1024, N=1024, K=1024)
+    assert "bf16_tensor" not in odd.terms_s
+    assert odd.time_s > 1.3 * even.time_s > 1.3 * 1.3 * aligned.time_s
+
+
+def test_types():
+    times = {t: product(M=8192, N=8192, K=8192, dtype=t).time_s for t in ("fp8", "bf16", "tf32")}
+    assert times["fp8"] < times["bf16"] < times["tf32"]
+    assert product(dtype="fp8").details.instance.precision == "fp8_tensor"
+    with pytest.raises(PerfmodelError, match="has no figure 'peak_fp8_tensor'"):
+        product("a100-sxm-80", dtype="fp8")
+
+
+def test_the_menu_gives_the_fastest():
+    picked = product(M=512, N=4096, K=4096)
+    for tile in ((64, 64), (128, 128), (128, 256), (256, 128)):
+        for parts in (1, 2, 4):
+            other = product(M=512, N=4096, K=4096, BM=tile[0], BN=tile[1], split_k=parts)
+            assert other.time_s >= picked.time_s * (1 - 1e-9)
+
+
+def test_what_is_given_is_kept():
+    found = product(M=512, N=512, K=8192, BN=256)
+    assert found.params["BN"] == 256
+    assert product(M=512, N=512, K=8192, split_k=1).params["split_k"] == 1
+
+
+def test_many_at_once_as_one_by_one():
+    m, n, k = np.array([1, 100, 4096, 1001, 512]), 4096, np.array([4096, 512, 4096, 1001, 16384])
+    many = predict_many("gemm", mapping="tensor-core", device="h200-sxm", M=m, N=n, K=k)
+    for i in range(len(m)):
+        one = product(M=int(m[i]), N=n, K=int(k[i]))
+        assert many.time_s[i] == pytest.approx(one.time_s)
+
+
+@pytest.mark.parametrize("shape", [(64, 4096, 8192), (65, 4097, 8192), (128, 512, 16384)])
+def test_the_explanation_ends_in_the_time(shape):
+    found = product(**dict(zip("MNK", shape, strict=True)))
+    steps = explain(found)
+    assert steps[-1].result == pytest.approx(found.time_s)
+    assert all(math.isfinite(step.result) for step in steps)
+    together = next(step for step in steps if step.title.startswith("steps of all tiles"))
+    assert together.result < found.time_s
+
+
+def test_an_h100_is_said_to_be_like_an_h200():
+    assert any("taken from an H200" in w for w in product("h100-sxm", N=1024).warnings)
+    assert not any("taken from" in w for w in product(N=1024).warnings)
