@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from perfmodel.cli.defines import combinations, parse_value_lists
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
@@ -33,7 +36,7 @@ EXAMPLES = (
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
-    "perfmodel predict kernels.ptx --launch launches.toml",
+    "perfmodel predict kernels.ptx --launch launches.toml --show",
 )
 
 
@@ -50,6 +53,12 @@ def predict(
     cache: CacheOption = "cold",
     program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
+    source: Annotated[
+        bool,
+        typer.Option(
+            "--show", help="Print each source line with its accesses: sectors, hits, share of time."
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict how long a launch takes, and what binds it.
@@ -75,10 +84,35 @@ def predict(
             predict_one(found, device=gpu, l2=control, **platform, **values) for values in chosen
         )
     if json:
-        objects = [prediction.to_json() for prediction in predictions]
+        objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])
     else:
         show(_report(predictions))
+    if source and not json:
+        from perfmodel.reports.source_text import source_report
+
+        for prediction in predictions:
+            show(source_report(prediction, _sources(prediction, kernel)))
+
+
+def _record(prediction: Prediction, source: bool) -> dict[str, Any]:
+    record = prediction.to_json()
+    if source:
+        from perfmodel.reports.source_text import source_record
+
+        record["accesses"] = source_record(prediction)
+    return record
+
+
+def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
+    """Return the lines of the files that accesses are in: the program itself, or beside it."""
+    found: dict[str, list[str]] = {}
+    for r in prediction.details.requests:
+        name = r.access.source.rpartition(":")[0]
+        path = Path(program) if name == "PTX" else Path(program).parent / name
+        if name and name not in found and path.is_file():
+            found[name] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return found
 
 
 def _report(predictions: list[Prediction]) -> RenderableType:

@@ -302,9 +302,10 @@ class Builder:
 
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""
-        source = self.function.instructions[p.access.at].source
+        instruction = self.function.instructions[p.access.at]
+        source = instruction.source
         if source is None:
-            return ""
+            return f"PTX:{instruction.line}"
         file = self.module.files.get(source.file, "")
         return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
 
