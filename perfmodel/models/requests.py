@@ -17,7 +17,7 @@ from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models.activity import Activity, warp_classes
-from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.affine import Variable, index_variables, nearly_plane, plane
 from perfmodel.models.affine_requests import affine_requests
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE
@@ -162,6 +162,14 @@ def access_requests(
     )
     if activity is not None:
         counted = with_exact_requests(counted, activity, pieces)
+    mostly = None if uses_random(index) else nearly_plane(index, values, variables)
+    if mostly is not None:
+        # Counted as it is; what comes again is told by its strides.
+        counted = replace(
+            counted,
+            strides={name: stride * element for name, stride in mostly.strides.items()},
+            offset=mostly.offset * element,
+        )
     return _only_where(taken, replace(counted, random=uses_random(index)))
 
 
