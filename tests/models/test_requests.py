@@ -209,8 +209,6 @@ def test_what_has_no_closed_form_is_counted(
     warps = [[i for i in range(w, w + 32) if python_guard(i)] for w in range(0, 256, 32)]
     warps = [w for w in warps if w]
     assert got.sampled == 1.0
-    # An exclusive or with a constant is affine in the bits of the thread's number, but not in two.
-    assert (got.strides is None) == (index != "i ^ 5")
     assert float(got.requests[0]) == len(warps)
     assert float(got.active_lanes[0]) == sum(map(len, warps))
     assert float(got.sectors[0]) == sum(len({python_index(i) // 8 for i in w}) for w in warps)
@@ -318,3 +316,15 @@ def test_arrays_of_configurations_equal_single_ones() -> None:
             np.testing.assert_allclose(
                 np.broadcast_to(getattr(got, name), 40), expected, rtol=1e-12, atol=1e-9
             )
+
+
+def test_a_clamped_index_is_counted_with_the_strides_of_its_middle() -> None:
+    got = gather("max(min(i - 3, 250), 0)")
+    assert got.sampled == 1.0
+    assert got.strides is not None
+    assert {n: float(v[0]) for n, v in got.strides.items() if v[0]} == {
+        "lane.x": 4.0,
+        "warp.x": 128.0,
+        "blockIdx.x": 256.0,
+    }
+    assert gather("i*i % 1000").strides is None
