@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
+from errno import EISDIR
 from pathlib import Path
 from typing import Final
 
@@ -61,25 +63,49 @@ def write_text(path: Path, text: str) -> None:
     PerfmodelError
         If it cannot be written.
     """
-    temporary: str | None = None
+    write_texts(path.parent, {path.name: text})
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files of a folder, each as a whole; none if one of them cannot be written.
+
+    Parameters
+    ----------
+    folder : Path
+        Is there.
+    texts : mapping of str to str
+        Content by file name.
+
+    Raises
+    ------
+    PerfmodelError
+        If one cannot be written.
+    """
+    written: dict[Path, str] = {}
+    path = folder
     try:
-        with tempfile.NamedTemporaryFile(
-            "w",
-            encoding="utf-8",
-            newline="\n",
-            dir=path.parent,
-            prefix=f".{path.name}-",
-            delete=False,
-        ) as file:
-            temporary = file.name
-            file.write(text)
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(temporary, path)
-        temporary = None
+        for name, text in texts.items():
+            path = folder / name
+            if path.is_dir():
+                raise IsADirectoryError(EISDIR, "Is a directory")
+            with tempfile.NamedTemporaryFile(
+                "w",
+                encoding="utf-8",
+                newline="\n",
+                dir=folder,
+                prefix=f".{name}-",
+                delete=False,
+            ) as file:
+                written[path] = file.name
+                file.write(text)
+            os.chmod(file.name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        for path in list(written):
+            os.replace(written[path], path)
+            del written[path]
     except OSError as error:
         raise PerfmodelError(
             f"file {str(path)!r} cannot be written: {error.strerror or error}"
         ) from None
     finally:
-        if temporary is not None:
+        for temporary in written.values():
             Path(temporary).unlink(missing_ok=True)

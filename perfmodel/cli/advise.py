@@ -17,6 +17,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.tile_options import with_tile_options
 
 EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
@@ -25,6 +26,7 @@ EXAMPLES = (
 )
 
 
+@with_tile_options
 @with_l2_options()
 def advise(
     kernel: KernelArgument,

@@ -18,7 +18,8 @@ from typer.core import TyperGroup
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
-    *("predict", "explain", "roofline", "simulate", "sweep", "advise", "devices", "kernels"),
+    *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
+    *("operators", "inspect", "devices", "kernels", "drill"),
     *("validate", "measure", "calibrate"),
 )
 """Commands in the order of the help."""

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 from itertools import product
 from math import prod
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.sizes import LARGEST, SUFFIXES, parse_size
 
-LARGEST: Final = 2**62
-"""Largest value of a parameter, so that sums of a few still fit 64 bits."""
+__all__ = [
+    "LARGEST",
+    "MOST_COMBINATIONS",
+    "SUFFIXES",
+    "combinations",
+    "parse_defines",
+    "parse_size",
+    "parse_value_lists",
+]
 
 MOST_COMBINATIONS: Final = 10_000
 """Configurations that one command predicts at most."""
-
-SUFFIXES: Final[Mapping[str, int]] = {
-    "B": 1,
-    "kB": 10**3,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
-}
-"""Sizes by suffix; case matters, for a lower-case b is a bit."""
 
 # Names of arguments of `perfmodel.predict`, which no parameter of a kernel can have besides.
 _OPTIONS: Final = (
     *("mapping", "device", "timing", "cache", "traffic", "seed", "sample"),
     *("mig", "mps", "concurrent", "l2"),
 )
-
-_NUMBER: Final = re.compile(
-    r"(?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?(?P<suffix>[A-Za-z]*)"
-)
-_HEXADECIMAL: Final = re.compile(r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*")
-_MOST_CHARACTERS: Final = 64
-_ALLOWED: Final = "a whole number such as 4096, 1e6, 0x1000 or 16MiB"
 
 
 def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[str, int | str]:
@@ -124,62 +109,6 @@ def combinations(values: Mapping[str, Sequence[int | str]]) -> list[dict[str, in
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
-def parse_size(text: str, what: str) -> int:
-    """Return a whole number from 0 to `LARGEST`: decimal, hexadecimal, scientific or with a size.
-
-    Parameters
-    ----------
-    text
-        Such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
-    what
-        Start of the error messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is something else, not whole, or out of range.
-    """
-    if not text:
-        raise PerfmodelError(f"{what} has no value: give {_ALLOWED}")
-    if text.startswith("-"):
-        raise PerfmodelError(f"{what} must not be negative, not {shown(text)}")
-    if _HEXADECIMAL.fullmatch(text):
-        value = int(text, 16)
-    else:
-        matched = _NUMBER.fullmatch(text)
-        # The length limit keeps exponents and digits short enough for exact arithmetic.
-        if matched is None or (len(text) > _MOST_CHARACTERS and not text.isdecimal()):
-            raise PerfmodelError(f"{what} must be {_ALLOWED}, not {shown(text)}")
-        value = _exact(matched["number"], matched["suffix"], text, what)
-    if value > LARGEST:
-        raise _too_large(text, what)
-    return value
-
-
-def _exact(number: str, suffix: str, text: str, what: str) -> int:
-    if suffix and suffix not in SUFFIXES:
-        raise PerfmodelError(f"{what} has an unknown suffix {shown(suffix)}{_meant(suffix)}")
-    if len(number) > _MOST_CHARACTERS:
-        raise _too_large(text, what)
-    value = Decimal(number.replace("_", ""))
-    if value and value.adjusted() > 20:
-        raise _too_large(text, what)
-    # Below this even TiB make nothing whole, and the exact fraction would be huge.
-    scaled = value.as_integer_ratio() if value.adjusted() > -2 * _MOST_CHARACTERS else (1, 0)
-    numerator, denominator = scaled[0] * SUFFIXES.get(suffix, 1), scaled[1]
-    if denominator == 0 or numerator % denominator:
-        raise PerfmodelError(f"{what} must be a whole number, not {shown(text)}")
-    return numerator // denominator
-
-
-def _meant(suffix: str) -> str:
-    letter = suffix[0].upper()
-    if letter in "KMGT":
-        decimal = "kB" if letter == "K" else f"{letter}B"
-        return f"; did you mean {decimal!r} (power of 1000) or '{letter}iB' (power of 1024)?"
-    return ": use kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
-
-
 def _values(text: str, what: str) -> tuple[int, ...]:
     found: list[int] = []
     for part in text.split(","):
@@ -213,10 +142,6 @@ def _range(text: str, what: str) -> Sequence[int]:
     while values[-1] * step <= stop:
         values.append(values[-1] * step)
     return values
-
-
-def _too_large(text: str, what: str) -> PerfmodelError:
-    return PerfmodelError(f"{what} must be at most 2**62, not {shown(text)}")
 
 
 def _too_many(what: str, total: int) -> PerfmodelError:

@@ -20,6 +20,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -31,6 +32,7 @@ EXAMPLES = (
 )
 
 
+@with_tile_options
 @with_l2_options("mig", "mps")
 def explain(
     kernel: KernelArgument,

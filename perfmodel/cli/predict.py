@@ -18,6 +18,7 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.tile_options import with_tile_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "perfmodel predict gemm --mapping coalesced -D N=4096",
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
+    "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
 )
 
 
+@with_tile_options
 @with_l2_options()
 def predict(
     kernel: KernelArgument,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.kernel_list import (
+    KernelsArgument,
+    check_names,
+    find_kernels,
+    own_values,
+    word_parameters,
+)
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
@@ -14,13 +21,8 @@ from perfmodel.cli.options import (
     DeviceOption,
     JsonOption,
     TimingOption,
-    complete_kernel,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.errors import PerfmodelError, nearest
-
-if TYPE_CHECKING:
-    from perfmodel.kernels import Kernel
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
@@ -30,15 +32,7 @@ EXAMPLES = (
 
 
 def roofline(
-    kernels: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KERNEL...",
-            help="Names of built-in kernels, NAME:MAPPING for a variant, or TOML kernel files.",
-            autocompletion=complete_kernel,
-            show_default=False,
-        ),
-    ],
+    kernels: KernelsArgument,
     define: DefineOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
@@ -66,13 +60,12 @@ def roofline(
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
-    found = [_kernel(text) for text in kernels]
-    words = {name for kernel in found for name in kernel.word_parameters}
-    values: dict[str, Any] = parse_defines(define or (), words)
-    _check_names(values, found)
+    found = find_kernels(kernels)
+    values: dict[str, Any] = parse_defines(define or (), word_parameters(found))
+    check_names(values, found)
     gpu = load_device(device)
     predictions = [
-        predict(kernel, device=gpu, timing=timing, cache=cache, **_own(values, kernel))
+        predict(kernel, device=gpu, timing=timing, cache=cache, **own_values(values, kernel))
         for kernel in found
     ]
     if output is not None:
@@ -88,30 +81,3 @@ def roofline(
         from perfmodel.reports.roofline_text import roofline_report
 
         show(roofline_report(predictions))
-
-
-def _kernel(text: str) -> Kernel:
-    """Return the kernel of ``NAME``, ``NAME:MAPPING`` or a file."""
-    from perfmodel.kernels import find_kernel
-
-    name, colon, mapping = text.rpartition(":")
-    if not colon or text.endswith(".toml"):
-        return find_kernel(text)
-    if not name or not mapping:
-        raise PerfmodelError(f"kernel {text!r} must be NAME:MAPPING, such as gemm:naive")
-    return find_kernel(name, mapping)
-
-
-def _own(values: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
-    """Return those of the parameters that a kernel has."""
-    has = {parameter.name for parameter in kernel.parameters}
-    return {name: value for name, value in values.items() if name in has}
-
-
-def _check_names(values: dict[str, Any], kernels: list[Kernel]) -> None:
-
-    known = sorted({parameter.name for kernel in kernels for parameter in kernel.parameters})
-    for name in values:
-        if name not in known:
-            hint = nearest(name, known) or f"; there are {', '.join(known) or 'none'}"
-            raise PerfmodelError(f"-D {name}: none of the kernels has such a parameter{hint}")

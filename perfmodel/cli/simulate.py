@@ -22,6 +22,7 @@ from perfmodel.cli.options import (
     parse_defines,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _BAR_AFTER: Final = 1.0
 _BAR_WIDTH: Final = 40
 
 
+@with_tile_options
 @with_l2_options("compression", "mig", "mps", "concurrent")
 def simulate(
     kernel: KernelArgument,

@@ -20,6 +20,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError, shown
 
 EXAMPLES = (
@@ -33,6 +34,7 @@ EXAMPLES = (
 _FRACTIONS = ("hit-ratio", "compression")
 
 
+@with_tile_options
 @with_l2_options()
 def sweep(
     kernel: KernelArgument,

@@ -8,6 +8,8 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     flop = "n"                            # of the whole launch; default 0
     precision = "fp32"                    # ceiling of the flop
     loads_in_flight = 1                   # optional; else derived from the loops
+    dependent = false                     # optional: a loop's instructions wait for one another
+    longest = 1                           # optional: work of the longest block over the average
     # precision = "dtype"                 # or a parameter with words such as "bf16", "fp8"
 
     [parameters]                          # in order; a default may use those before it
@@ -69,6 +71,11 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     pipe = "fma32"
     count = 1                             # may be a fraction: "157/100"
     loop = "r"
+
+    # [[barriers]]                        # __syncthreads(), times an iteration
+    # loop = "r"
+    # count = 2
+    # strands = 4                         # at the top: shared loads in flight side by side
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops

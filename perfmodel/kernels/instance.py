@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Operation, evaluate, substitute
+from perfmodel.kernels.atomic_values import AtomicValues
 from perfmodel.kernels.kernel import (
     DATA_TYPES,
     ELEMENT_BYTES,
@@ -49,23 +50,6 @@ _LONG: Final = list(DATA_TYPES).index("uint64")
 _WIDTHS: Final = np.array(
     [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
 )
-
-
-@dataclass(frozen=True, eq=False)
-class AtomicValues:
-    """What kind of atomic an access is.
-
-    Attributes
-    ----------
-    dtype : int
-        Position in `DATA_TYPES`.
-    returns, aggregated : int
-        1 if so, else 0.
-    """
-
-    dtype: Integers
-    returns: Integers
-    aggregated: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +219,9 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         total = sum(lengths[b.name] * sizes[b.name] for b in kernel.buffers if b.space == space)
         remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
         bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    for number, barrier in enumerate(kernel.barriers, 1):
+        bound.whole(barrier.count, f"count of barrier {number}", 0, 2**20)
+    bound.whole(kernel.strands, "strands", 1, 64)
     in_flight = kernel.loads_in_flight
 
     def spread(table: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -225,6 +225,17 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """`count` times that a block's threads wait for one another, in a loop or outside.
+
+    In a loop, it is an iteration's.
+    """
+
+    count: Node
+    loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """Says that a block copies the data of later steps while it works on this one.
 
@@ -285,8 +296,19 @@ class Kernel:
         tensor cores without ``_tensor``.
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first; None derives it from the loops.
+    barriers : tuple of Barrier
+        Where the warps of a block wait for one another: then a block's instructions are issued
+        between its waits, not during them.
+    strands : Node
+        Independent strands of a thread's instructions between barriers: how many of its loads from
+        shared memory and their uses run side by side. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    dependent : bool
+        Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
+        then a warp takes as long for each as in code that runs once.
+    longest : Node
+        Work of the longest block over that of an average one, which loops and counts describe.
     pipeline : Pipeline or None
         None for blocks that wait for each batch of their loads.
     menus : tuple of Menu
@@ -306,7 +328,11 @@ class Kernel:
     flop: Node = _ZERO
     precision: str = "fp32"
     loads_in_flight: Node | None = None
+    barriers: tuple[Barrier, ...] = ()
+    strands: Node = _ONE
     mapping: str = ""
+    dependent: bool = False
+    longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
 

@@ -16,10 +16,33 @@ from perfmodel.kernels.kernel import Kernel
 
 LIBRARY: Final = Path(__file__).parent / "library"
 
-MAPPINGS: Final = MappingProxyType({"gemm": ("naive", "coalesced", "tensor-core")})
+MAPPINGS: Final = MappingProxyType(
+    {
+        "gemm": (
+            "naive",
+            "coalesced",
+            "smem",
+            "blocktile-1d",
+            "blocktile-2d",
+            "vectorized",
+            "warptile",
+            "tensor-core",
+        ),
+        "prefill-attention": ("naive", "tiled"),
+        "decode-attention": ("flash", "split"),
+        "ffn-gemv": ("rows", "warp"),
+    }
+)
 """Mappings of each kernel that has several, simplest first."""
 
-DEFAULT_MAPPINGS: Final = MappingProxyType({"gemm": "coalesced"})
+DEFAULT_MAPPINGS: Final = MappingProxyType(
+    {
+        "gemm": "coalesced",
+        "prefill-attention": "tiled",
+        "decode-attention": "split",
+        "ffn-gemv": "warp",
+    }
+)
 """Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
 
 

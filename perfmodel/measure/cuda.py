@@ -290,7 +290,7 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
     options = [
         f"--gpu-architecture={architecture}".encode(),
         b"--std=c++17",
-        *(f"--include-path={folder}".encode() for folder in _include_folders()),
+        *(f"--include-path={folder}".encode() for folder in include_folders()),
         *(f"--define-macro={name}={value}".encode() for name, value in defines.items()),
     ]
     try:
@@ -313,7 +313,7 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
     return cubin
 
 
-def _include_folders() -> list[str]:
+def include_folders() -> list[str]:
     """Return where cuda_fp16.h and the like may be: beside the packages, or in a toolkit."""
     import os
     import site

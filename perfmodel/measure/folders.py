@@ -20,7 +20,10 @@ def root() -> Path:
 
 
 def measured() -> dict[str, list[Path]]:
-    """Return the folders of our own measurements, by device name."""
+    """Return the folders of our own measurements, by device name.
+
+    Those of whole programs (``programs`` in the session file) are not among them.
+    """
     return _folders(root())
 
 
@@ -32,6 +35,9 @@ def published() -> dict[str, list[Path]]:
 def _folders(parent: Path) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for path in sorted(parent.glob(f"*/{SESSION_FILE}")):
-        machine = tomllib.loads(path.read_text(encoding="utf-8")).get("machine", {})
+        session = tomllib.loads(path.read_text(encoding="utf-8"))
+        if "programs" in session:  # launches of sources, which no kernel of ours describes
+            continue
+        machine = session.get("machine", {})
         found.setdefault(machine.get("device", path.parent.name), []).append(path.parent)
     return found

@@ -142,6 +142,8 @@ def warp_classes(
         f = plane(test, values, variables)
         if not f.affine:
             return None
+        if _always(f, variables):
+            continue
         moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
         if used & {v.name for v in moving}:
             return None
@@ -187,9 +189,19 @@ def warp_classes(
     return Activity(classes, shares)
 
 
+def _always(f: Plane, variables: Sequence[Variable]) -> bool:
+    """Say whether a test holds for every value of every variable."""
+    least = f.offset
+    for v in variables:
+        least = least + np.minimum(f.strides[v.name], 0) * np.maximum(v.extent - 1, 0)
+    return bool(np.all(least > 0))
+
+
 def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
     """Return the share of all numbers below `count`, under the slowest digit that moves."""
-    left = count / math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    # A loop that some configurations never enter has an extent of 0, and nothing is left of it.
+    whole = math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    left = count / np.maximum(whole, 1.0)
     shares: dict[str, Array] = {}
     for v in reversed(digits):
         shares[v.name] = np.where(v.extent > 1, left, 1.0)

@@ -82,6 +82,7 @@ def count(
     pieces: int = 1,
     atomic: bool = False,
     drawn: Drawn | None = None,
+    shared: bool = False,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -105,6 +106,8 @@ def count(
         Whether to find out how lanes share addresses too.
     drawn : Drawn, optional
         Where ``bin`` in the index comes from.
+    shared : bool
+        Whether these are loads from shared memory.
     """
     extents = [*grid, *trips.values()]
     executions = math.prod(extents)
@@ -148,7 +151,7 @@ def count(
             ("sectors", _distinct(moved // SECTOR, active)),
             ("pairs", _distinct(moved // (LINE // 2), active)),
             ("lines", _distinct(moved // LINE, active)),
-            ("data_wavefronts", data_wavefronts(based, width, active) * takes_part),
+            ("data_wavefronts", data_wavefronts(based, width, active, shared) * takes_part),
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
         ):
             totals[name] += float(found.sum()) * scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +53,18 @@ _LANES: Final = {
 
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
+MACS_PER_INSTRUCTION: Final = 64.0
+"""Multiply-accumulates of one tensor-core instruction of a warp, divided by its lanes: m16n8k16."""
+
+
+def issue_slots(pipe: str, count: Any) -> Array:
+    """Return the issue slots that `count` instructions of a pipe take.
+
+    The tensor pipes count multiply-accumulates, of which one instruction does many.
+    """
+    if pipe in TENSOR_PIPES:
+        return np.zeros(np.shape(count))
+    return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
 def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Array]:
@@ -76,6 +88,12 @@ def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Arr
     return totals
 
 
+def issued(instructions: Mapping[str, Any]) -> Array:
+    """Return the issue slots of all instructions of a launch, by `warp_instructions`."""
+    slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
+    return np.asarray(sum(slots, np.zeros(1)))
+
+
 def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
     kernel = instance.kernel
@@ -87,18 +105,16 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
             times = np.asarray(count, dtype=float)
             for loop in kernel.loop_nest(work.loop):
                 times = times * np.asarray(instance.trips[loop.variable], dtype=float)
-            total = total + warps * times
+            total = total + issue_slots(work.pipe, warps * times)
     return np.asarray(total)
 
 
 def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
-    counted = ("tensor16", *TENSOR_PIPES)
-    issued = (count for pipe, count in instructions.items() if pipe not in counted)
     cycles = {
         "issue": np.asarray(
             ISSUE_CYCLES(
-                i=np.atleast_1d(sum(issued, np.zeros(1))),
+                i=np.atleast_1d(issued(instructions)),
                 m=float(device.sm_count),
                 q=float(device.schedulers_per_sm),
             )

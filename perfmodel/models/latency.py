@@ -7,8 +7,7 @@ its instructions between them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +15,9 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.atomics import RETURN_LATENCY
+from perfmodel.models.chain import Batch, Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -24,17 +25,6 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-CLOCKS_PER_INSTRUCTION: Final = 5.4
-LOOP_CLOCKS: Final = 3.0
-BESIDE_CLOCKS: Final = 2.3
-"""Clocks from one instruction of a lone warp to the next, loads aside: in code that runs once; in a
-loop; and in a loop for each further load that is in flight beside the first.
-
-Fitted: blocks of one warp that write one float live 91 clocks longer than empty ones, with 17
-instructions more (measurements/h200-sxm-suite/block-lifetimes.csv); a warp that reads one float an
-iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loads in flight, some
-12 instructions a load (in-flight.csv).
-"""
 LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
 
@@ -74,37 +64,6 @@ one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all
 """
 MOST_SPREAD: Final = 4.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured."""
-BLOCK_OVERHEAD = Formula(
-    name="clocks of a block besides its loads and instructions",
-    unit="clocks",
-    text="start + warps*warp",
-    symbols={
-        "start": "clocks from one block to the next [clocks]",
-        "warps": "warps of the block [1]",
-        "warp": "clocks to start each warp [clocks]",
-    },
-    holds="blocks that follow one another on an SM",
-    source="fitted: lifetimes of empty blocks on an H200",
-)
-BATCH_LATENCY = Formula(
-    name="latency of a batch of loads",
-    unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out*load - l2)",
-    symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "DRAM reads of the batch [1]",
-        "turn": "how much later a read is for the writes between [s]",
-        "out": "share of writes in the DRAM bytes [1]",
-        "load": "DRAM's time for the reads of all blocks at once, over that and its latency [1]",
-        "l1": "latency of an L1 hit [s]",
-        "l2": "latency of an L2 hit [s]",
-        "dram": "latency of a DRAM read [s]",
-        "p1": "probability that a load of the batch misses L1 [1]",
-        "p2": "probability that such a load misses L2 too [1]",
-    },
-    holds="unloaded memory; queues show in the bandwidth terms",
-    source="derived: the batch is as slow as its slowest load",
-)
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
@@ -131,111 +90,9 @@ LATENCY_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Batches of loads that a warp issues together, then waits for.
-
-    Attributes
-    ----------
-    loop : str or None
-        Variable of the loop that they are in.
-    count : array
-        Batches, one after the other.
-    filled : array
-        Sectors that a block brings into L1 for one batch.
-    fresh : array
-        Lines of one batch that a warp had not met before.
-    unroll : array
-        Iterations whose loads are in one batch.
-    inputs : mapping
-        What `BATCH_LATENCY` takes.
-    depth : int
-        Batches of the same iteration that it has to wait for: those that bring its indices.
-    """
-
-    loop: str | None
-    count: Array
-    filled: Array
-    fresh: Array
-    unroll: Array
-    inputs: Mapping[str, Any]
-    depth: int = 0
-
-    @property
-    def latency(self) -> Array:
-        """Latency of one batch [s]."""
-        return np.asarray(BATCH_LATENCY(**self.inputs))
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """What one block that has its SM to itself does, one thing after the other.
-
-    Attributes
-    ----------
-    overhead : mapping
-        What `BLOCK_OVERHEAD` takes.
-    instructions : array
-        Instructions of a warp outside loops.
-    looped : array
-        Instructions of a warp in loops.
-    unroll : array
-        Loads in flight a load of the loop's text: how many iterations run side by side.
-    missing : array
-        Share of the SMs' L2 reads that go to DRAM.
-    batches : tuple of Batch
-    clock : float
-        SM clock [Hz].
-    """
-
-    overhead: Mapping[str, Any]
-    instructions: Array
-    looped: Array
-    unroll: Array
-    missing: Array
-    batches: tuple[Batch, ...]
-    clock: float
-
-    @property
-    def start(self) -> Array:
-        """From one block to the next [s]."""
-        return np.asarray(BLOCK_OVERHEAD(**self.overhead)) / self.clock
-
-    @property
-    def clocks_in_loops(self) -> Array:
-        """Clocks from one instruction of a loop to the next, a warp's other loads beside it."""
-        beside = BESIDE_CLOCKS * (self.unroll - 1)
-        return np.asarray((LOOP_CLOCKS + beside) / self.unroll)
-
-    @property
-    def loads(self) -> Array:
-        """All batches of loads [s]."""
-        return np.asarray(sum((b.count * b.latency for b in self.batches), np.zeros(1)))
-
-    @property
-    def waits(self) -> Array:
-        """Batches of loads, one after the other [1]."""
-        return np.asarray(sum((b.count for b in self.batches), np.zeros(1)))
-
-    @property
-    def total(self) -> Array:
-        """The whole chain [s]."""
-        between = CLOCKS_PER_INSTRUCTION * self.instructions + self.clocks_in_loops * self.looped
-        return np.asarray(self.start + between / self.clock + self.loads)
-
-    @property
-    def slowest(self) -> Array:
-        """The slowest batch of loads [s]."""
-        slowest: Array = np.zeros(1)
-        for b in self.batches:
-            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
-        return slowest
-
-    @property
-    def ramp(self) -> Array:
-        """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
-        warps = np.asarray(self.overhead["warps"] * self.overhead["warp"]) / self.clock
-        return warps + self.slowest
+def met_once(kernel: Kernel) -> bool:
+    """Say whether a block's warps wait for one another, but in no loop."""
+    return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
 
 
 def block_chain(
@@ -290,6 +147,8 @@ def block_chain(
         missing=missing,
         batches=batches,
         clock=device.sm_clock,
+        dependent=instance.kernel.dependent,
+        schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
     )
 
 
@@ -320,7 +179,8 @@ def _batch(
     times = np.ones(1)
     for around in nest:
         times = times * np.asarray(instance.trips[around.variable], dtype=float)
-    in_flight = instance.loads_in_flight or LOADS_IN_FLIGHT
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
     unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
     unroll = np.minimum(unroll, np.maximum(times, 1.0))
     count = np.ceil(times / unroll)

@@ -13,24 +13,24 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left, random_cost, read_cost
+from perfmodel.models.dram import dirty_left
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
+from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import WARM_KNEE, Group, Window, fetched, grouped, held
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
-from perfmodel.models.tables import Table, fetched_by, find_tables
+from perfmodel.models.tables import Table, find_tables
 from perfmodel.models.writeback import crowds_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
 CacheState = Literal["cold", "warm"]
 
-_LINE: Final = 128
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -89,7 +89,9 @@ def closed_form_traffic(
     )
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
-        lines = (_line_bytes(r, t) * w for r, (t, w) in zip(requests, touched, strict=True))
+        lines = (
+            line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
+        )
         kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
@@ -130,7 +132,7 @@ def closed_form_traffic(
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
-        (dram_reads[i] * _read_cost(requests[i], granule) for i in [*loads, *others]),
+        (dram_reads[i] * dram_read_cost(requests[i], granule) for i in [*loads, *others]),
         _ZERO,
     )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
@@ -307,7 +309,7 @@ def _l2_misses(
     everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
-    touched = [(_buffer_bytes(instance, r), _ONE) for r in requests]
+    touched = [(buffer_bytes(instance, r), _ONE) for r in requests]
     for g, weight, a in zip(groups, weights, atoms, strict=True):
         whole = g.granules({**base, **everything}, SECTOR) * SECTOR
         asked = np.asarray(sum((fills[i] for i in g.members), _ZERO))
@@ -363,39 +365,3 @@ def _copies(
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
     return np.where(shared, float(device.l2_partitions), 1.0)
-
-
-def _read_cost(r: Requests, granule: int) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads."""
-    if r.random:
-        return random_cost(fetched_by(r, granule))
-    return read_cost(_pitch(r, granule), granule)
-
-
-def _pitch(r: Requests, granule: int) -> Array:
-    """Return the distance of isolated DRAM atoms that an access reads [B]; 0 where it is dense."""
-    strides = r.strides
-    if strides is None:  # whole lines are dense enough, single sectors lie anywhere
-        return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
-    run = np.full(1, float(r.width))
-    pitch = np.full(1, 0.0)
-    for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
-        stride = np.abs(strides[v.name])
-        moves = (v.extent > 1) & (stride > 0)
-        dense = stride < run + granule
-        run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
-        pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
-    isolated = (run <= granule) & (pitch > granule)
-    return np.where(isolated, pitch, 0.0)
-
-
-def _line_bytes(r: Requests, touched: Array) -> Array:
-    """Return the bytes of the L2 lines that hold what an access touches."""
-    filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, _LINE / SECTOR)
-    return np.asarray(touched * (_LINE / SECTOR) / filled)
-
-
-def _buffer_bytes(instance: Instance, r: Requests) -> Array:
-    name = r.access.buffer
-    length = np.asarray(instance.lengths[name], dtype=float)
-    return np.asarray(length * np.asarray(instance.element_bytes[name], dtype=float))

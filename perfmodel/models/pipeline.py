@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import CODE_FETCH, FIRST_TOUCH, Chain
+from perfmodel.models.latency import CODE_FETCH, FIRST_TOUCH
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 

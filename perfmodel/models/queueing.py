@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import Chain
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -117,7 +117,10 @@ def memory_inputs(
         What went into the terms: the rounds of blocks, the share of DRAM reads.
     """
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
-    at_once = sum((b.filled * b.count for b in chain.batches if b.loop is None), np.zeros(1))
+    # A loop whose loads are all in flight together is no loop to memory.
+    at_once = sum(
+        (np.where(b.count <= 1, b.filled * b.count, 0.0) for b in chain.batches), np.zeros(1)
+    )
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
     # Loads that find tables in L2 stand in no queue of DRAM.
     found = _tables_found(traffic)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +18,16 @@ from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
-from perfmodel.models.activity import Activity, WarpClass, warp_classes
-from perfmodel.models.affine import Plane, Variable, index_variables, plane
-from perfmodel.models.alignment import mean_granules
+from perfmodel.models.activity import Activity, warp_classes
+from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.affine_requests import affine_requests
 from perfmodel.models.atomic_requests import sharing, total_lanes
-from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.coalescing import LINE
 from perfmodel.models.contention import Sharing, stacked_sharing
+from perfmodel.models.digits import split_threads
 from perfmodel.models.geometry import BlockShape
-from perfmodel.models.wavefronts import pattern_wavefronts
 
 Array = npt.NDArray[Any]
-
-_RARE: Final = 0.05
-"""Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +89,6 @@ class Requests:
         return self.active_lanes * self.width
 
 
-class _Totals(NamedTuple):
-    """What a closed form gives of `Requests`."""
-
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
-    tag_wavefronts: Array
-    strides: Mapping[str, Array]
-    offset: Array
-
-
 ActivityCache = dict[tuple[Any, ...], Activity | None]
 
 
@@ -131,6 +115,7 @@ def access_requests(
     # An element of an odd size moves as several accesses of its largest power of two.
     width = math.gcd(moved, 16)
     pieces = moved // width
+    shared = access.kind == "load" and kernel.buffer(access.buffer).space == "shared"
     trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
     values = instance.known
     every = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
@@ -147,24 +132,45 @@ def access_requests(
         known[key] = warp_classes(guards, values, variables) if shape.regular else None
     activity = known[key]
     if access.kind == "atomic" and activity is not None:
-        shared = sharing(access, index, values, variables, activity, element)
-        if shared is not None:
-            return _only_where(taken, _of_atomic(access, shared, activity, width, variables))
+        meeting = sharing(access, index, values, variables, activity, element)
+        if meeting is not None:
+            return _only_where(taken, _of_atomic(access, meeting, activity, width, variables))
     if access.kind == "atomic":
-        counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+        counted = _counted(
+            instance, access, shape, index, guards, trips, element, width, pieces, shared
+        )
         return _only_where(taken, replace(counted, random=_uses_random(index)))
     flat = plane(index, values, variables) if activity is not None else None
+    if shape.regular and (flat is None or not flat.affine):
+        split = variables
+        for node in (index, *guards):
+            split = split_threads(node, values, split) or split
+        finer = warp_classes(guards, values, split) if len(split) > len(variables) else None
+        if finer is not None and (found := plane(index, values, split)).affine:
+            activity, variables, flat = finer, split, found
     if activity is not None and flat is not None and flat.affine:
-        found = _closed_form(activity.classes, flat, variables, element, width, pieces)
-        if found is not None:
+        closed = affine_requests(activity.classes, flat, variables, element, width, pieces, shared)
+        if closed is not None:
             affine = Requests(
                 access=access,
                 width=width,
                 variables=variables,
                 shares=activity.shares,
-                **found._asdict(),
+                **closed._asdict(),
             )
             return _only_where(taken, affine)
+        counted = _counted(
+            instance, access, shape, index, guards, trips, element, width, pieces, shared
+        )
+        strides = {name: stride * element for name, stride in flat.strides.items()}
+        known_strides = replace(
+            counted,
+            strides=strides,
+            offset=flat.offset * element,
+            variables=variables,
+            shares=activity.shares,
+        )
+        return _only_where(taken, known_strides)
     cycle = _modulo(index, values)
     if activity is not None and cycle is not None:
         flat = plane(cycle[0], values, variables)
@@ -175,8 +181,8 @@ def access_requests(
                 (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in variables if v.in_lane),
                 np.ones(1),
             )
-            found = (
-                _closed_form(activity.classes, flat, variables, element, width, pieces)
+            closed = (
+                affine_requests(activity.classes, flat, variables, element, width, pieces, shared)
                 if not np.any(period % LINE) and np.all(reach * element <= period)
                 else None
             )
@@ -186,10 +192,12 @@ def access_requests(
                     width=width,
                     variables=variables,
                     shares=activity.shares,
-                    **found._asdict(),
+                    **closed._asdict(),
                 )
-                if found is not None
-                else _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+                if closed is not None
+                else _counted(
+                    instance, access, shape, index, guards, trips, element, width, pieces, shared
+                )
             )
             periodic = replace(
                 requests,
@@ -199,7 +207,9 @@ def access_requests(
                 period=period,
             )
             return _only_where(taken, periodic)
-    counted = _counted(instance, access, shape, index, guards, trips, element, width, pieces)
+    counted = _counted(
+        instance, access, shape, index, guards, trips, element, width, pieces, shared
+    )
     return _only_where(taken, replace(counted, random=_uses_random(index)))
 
 
@@ -259,80 +269,6 @@ def _uses_random(node: Node) -> bool:
     )
 
 
-def _closed_form(
-    classes: tuple[WarpClass, ...],
-    flat: Plane,
-    variables: tuple[Variable, ...],
-    element: int,
-    width: int,
-    pieces: int,
-) -> _Totals | None:
-    strides = {name: stride * element for name, stride in flat.strides.items()}
-    offset = flat.offset * element
-    lanes = [v for v in variables if v.in_lane]
-    if len(lanes) > 2:
-        return None
-    step = _common_step(strides, variables, LINE)
-    stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
-    totals = [np.zeros(1)] * 6
-    every = sum((group.requests for group in classes), np.zeros(1))
-    typical: tuple[Array, Array, Array] | None = None
-    for group in classes:
-        counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
-        box = Box(counts[0], stride[0], counts[1], stride[1])
-        used = group.requests > 0
-        sectors, lines = mean_granules(group.spans, strides, offset, box, width, pieces)
-        if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
-            return None
-        data, tags = _wavefronts(box, np.mod(offset, LINE), step, width, group, every, typical)
-        typical = typical or (data, tags, group.active)
-        parts = (np.ones(1), sectors, lines, group.active, data, tags)
-        totals = [
-            total + np.where(used, group.requests * part, 0.0) * pieces
-            for total, part in zip(totals, parts, strict=True)
-        ]
-    requests, sectors, lines, active, data, tags = totals
-    return _Totals(requests, sectors, lines, active, data, tags, strides, offset)
-
-
-def _wavefronts(
-    box: Box,
-    offset: Array,
-    step: Array,
-    width: int,
-    group: WarpClass,
-    every: Array,
-    typical: tuple[Array, Array, Array] | None,
-) -> tuple[Array, Array]:
-    """Return data and tag wavefronts of a class; `typical` is those of full warps, and their lanes.
-
-    Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
-    """
-    if typical is None:
-        return pattern_wavefronts(box, offset, step, width)
-    part = group.active / np.maximum(typical[2], 1)
-    data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
-    many = group.requests > _RARE * every
-    if np.any(many):
-        arrays = np.broadcast_arrays(many, data, tags, *box, offset, step)
-        chosen, (data, tags) = arrays[0], (arrays[1].copy(), arrays[2].copy())
-        some, at, every_step = Box(*(a[chosen] for a in arrays[3:7])), arrays[7], arrays[8]
-        data[chosen], tags[chosen] = pattern_wavefronts(some, at[chosen], every_step[chosen], width)
-    return data, tags
-
-
-def _common_step(
-    strides: Mapping[str, Array], variables: tuple[Variable, ...], granule: int
-) -> Array:
-    """Return the largest step that divides every move between warps, and the granule."""
-    step: Array = np.full(1, granule, dtype=np.int64)
-    for v in variables:
-        if not v.in_lane:
-            moves = np.where(v.extent > 1, np.abs(strides[v.name]), 0).astype(np.int64)
-            step = np.gcd(step, moves)
-    return step
-
-
 def _counted(
     instance: Instance,
     access: Access,
@@ -343,6 +279,7 @@ def _counted(
     element: int,
     width: int,
     pieces: int,
+    shared: bool,
 ) -> Requests:
     size = math.prod(instance.shape)
     rows = []
@@ -368,6 +305,7 @@ def _counted(
                 pieces,
                 access.kind == "atomic",
                 drawn,
+                shared,
             )
         )
 

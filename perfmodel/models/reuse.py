@@ -111,6 +111,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.cache == r.access.cache
                 and other.width == r.width
                 and _same_period(other.period, r.period)
+                and other.strides.keys() == r.strides.keys()
                 and all(np.array_equal(s, r.strides[n]) for n, s in other.strides.items())
             ):
                 members.append(i)

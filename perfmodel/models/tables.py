@@ -222,8 +222,10 @@ def _table(
         lost = np.asarray(residency.NORMAL_MISSES(**both))
         scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
-        own_kept = kept + _INTRUDING * size * streaming
-        workings = residency.private_misses(own_kept, read - size * streaming, written, capacity)
+        # A block comes back to its own while it runs: only what runs beside it is in the way.
+        own_kept = (kept + _INTRUDING * size * streaming) * running
+        between = ((read - size * streaming) * running, written * running)
+        workings = residency.private_misses(own_kept, *between, capacity)
         lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
         scattered = np.zeros(1)
     else:

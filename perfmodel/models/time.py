@@ -19,10 +19,11 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
+from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
@@ -30,7 +31,6 @@ from perfmodel.models.latency import (
     FIRST_TOUCH,
     LATENCY_TIME,
     RAMP_TIME,
-    Chain,
     block_chain,
 )
 from perfmodel.models.occupancy import Occupancy
@@ -38,8 +38,15 @@ from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.steps import (
+    STEPS_TIME,
+    rounds_of_steps,
+    step_loop,
+    steps_inputs,
+    waits_alone,
+)
 from perfmodel.models.wavefronts import L1_CYCLES
-from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs
+from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -149,7 +156,9 @@ def time_model(
         + traffic.shared_requests
     )
     instructions = warp_instructions(instance, all_requests)
-    tail = balance_inputs(instance, requests, device.sm_count)
+    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    uneven = unevenness(instance, sms * held / blocks)
+    tail = balance_inputs(instance, requests, device.sm_count, uneven)
     balance = np.atleast_1d(BALANCE(**tail))
     inputs: dict[str, dict[str, Any]] = {"balance": tail}
     terms: dict[str, Array] = {}
@@ -225,10 +234,9 @@ def time_model(
         return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN)
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    per_warp = sum(instructions.values(), np.zeros(1)) / warps
-    looped = looped_instructions(instance, requests) / warps
-    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held}
+    per_warp = issued(instructions) / warps
+    looped = looped_instructions(instance, [*requests, *on_chip]) / warps
+    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     dram_round = terms["dram"] / rounds
     chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round)
@@ -263,14 +271,31 @@ def time_model(
         "rounds": inputs["latency"]["rounds"],
     }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
+    in_steps = None
+    if step_loop(instance.kernel) is not None:
+        inputs["steps"] = steps_inputs(
+            instance,
+            chain,
+            busiest_pipe(terms),
+            terms["l1"],
+            occupied.blocks_per_sm,
+            device.sm_count,
+        )
+        in_steps = np.asarray(STEPS_TIME(**rounds_of_steps(inputs["steps"])))
+        # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
+        inputs["latency"] = waits_alone(inputs["steps"])
+        terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
+        del terms["stalls"], inputs["stalls"]
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device)
     inputs["memory"]["own"] = own_l1
-    time = floor + terms["ramp"] + combine(terms, inputs["memory"])
+    time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_steps)
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, tuple(atomics))
 
 
-def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
+def combine(
+    terms: Mapping[str, Array], memory: Mapping[str, Any], in_steps: Array | None = None
+) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
 
     Parameters
@@ -279,20 +304,29 @@ def combine(terms: Mapping[str, Array], memory: Mapping[str, Any]) -> Array:
         Seconds of each resource.
     memory : mapping
         What `memory_time` takes, and "own": L1 without the sectors that fill it [s].
+    in_steps : array, optional
+        Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
-    arithmetic = [terms[name] for name in ("issue", *PIPES) if name in terms]
-    # Every arithmetic instruction was issued first: the slowest of them, not their sum.
-    issue = np.maximum.reduce(np.broadcast_arrays(*arithmetic))
+    issue = busiest_pipe(terms)
+    others = [terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms]
+    if in_steps is not None:
+        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # Sectors that fill L1 are those that L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
-    parts = [busy, memory_time(memory)]
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts += [terms[name] for name in ("atomics", "shared-loops") if name in terms]
-    if "dispatch" in terms:
-        parts.append(terms["dispatch"])
+    parts = [busy, memory_time(memory), *others]
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))
+
+
+def busiest_pipe(terms: Mapping[str, Array]) -> Array:
+    """Return the time of issue and the arithmetic pipes [s].
+
+    Every arithmetic instruction was issued first: the slowest of them, not their sum.
+    """
+    found = [terms[name] for name in ("issue", *PIPES) if name in terms]
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*found)))
 
 
 def power_mean(parts: Any, exponent: float) -> Array:

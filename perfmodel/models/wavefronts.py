@@ -77,7 +77,7 @@ def tag_bank(line: Any) -> Array:
     return np.asarray(_LOW[line & 4095] ^ _HIGH[line >> 12 & 4095])
 
 
-def data_wavefronts(addresses: Any, width: int, active: Any = True) -> Array:
+def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
     """Return the clocks that requests hold the data banks.
 
     Parameters
@@ -88,6 +88,9 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True) -> Array:
         Bytes a lane: 1, 2, 4, 8 or 16.
     active : array, shape (..., 32), optional
         Lanes that take part.
+    shared : bool
+        Whether these are loads from shared memory, whose parts of a warp go together where lanes
+        pair up: each lane's word is also that of the lane 1 away, or 2 away, for all of them.
 
     Returns
     -------
@@ -97,9 +100,19 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True) -> Array:
     addresses, active = np.broadcast_arrays(addresses, active)
     unit = max(width, BANK_WORD)
     groups = unit // BANK_WORD
-    split = (*addresses.shape[:-1], groups, WARP_SIZE // groups)
-    unused = np.arange(WARP_SIZE) * -1 - 1
-    words = np.sort(np.where(active, addresses // unit, unused).reshape(split), axis=-1)
+    words = np.where(active, addresses // unit, -1)
+    each = _bank_clocks(words, groups, groups)
+    if shared and groups > 1:
+        pairs = _paired(words.reshape(*words.shape[:-1], groups // 2, -1), active)
+        apart = each.reshape(*each.shape[:-1], groups // 2, 2).sum(axis=-1)
+        each = np.where(pairs, _bank_clocks(words, groups // 2, groups), apart)
+    return np.asarray(np.maximum(each.sum(axis=-1), 1))
+
+
+def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
+    """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
+    split = (*words.shape[:-1], parts, WARP_SIZE // parts)
+    words = np.sort(words.reshape(split), axis=-1)
     first = np.ones(words.shape, dtype=bool)
     first[..., 1:] = words[..., 1:] != words[..., :-1]
     first &= words >= 0
@@ -108,10 +121,22 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True) -> Array:
     rows = np.arange(counts[..., 0].size)[:, None]
     np.add.at(
         counts.reshape(-1, BANKS // groups),
-        (rows, bank.reshape(-1, WARP_SIZE // groups)),
-        first.reshape(-1, WARP_SIZE // groups),
+        (rows, bank.reshape(-1, WARP_SIZE // parts)),
+        first.reshape(-1, WARP_SIZE // parts),
     )
-    return np.asarray(np.maximum(counts.max(axis=-1).sum(axis=-1), 1))
+    return np.asarray(counts.max(axis=-1))
+
+
+def _paired(words: Array, active: Array) -> Array:
+    """Say whether lanes pair up, for parts of warps, shape (..., lanes)."""
+    lane = np.arange(words.shape[-1])
+    alone = ~active.reshape(words.shape)
+
+    def same(apart: int) -> Array:
+        other = lane ^ apart
+        return np.asarray(np.all((words == words[..., other]) | alone | alone[..., other], axis=-1))
+
+    return same(1) | same(2)
 
 
 def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
@@ -137,7 +162,9 @@ def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
     return np.asarray(np.maximum(most, 1))
 
 
-def pattern_wavefronts(box: Box, offset: Any, step: Any, width: int) -> tuple[Array, Array]:
+def pattern_wavefronts(
+    box: Box, offset: Any, step: Any, width: int, shared: bool = False
+) -> tuple[Array, Array]:
     """Return mean data and tag wavefronts of boxes of lanes.
 
     The mean is over base addresses, since the tag hash of a strided request depends on where it
@@ -152,6 +179,8 @@ def pattern_wavefronts(box: Box, offset: Any, step: Any, width: int) -> tuple[Ar
         Address of the first lane, and what warps' addresses differ by multiples of [B].
     width : int
         Bytes a lane.
+    shared : bool
+        As for `data_wavefronts`.
 
     Returns
     -------
@@ -169,7 +198,7 @@ def pattern_wavefronts(box: Box, offset: Any, step: Any, width: int) -> tuple[Ar
     *some, at, by = (column[chosen] for column in columns)
     distinct = Box(*some)
     tags = _mean_tag_wavefronts(distinct, at, by)
-    data = _box_data_wavefronts(distinct, at, width)
+    data = _box_data_wavefronts(distinct, at, width, shared)
     return data[inverse].reshape(shape), tags[inverse].reshape(shape)
 
 
@@ -187,12 +216,12 @@ def _distinct(key: Array) -> tuple[Array, Array]:
     return order[first], inverse
 
 
-def _box_data_wavefronts(box: Box, o: Array, width: int) -> Array:
+def _box_data_wavefronts(box: Box, o: Array, width: int, shared: bool) -> Array:
     """Return the data wavefronts of boxes: in closed form where lanes are evenly spaced."""
     n, s, r, t = box
     unit = max(width, BANK_WORD)
     lanes = WARP_SIZE * BANK_WORD // unit
-    even = (r <= 1) & (s % unit == 0)
+    even = (r <= 1) & (s % unit == 0) & ((unit == BANK_WORD) | (not shared))
     gcd = power_of_two_gcd(np.full(n.shape, lanes), s // unit)
     # Partial groups share a bank only from the lane that wraps around.
     groups, rest = n // lanes, n % lanes
@@ -205,7 +234,7 @@ def _box_data_wavefronts(box: Box, o: Array, width: int) -> Array:
         m = np.maximum(n[odd], 1)[:, None]
         first = (1 << 40) + o[odd][:, None]
         address = first + lane % m * s[odd][:, None] + lane // m * t[odd][:, None]
-        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None])
+        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None], shared)
     return found
 
 

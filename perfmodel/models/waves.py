@@ -18,12 +18,13 @@ Array = npt.NDArray[Any]
 BALANCE = Formula(
     name="load of the busiest SM over the average",
     unit="1",
-    text="(full + last)*m/work",
+    text="(full + last)*m/work*uneven",
     symbols={
         "full": "full rounds of one block an SM [1]",
         "last": "work of a block of the round after, over a full block's [1]",
         "m": "SMs [1]",
         "work": "work of all blocks, over a full block's [1]",
+        "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
     holds="blocks handed out in order, x fastest; the last blocks are those that guards cut short",
     source="derived: the tail of the last round",
@@ -31,15 +32,33 @@ BALANCE = Formula(
 ROUNDS = Formula(
     name="rounds of blocks",
     unit="1",
-    text="x + (ceil(x) - x)/max(1, x)",
-    symbols={"x": "blocks of the busiest SM over the blocks that it holds at a time [1]"},
+    text="(x + (ceil(x) - x)/max(1, x))*uneven",
+    symbols={
+        "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
+        "uneven": "what unequal blocks add: see `unevenness` [1]",
+    },
     holds="one round, and many; between, blocks drift apart as rounds pass",
     source="derived ends; the decay between is assumed",
 )
 
 
+def unevenness(instance: Instance, running: Any) -> Array:
+    """Return the time of unequal blocks over that of as many average ones.
+
+    If all run at a time, the longest is the last to end; of many rounds it is the end of one.
+
+    Parameters
+    ----------
+    instance : Instance
+    running : array
+        Share of the blocks that run at a time.
+    """
+    longest = np.maximum(np.atleast_1d(np.asarray(instance.number(instance.kernel.longest))), 1.0)
+    return np.asarray(1 + (longest - 1) * np.minimum(running, 1.0))
+
+
 def balance_inputs(
-    instance: Instance, requests: Sequence[Requests], sm_count: int
+    instance: Instance, requests: Sequence[Requests], sm_count: int, uneven: Any = 1.0
 ) -> dict[str, Any]:
     """Return what `BALANCE` needs, from the grid and the shares that guards let through."""
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
@@ -65,6 +84,7 @@ def balance_inputs(
         "last": last,
         "m": float(sm_count),
         "work": np.maximum(blocks * _share_at_work(requests), 1e-9),
+        "uneven": uneven,
     }
 
 

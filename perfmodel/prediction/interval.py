@@ -67,6 +67,32 @@ class Residuals:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class ResidualOrigin:
+    """Where the residuals behind a prediction's interval are from.
+
+    Attributes
+    ----------
+    class_name : str
+        One of `CLASSES`.
+    residuals : Residuals
+    cases, sweeps : int or None
+        The class's own; None where it borrows those of another.
+    held_out : float or None
+        Share of left-out cases that lay inside.
+    source, date : str
+        Measurements that they were fitted to, and when.
+    """
+
+    class_name: str
+    residuals: Residuals
+    cases: int | None
+    sweeps: int | None
+    held_out: float | None
+    source: str
+    date: str
+
+
 def bottleneck(terms: Mapping[str, Any]) -> Array:
     """Return the name of the largest term, for each configuration.
 
@@ -113,6 +139,22 @@ def origin(device: Device) -> Origin:
 def residuals(origin_name: Origin, class_name: str) -> Residuals:
     """Return the residuals of one of `CLASSES`, as fitted."""
     return _table()[origin_name, class_name]
+
+
+def residual_origin(details: Details, largest: str) -> ResidualOrigin:
+    """Return where the residuals of a prediction whose largest term is `largest` are from."""
+    whose, name = origin(details.device), residual_class(details, largest)
+    table = _file()
+    entry = table[whose][name]
+    return ResidualOrigin(
+        class_name=name,
+        residuals=residuals(whose, name),
+        cases=entry["cases"] or None,
+        sweeps=entry["sweeps"] or None,
+        held_out=entry.get("held_out"),
+        source=table["about"][whose],
+        date=table["about"]["date"],
+    )
 
 
 def interval(
@@ -177,9 +219,12 @@ def _uncertain(device: Device) -> tuple[Device, ...]:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[tuple[str, str], Residuals]:
-    table = tomllib.loads(INTERVALS.read_text(encoding="utf-8"))
     return {
         (origin_name, name): Residuals(entry["low"], entry["high"])
         for origin_name in ("measured", "published")
-        for name, entry in table[origin_name].items()
+        for name, entry in _file()[origin_name].items()
     }
+
+
+def _file() -> dict[str, Any]:
+    return tomllib.loads(INTERVALS.read_text(encoding="utf-8"))

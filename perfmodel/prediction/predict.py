@@ -123,7 +123,7 @@ def predict(
     instance = bind(chosen, given)
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    details = _evaluate(instance, gpu, timing, cache, setting, traffic)
+    details = evaluate(instance, gpu, timing, cache, setting, traffic)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
@@ -217,7 +217,7 @@ def predict_many(
         setting = l2_setting(
             l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
         )
-        details = _evaluate(instance, gpu, timing, cache, setting)
+        details = evaluate(instance, gpu, timing, cache, setting)
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
@@ -251,7 +251,7 @@ def _times_of(
     return times
 
 
-def _evaluate(
+def evaluate(
     instance: Instance,
     gpu: Device,
     timing: Timing,
@@ -259,6 +259,7 @@ def _evaluate(
     setting: L2Setting,
     method: Method = "closed-form",
 ) -> Details:
+    """Return occupancy, requests, traffic and time of bound launches, without the interval."""
     shape = block_shape(_triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from rich.console import Group, RenderableType
 
@@ -10,6 +11,12 @@ from perfmodel.hardware import Device, Figure, Level, hierarchy
 from perfmodel.hardware.device import quantities
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, labelled, plain, table
+
+LEVEL_HEADERS: Final = ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by")
+LEVEL_NOTE: Final = (
+    "Bandwidth: the whole GPU's. Latency: of one dependent load. Of values below one another, "
+    "whose sources disagree, the first is used."
+)
 
 
 class Sources:
@@ -54,11 +61,9 @@ def devices_report(devices: Iterable[Device]) -> RenderableType:
 def device_report(device: Device) -> RenderableType:
     """Return the memory hierarchy and all other figures of a device, each with its sources."""
     sources = Sources()
-    memory = [_level(level, device, sources) for level in hierarchy(device)]
+    memory = level_rows(device, sources)
     figures = [
-        row
-        for name, figure in device.figures.items()
-        for row in _figure_rows(name, figure, sources)
+        row for name, figure in device.figures.items() for row in figure_rows(name, figure, sources)
     ]
     lacking = [name for name in quantities() if name not in device.figures]
     return Group(
@@ -67,15 +72,12 @@ def device_report(device: Device) -> RenderableType:
         ),
         "",
         table(
-            ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by"),
+            LEVEL_HEADERS,
             memory,
             align=("left", "right", "right", "right", "right"),
             gap=1,
         ),
-        plain(
-            "Bandwidth: the whole GPU's. Latency: of one dependent load. Of values below one "
-            "another, whose sources disagree, the first is used."
-        ),
+        plain(LEVEL_NOTE),
         "",
         table(("figure", "value", "kind", "source"), figures, align=("left", "right")),
         *([plain(f"Unknown: {', '.join(lacking)}.")] if lacking else []),
@@ -83,6 +85,11 @@ def device_report(device: Device) -> RenderableType:
         plain("Sources", "bold"),
         labelled(sources.lines(), width=4),
     )
+
+
+def level_rows(device: Device, sources: Sources) -> list[tuple[str, ...]]:
+    """Return the memory hierarchy, a row a level; values of several sources below one another."""
+    return [_level(level, device, sources) for level in hierarchy(device)]
 
 
 def _level(level: Level, device: Device, sources: Sources) -> tuple[str, ...]:
@@ -120,10 +127,16 @@ def _groups(figure: Figure | None, text: Callable[[Figure], str]) -> list[list[F
     return list(groups.values())
 
 
-def _figure_rows(name: str, figure: Figure, sources: Sources) -> Iterator[Sequence[str]]:
+def figure_rows(name: str, figure: Figure, sources: Sources) -> Iterator[Sequence[str]]:
+    """Yield name, value, kind and mark of a figure, and of what its other sources say."""
     for position, one in enumerate((figure, *figure.also)):
-        unit = "" if one.unit == "1" else f" {one.unit}"
-        value = f"{one.value:.10g}{unit}"
-        if one.values:
-            value = f"{min(one.values):g} to {value}, {len(one.values)} sizes"
-        yield "" if position else name, value, one.kind, sources.mark(one)
+        yield "" if position else name, figure_value(one), one.kind, sources.mark(one)
+
+
+def figure_value(figure: Figure) -> str:
+    """Return a figure's value and unit as its source gives them; of a list, its range."""
+    unit = "" if figure.unit == "1" else f" {figure.unit}"
+    value = f"{figure.value:.10g}{unit}"
+    if figure.values:
+        return f"{min(figure.values):g} to {value}, {len(figure.values)} sizes"
+    return value

@@ -12,6 +12,7 @@ from typing import Any, Final
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
 from perfmodel.models.queueing import BURST_WAIT, CROWD_TIME, MEMORY_TIME, QUEUE_TIME
+from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
 from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
@@ -28,6 +29,7 @@ from perfmodel.reports.explain_sm import (
     l1_steps,
     launch_steps,
 )
+from perfmodel.reports.explain_steps import steps_of
 from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
@@ -144,8 +146,11 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
         yield from dram_steps(details, shares)
     if "writeback" in terms and "writeback" not in small:
         yield from writeback_steps(prediction)
-    waits = not {"latency", "stalls"} <= small.keys()
-    if waits:
+    in_steps = "steps" in details.time.inputs
+    waits = in_steps or not {"latency", "stalls"} <= small.keys()
+    if in_steps:
+        yield from steps_of(details)
+    elif waits:
         yield from latency_steps(details)
     if "ramp" not in small:
         yield from ramp_steps(details, derived=waits)
@@ -166,6 +171,12 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     if arithmetic:
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
+    if "steps" in prediction.details.time.inputs:
+        together = _steps_and_memory(prediction, note)
+        yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
+        yield together
+        yield from _total(prediction, together.result, unit)
+        return
     memory = prediction.details.time.inputs["memory"]
     own = {pipe: terms[pipe], "l1_own": scalar(memory["own"])}
     note = "; ".join(filter(None, (note, "l1_own: L1 without the sectors that L2 gives")))
@@ -201,7 +212,24 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     values = {"waiting": waiting.result, "resources": resources.result}
     together = step(TIME, _TOGETHER, values)
     yield together
-    device = prediction.details.device
+    yield from _total(prediction, together.result, unit)
+
+
+def _steps_and_memory(prediction: Prediction, note: str) -> Step:
+    """Return how the blocks' steps and the other resources make one time."""
+    terms, inputs = prediction.terms_s, prediction.details.time.inputs
+    parts = {
+        "steps": scalar(STEPS_TIME(**rounds_of_steps(inputs["steps"]))),
+        "bandwidth": scalar(inputs["memory"]["bandwidth"]),
+    }
+    parts |= {n: terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms}
+    named_parts = {name.replace("-", "_"): value for name, value in parts.items()}
+    return _power_mean("all resources", named_parts, OVERLAP, note)
+
+
+def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step]:
+    """Yield clocks a step and the time, from what all resources need together [s]."""
+    terms, device = prediction.terms_s, prediction.details.device
     yield step(
         TIME,
         definition(
@@ -217,7 +245,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
             },
         ),
         {
-            "together": together.result,
+            "together": together,
             "clock": device.sm_clock,
             "SMs": device.sm_count,
             "warps": unit.warps,
@@ -238,7 +266,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
                 "together": "time of all resources together [s]",
             },
         ),
-        {**terms, "together": together.result},
+        {**terms, "together": together},
         f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind}",
     )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.latency import (
+from perfmodel.models.chain import (
     BATCH_LATENCY,
     BLOCK_OVERHEAD,
     CLOCKS_PER_INSTRUCTION,
-    LATENCY_TIME,
-    RAMP_TIME,
     Batch,
 )
+from perfmodel.models.latency import LATENCY_TIME, RAMP_TIME
 from perfmodel.models.time import STALL_TIME
 from perfmodel.models.waves import ROUNDS
 from perfmodel.prediction.record import Details
@@ -22,8 +21,10 @@ LATENCY: Final = "Latency"
 _CHAIN = definition(
     "time of one block",
     "s",
-    "(overhead + once*instructions + each*looped)/clock + loads",
+    "(overhead + max(once*instructions + each*looped, turns*(instructions + looped)))/clock"
+    " + loads",
     {
+        "turns": "warps of a block that a scheduler issues between barriers; 0 without any [1]",
         "once": "clocks from one instruction outside loops to the next [clocks]",
         "each": "clocks from one instruction of a loop to the next [clocks]",
         "looped": "instructions of a warp in loops [1]",
@@ -44,6 +45,12 @@ def latency_steps(details: Details) -> Iterator[Step]:
     yield step(LATENCY, ROUNDS, inputs["rounds"])
     yield step(LATENCY, named(STALL_TIME, "time of stalls"), inputs["stalls"])
     yield step(LATENCY, named(LATENCY_TIME, "time of latency"), inputs["latency"])
+
+
+def batch_steps(section: str, details: Details) -> list[Step]:
+    """Return the latency of each batch of loads of a block."""
+    chain = details.time.chain
+    return [_batch_step(section, batch, scalar(chain.missing)) for batch in chain.batches]
 
 
 def ramp_steps(details: Details, derived: bool) -> Iterator[Step]:
@@ -75,7 +82,7 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
     """Return a block's overhead, each of its batches of loads, all loads, and the whole chain."""
     chain = details.time.chain
     overhead = step(section, BLOCK_OVERHEAD, chain.overhead)
-    batches = [_batch_step(section, batch, scalar(chain.missing)) for batch in chain.batches]
+    batches = batch_steps(section, details)
     parts: list[str] = []
     values: dict[str, float] = {}
     meanings: dict[str, str] = {}
@@ -99,6 +106,7 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
             "once": CLOCKS_PER_INSTRUCTION,
             "instructions": chain.instructions,
             "each": chain.clocks_in_loops,
+            "turns": chain.turns,
             "looped": chain.looped,
             "clock": chain.clock,
             "loads": loads.result,

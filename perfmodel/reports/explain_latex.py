@@ -14,7 +14,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain import explain, left_out
 from perfmodel.reports.formula_text import handy_values, number, plain_name, quantity, resolved
-from perfmodel.reports.prediction_text import title
+from perfmodel.reports.prediction_text import parameters, title
 from perfmodel.reports.step import Step
 
 _SPECIAL: Final = {
@@ -44,9 +44,8 @@ def explanation_latex(prediction: Prediction) -> str:
 
 
 def _lines(prediction: Prediction) -> Iterator[str]:
-    parameters = ", ".join(f"{name}={value}" for name, value in prediction.params.items())
     yield "% Needs \\usepackage{amsmath}."
-    heading = f"{title(prediction)}: {parameters}"
+    heading = f"{title(prediction)}: {parameters(prediction)}"
     yield f"\\subsection*{{{escaped(heading)}}}"
     for section, group in groupby(explain(prediction), key=lambda step: step.section):
         steps = list(group)

@@ -115,7 +115,11 @@ def request_steps(details: Details, share: AccessShare) -> Iterator[Step]:
     section = share.section
     if pattern is not None:
         for v in pattern.lanes:
-            along = "" if len(pattern.lanes) == 1 else f" along threadIdx.{v.name[-1]}"
+            along = (
+                ""
+                if len(pattern.lanes) == 1
+                else f" along {v.target}" + (f" // {v.weight}" if v.weight > 1 else "")
+            )
             found = lane_stride(section, f"lane stride{along}", details.instance, r, v)
             yield replace(found, note=_stride_note(found.result, r.width))
     for granule, name, total in ((SECTOR, "sectors", r.sectors), (LINE, "lines", r.lines)):

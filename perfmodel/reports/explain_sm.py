@@ -9,7 +9,8 @@ from typing import Final
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, warp_instructions
+from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, issue_slots, warp_instructions
+from perfmodel.models.steps import step_loop
 from perfmodel.models.time import SM_TIME
 from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE
@@ -94,19 +95,20 @@ class Unit:
 
 
 def counted_by(details: Details) -> Unit:
-    """Return the unit of a launch: the loop nest in which most requests are made."""
+    """Return the unit of a launch: its steps, or the loop nest in which most requests are made."""
     instance = details.instance
     weight: dict[str | None, float] = {}
     for r in details.requests:
         weight[r.access.loop] = weight.get(r.access.loop, 0.0) + scalar(r.requests)
-    loop = max(weight, key=lambda name: weight[name], default=None)
+    loop = step_loop(instance.kernel) or max(weight, key=lambda name: weight[name], default=None)
     warps = -(-int(scalar(instance.threads_per_block)) // WARP_SIZE) * scalar(instance.blocks)
     steps = 1.0
     for around in instance.kernel.loop_nest(loop):
         steps *= scalar(instance.trips[around.variable])
     if steps <= 1:
         return Unit("warp", warps, 1.0, None)
-    return Unit(f"warp and {loop}-step", warps, steps, loop)
+    step_of = loop if loop == "step" else f"{loop}-step"
+    return Unit(f"warp and {step_of}", warps, steps, loop)
 
 
 def launch_steps(details: Details, unit: Unit) -> Iterator[Step]:
@@ -192,7 +194,7 @@ def arithmetic_steps(details: Details, name: str, unit: Unit) -> Iterator[Step]:
     totals = warp_instructions(details.instance, memory)
     each = {pipe: scalar(count) / unit.total() for pipe, count in totals.items()}
     if name == "issue":
-        chosen = {pipe: count for pipe, count in each.items() if count > 0}
+        chosen = {p: scalar(issue_slots(p, count)) for p, count in each.items() if count > 0}
     else:
         chosen = {name: each[name]}
     meanings = {pipe: f"{pipe} instructions, a {unit.name} [1]" for pipe in chosen}

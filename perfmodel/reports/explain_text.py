@@ -14,7 +14,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain import SM_CLOCKS, TIME, explain, left_out
 from perfmodel.reports.formula_text import legend, pieces
-from perfmodel.reports.prediction_text import binding, title
+from perfmodel.reports.prediction_text import binding, parameters, title
 from perfmodel.reports.step import Step
 from perfmodel.reports.tables import plain
 
@@ -59,9 +59,10 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
     """Yield the lines of an explanation; the last is the predicted time."""
     width = max(width, _NARROWEST)
     low, high = prediction.interval_s
-    parameters = ", ".join(f"{name}={value}" for name, value in prediction.params.items())
     yield Line(title(prediction), "heading")
-    yield from _wrapped(f"{parameters}; timed by {prediction.timing}, {prediction.cache} L2", width)
+    yield from _wrapped(
+        f"{parameters(prediction)}; timed by {prediction.timing}, {prediction.cache} L2", width
+    )
     yield from _wrapped(
         f"{units.seconds(prediction.time_s)} predicted (90%: {units.span(low, high)}). "
         + binding(prediction),

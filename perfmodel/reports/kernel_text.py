@@ -104,6 +104,17 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield "pipeline", "blocks copy the data of later steps while they work"
     if kernel.loads_in_flight is not None:
         yield "in flight", f"{text(kernel.loads_in_flight)} loads a thread"
+    if kernel.dependent:
+        yield "loops", "each instruction waits for the one before"
+    if kernel.barriers:
+        times = [
+            f"{text(b.count)} every {b.loop}" if b.loop else text(b.count) for b in kernel.barriers
+        ]
+        yield "barriers", ", ".join(times)
+    if kernel.strands != Number(1):
+        yield "strands", f"{text(kernel.strands)} of a thread's instructions side by side"
+    if kernel.longest != Number(1):
+        yield "longest", f"{text(kernel.longest)} of an average block"
 
 
 def _definitions(kernel: Kernel) -> Iterator[RenderableType]:

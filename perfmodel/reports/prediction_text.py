@@ -56,15 +56,12 @@ _TIMED: Final = {
 def prediction_report(prediction: Prediction) -> RenderableType:
     """Return the report of one prediction, at most 80 columns wide if names are short."""
     low, high = prediction.interval_s
-    flop = prediction.roofline.flop > 0
-    rate = _rate(prediction, flop) + ("" if flop else " effective")
-    answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate]
-    notes = [*_occupancy(prediction), *_roofline(prediction)]
-    notes += [("warning", warning) for warning in prediction.warnings]
+    answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate(prediction)]
+    warnings = [("warning", warning) for warning in prediction.warnings]
     return Group(
         plain(title(prediction), "bold"),
-        plain(f"{_parameters(prediction)}, {_launch(prediction)}"),
-        plain(_protocol(prediction)),
+        plain(f"{parameters(prediction)}, {launch(prediction)}"),
+        plain(protocol(prediction)),
         "",
         plain("   ".join(answer), "bold"),
         "",
@@ -75,7 +72,7 @@ def prediction_report(prediction: Prediction) -> RenderableType:
         "",
         _accesses(prediction),
         "",
-        labelled([*_levels(prediction), *notes]),
+        labelled([*facts(prediction), *warnings]),
     )
 
 
@@ -106,7 +103,7 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
     return Group(
         plain(title(first), "bold"),
         *([plain(", ".join(fixed))] if fixed else []),
-        plain(_protocol(first)),
+        plain(protocol(first)),
         "",
         table(headers, rows, align=[*numbers, "left", "right"]),
         *(plain(f"warning  {warning}") for warning in warnings),
@@ -242,11 +239,13 @@ def _first(value: Any) -> float:
     return float(np.ravel(value)[0])
 
 
-def _parameters(prediction: Prediction) -> str:
+def parameters(prediction: Prediction) -> str:
+    """Return a launch's parameters: ``"N=4096, M=4096"``."""
     return ", ".join(f"{name}={value}" for name, value in prediction.params.items())
 
 
-def _launch(prediction: Prediction) -> str:
+def launch(prediction: Prediction) -> str:
+    """Return a launch's grid and block."""
     return f"grid {_dimensions(prediction.grid)}, block {_dimensions(prediction.block)}"
 
 
@@ -256,11 +255,18 @@ def _dimensions(sizes: tuple[int, int, int]) -> str:
     return " x ".join(str(size) for size in sizes[: most + 1])
 
 
-def _protocol(prediction: Prediction) -> str:
+def protocol(prediction: Prediction) -> str:
+    """Return what is timed, what L2 holds at the start, and who counted the traffic."""
     return (
         f"timing {_TIMED[prediction.timing]}, L2 {prediction.cache} at the start, "
         f"traffic {prediction.method}"
     )
+
+
+def rate(prediction: Prediction) -> str:
+    """Return FLOP/s, or bytes a second that the threads ask for, called effective."""
+    flop = prediction.roofline.flop > 0
+    return _rate(prediction, flop) + ("" if flop else " effective")
 
 
 def _rate(prediction: Prediction, flop: bool) -> str:
@@ -271,8 +277,13 @@ def _rate(prediction: Prediction, flop: bool) -> str:
     return units.bandwidth(wanted / prediction.time_s)
 
 
-def _terms(prediction: Prediction) -> RenderableType:
+def ranked_terms(prediction: Prediction) -> list[tuple[str, float]]:
+    """Return the terms that take any time [s], largest first."""
     ranked = sorted(prediction.terms_s.items(), key=lambda item: -item[1])
+    return [(name, value) for name, value in ranked if value > 0]
+
+
+def _terms(prediction: Prediction) -> RenderableType:
     rows = [
         (
             name,
@@ -281,20 +292,24 @@ def _terms(prediction: Prediction) -> RenderableType:
             Bar(value / prediction.time_s),
             TERMS.get(name, ""),
         )
-        for name, value in ranked
-        if value > 0
+        for name, value in ranked_terms(prediction)
     ]
     return table(
         ("term", "alone", "of time", "", "what it is"), rows, align=("left", "right", "right")
     )
 
 
+ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
+
+
+def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
+    """Return what each access asks for and gets from where, a row each."""
+    return [_access(access) for access in prediction.details.traffic.accesses]
+
+
 def _accesses(prediction: Prediction) -> RenderableType:
-    return table(
-        ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM"),
-        [_access(access) for access in prediction.details.traffic.accesses],
-        align=("left", "right", "right", "right", "right", "right", "right"),
-    )
+    right: list[Align] = ["right" for _ in ACCESS_HEADERS[1:]]
+    return table(ACCESS_HEADERS, access_rows(prediction), align=["left", *right])
 
 
 def _access(access: AccessTraffic) -> tuple[str, ...]:
@@ -311,6 +326,13 @@ def _access(access: AccessTraffic) -> tuple[str, ...]:
         # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
         units.data(dram) if loads else "-",
     )
+
+
+def facts(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    """Yield a label and a line for each level, for occupancy and for the roofline."""
+    yield from _levels(prediction)
+    yield from _occupancy(prediction)
+    yield from _roofline(prediction)
 
 
 def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:

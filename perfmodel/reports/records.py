@@ -119,6 +119,10 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "flop": text(kernel.flop),
         "precision": kernel.precision,
         "loads_in_flight": _text(kernel.loads_in_flight),
+        "dependent": kernel.dependent,
+        "barriers": [{"count": text(b.count), "loop": b.loop} for b in kernel.barriers],
+        "strands": text(kernel.strands),
+        "longest": text(kernel.longest),
         **_ahead(kernel),
     }
 

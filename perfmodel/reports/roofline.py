@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name
 from perfmodel.models.roofline import ATTAINABLE, MEMORY, RIDGE
 from perfmodel.prediction.record import Ceiling, Prediction
 
@@ -102,8 +103,16 @@ def labels(predictions: Sequence[Prediction]) -> list[str]:
     for name, p in zip(names, predictions, strict=True):
         alike = [q.params for q, other in zip(predictions, names, strict=True) if other == name]
         apart = [k for k, value in p.params.items() if any(q[k] != value for q in alike)]
+        apart = [k for k in apart if not _follows(p, k, alike)]
         found.append(" ".join([name, *(f"{k}={p.params[k]}" for k in apart)]))
     return found
+
+
+def _follows(prediction: Prediction, name: str, alike: Sequence[Mapping[str, int | str]]) -> bool:
+    """Return whether a parameter has in all launches the value of the one that it defaults to."""
+    parameters = prediction.details.instance.kernel.parameters
+    default = next(p.default for p in parameters if p.name == name)
+    return isinstance(default, Name) and all(q[name] == q[default.name] for q in alike)
 
 
 def common_ceilings(predictions: Sequence[Prediction]) -> tuple[Ceiling, ...]:
@@ -139,6 +148,29 @@ def ridge_points(ceilings: Sequence[Ceiling]) -> dict[tuple[str, str], float]:
         for m in ceilings
         if m.kind == "memory"
     }
+
+
+def precision_name(ceiling: str) -> str:
+    """Return how figures call an arithmetic ceiling: ``"FP16 tensor"``."""
+    kind, _, unit = ceiling.partition("_")
+    return f"{kind.upper()} {unit}".strip()
+
+
+def limits(
+    ceilings: Sequence[Ceiling], places: Sequence[Placement]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the intensities [FLOP/B] and rates [FLOP/s] that a plot of launches spans.
+
+    Launches, ridge points and ceilings lie inside, with room at the left for the names of the
+    memory roofs; at least one launch has a point.
+    """
+    intensities = [p.intensity for place in places for p in place.points]
+    ridges = list(ridge_points(ceilings).values())
+    left = min(*intensities, min(ridges) / 4) / 12
+    slowest = min(c.value for c in ceilings if c.kind == "memory")
+    low = min(min(place.flop_per_s for place in places) / 3, left * slowest * 3)
+    high = max(c.value for c in ceilings if c.kind == "compute") * 1.7
+    return (left, max(*intensities, *ridges) * 2), (low, high)
 
 
 def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:

@@ -25,7 +25,9 @@ from perfmodel.reports.roofline import (
     Placement,
     common_ceilings,
     labels,
+    limits,
     placement,
+    precision_name,
     ridge_points,
 )
 
@@ -115,17 +117,11 @@ def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
 
 
 def _set_scales(axes: Axes, ceilings: Sequence[Ceiling], places: Sequence[Placement]) -> None:
-    intensities = [p.intensity for place in places for p in place.points]
-    ridges = list(ridge_points(ceilings).values())
-    tops = [c.value for c in ceilings if c.kind == "compute"]
-    rates = [place.flop_per_s for place in places]
-    slowest = min(c.value for c in ceilings if c.kind == "memory")
-    # Room at the left for the labels of the memory roofs.
-    left = min(*intensities, min(ridges) / 4) / 12
+    across, up = limits(ceilings, places)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(left, max(*intensities, *ridges) * 2)
-    axes.set_ylim(min(min(rates) / 3, left * slowest * 3) / _TERA, max(tops) * 1.7 / _TERA)
+    axes.set_xlim(*across)
+    axes.set_ylim(*(rate / _TERA for rate in up))
     axes.set_xlabel("arithmetic intensity [FLOP/B]")
     axes.set_ylabel("performance [TFLOP/s]")
     axes.xaxis.set_major_formatter(_plain_ticks)
@@ -293,9 +289,3 @@ def _draw_legend(figure: Figure, named: Sequence[str], columns: int, height: flo
 def _legend_text(label: str, place: Placement) -> str:
     near = LEVELS.get(place.nearest, precision_name(place.nearest))
     return f"{label}: {units.flop_rate(place.flop_per_s)}, nearest roof {near}"
-
-
-def precision_name(ceiling: str) -> str:
-    """Return how figures call an arithmetic ceiling: ``"FP16 tensor"``."""
-    kind, _, unit = ceiling.partition("_")
-    return f"{kind.upper()} {unit}".strip()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from perfmodel.prediction.interval import origin
 from perfmodel.reports import units
+from perfmodel.reports.markdown import table
 from perfmodel.reports.validation_tables import (
     SCORE_HEADERS,
     TARGET_HEADERS,
@@ -57,12 +58,12 @@ def _lines(
         yield ""
         yield "Set for an H100; every protocol by itself."
         yield ""
-        yield from _table(TARGET_HEADERS, "llllrrl", targets)
+        yield from table(TARGET_HEADERS, "llllrrl", targets)
     yield "## Worst ten"
     yield ""
     yield "A factor too short counts as much as the same factor too long. Suspected is not proven."
     yield ""
-    yield from _table(WORST_HEADERS, "llrrrll", worst_rows(held or validation.judged))
+    yield from table(WORST_HEADERS, "llrrrll", worst_rows(held or validation.judged))
     if held:
         yield "## Sweeps never fitted on"
         yield ""
@@ -76,7 +77,7 @@ def _lines(
         yield from _scores("sweep", score_rows(by_sweep(fit)))
         yield "Worst ten of these:"
         yield ""
-        yield from _table(WORST_HEADERS, "llrrrll", worst_rows(fit))
+        yield from table(WORST_HEADERS, "llrrrll", worst_rows(fit))
     if transfers:
         yield from _transfer(transfers)
 
@@ -130,7 +131,7 @@ def _baselines(validation: Validation) -> Iterator[str]:
         for timing, c in validation.constants.items()
     ]
     headers = ("timing", "bandwidth efficiency", "compute efficiency", "floor", "cases")
-    yield from _table(headers, "lrrrr", rows)
+    yield from table(headers, "lrrrr", rows)
 
 
 def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
@@ -147,16 +148,8 @@ def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
         "that GPU in it."
     )
     yield ""
-    yield from _table(TRANSFER_HEADERS, "llrrrrr", transfer_rows(transfers))
+    yield from table(TRANSFER_HEADERS, "llrrrrr", transfer_rows(transfers))
 
 
 def _scores(what: str, rows: Sequence[Cells]) -> Iterator[str]:
-    yield from _table((what, *SCORE_HEADERS), "l" + "r" * len(SCORE_HEADERS), rows)
-
-
-def _table(headers: Sequence[str], align: str, rows: Sequence[Cells]) -> Iterator[str]:
-    yield f"| {' | '.join(headers)} |"
-    yield "|" + "|".join("---:" if side == "r" else "---" for side in align) + "|"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', ' ') for cell in row)} |"
-    yield ""
+    yield from table((what, *SCORE_HEADERS), "l" + "r" * len(SCORE_HEADERS), rows)

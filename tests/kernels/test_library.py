@@ -31,21 +31,35 @@ def parameters(kernel: Kernel) -> dict[str, str | None]:
 def test_names_and_parameters() -> None:
     # regression: these names are the command line's, and are not to change
     assert builtin_names() == [
+        "argmax",
         "atomic-add",
         "atomic-privatized",
         "copy",
         "data-reset",
+        "decode-attention",
+        "decode-combine",
         "embedding",
+        "ffn-gemv",
         "gather",
         "gemm",
+        "kv-append",
+        "layernorm",
+        "prefill-attention",
         "read",
         "shared-atomic",
+        "softmax",
         "stream-persistent",
         "strided-copy",
         "working-set-read",
         "write",
     ]
-    assert mappings("gemm") == ["naive", "coalesced", "tensor-core"]
+    assert mappings("gemm") == [
+        *("naive", "coalesced", "smem", "blocktile-1d", "blocktile-2d", "vectorized", "warptile"),
+        "tensor-core",
+    ]
+    assert mappings("prefill-attention") == ["naive", "tiled"]
+    assert mappings("decode-attention") == ["flash", "split"]
+    assert mappings("ffn-gemv") == ["rows", "warp"]
     assert mappings("copy") == []
     stream = {"bytes": "1 << 28", "vector": "16", "block": "256"}
     for name in ("copy", "read", "write"):
@@ -69,6 +83,9 @@ def test_names_and_parameters() -> None:
     assert list(parameters(builtin("working-set-read"))) == ["bytes", "iterations", "blocks"]
     assert list(parameters(builtin("data-reset"))) == ["in_bytes", "out_bytes"]
     assert list(parameters(builtin("stream-persistent"))) == ["persistent_bytes", "stream_bytes"]
+    for name in ("softmax", "layernorm", "argmax"):
+        assert list(parameters(builtin(name))) == ["rows", "cols", "dtype"]
+    assert list(parameters(builtin("ffn-gemv"))) == ["rows", "columns", "dtype", "batch"]
     assert list(parameters(builtin("embedding"))) == ["table_bytes", "stream_bytes", "lookups"]
 
 
@@ -172,14 +189,12 @@ def test_instructions_of_gemm(mapping: str) -> None:
 def test_unknown_names(refusal: Refusal) -> None:
     assert refusal(builtin, "gem").startswith("unknown kernel 'gem'; did you mean 'gemm'?")
     assert "'strided-copy'" in refusal(find_kernel, "strided_copy")
-    assert "known are atomic-add, atomic-privatized" in refusal(builtin, "zzzzzz")
+    assert "known are argmax, atomic-add" in refusal(builtin, "zzzzzz")
     assert "known are" in refusal(builtin, "")
     assert "unknown kernel 3" in refusal(builtin, 3)
     assert "unknown kernel" in refusal(mappings, "gemm-naive")
     assert "unknown kernel" in refusal(builtin, "a\nb" * 1000)
-    assert "only naive, coalesced, tensor-core; did you mean 'coalesced'?" in refusal(
-        builtin, "gemm", "coalesed"
-    )
+    assert "tensor-core; did you mean 'coalesced'?" in refusal(builtin, "gemm", "coalesed")
     assert "has no mappings" in refusal(builtin, "copy", "naive")
 
 

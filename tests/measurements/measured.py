@@ -8,6 +8,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
 TEXT = (
+    *("operator", "impl", "dtype"),
     *("kernel", "mapping", "pattern", "timing", "cache", "state"),
     *("function", "use", "stream", "flag"),
 )
@@ -37,4 +38,7 @@ def _value(name: str, cell: str) -> Any:
         return tuple(int(offset) for offset in cell.split())
     if name in TEXT:
         return cell
-    return float(cell) if "." in cell else int(cell)
+    try:
+        return float(cell) if "." in cell else int(cell)
+    except ValueError:  # a grid of several dimensions
+        return cell

@@ -119,7 +119,7 @@ def test_comparisons_mean_what_they_say() -> None:
         "not threadIdx.x < 5",
         "threadIdx.x + 16*threadIdx.y < n",  # two lane digits
         "blockIdx.x*50 + threadIdx.x < n",  # not the mixed radix of 64 threads
-        "threadIdx.x < n and threadIdx.x < 9",  # one variable twice
+        "threadIdx.x < 12 and threadIdx.x < 9",  # one variable twice
         "threadIdx.x",
     ],
 )

@@ -212,11 +212,28 @@ def test_what_has_no_closed_form_is_counted(
     warps = [[i for i in range(w, w + 32) if python_guard(i)] for w in range(0, 256, 32)]
     warps = [w for w in warps if w]
     assert got.sampled == 1.0
-    assert got.strides is None
+    # An exclusive or with a constant is affine in the bits of the thread's number, but not in two.
+    assert (got.strides is None) == (index != "i ^ 5")
     assert float(got.requests[0]) == len(warps)
     assert float(got.active_lanes[0]) == sum(map(len, warps))
     assert float(got.sectors[0]) == sum(len({python_index(i) // 8 for i in w}) for w in warps)
     assert float(got.lines[0]) == sum(len({python_index(i) // 32 for i in w}) for w in warps)
+
+
+@pytest.mark.parametrize(
+    ("index", "python_index"),
+    [
+        ("threadIdx.x // 8*100 + threadIdx.x % 8", lambda t: t // 8 * 100 + t % 8),
+        ("threadIdx.x % 4*256 + threadIdx.x // 4", lambda t: t % 4 * 256 + t // 4),
+        ("(threadIdx.x & 15)*3 + (threadIdx.x >> 4)*64", lambda t: t % 16 * 3 + t // 16 * 64),
+    ],
+)
+def test_a_thread_number_split_by_division_has_a_closed_form(index: str, python_index: Any) -> None:
+    got = gather(index, block=256, grid=1)
+    warps = [range(w, w + 32) for w in range(0, 256, 32)]
+    assert got.sampled is None  # independent: the lanes' addresses, one by one
+    assert float(got.sectors[0]) == sum(len({python_index(t) // 8 for t in w}) for w in warps)
+    assert float(got.lines[0]) == sum(len({python_index(t) // 32 for t in w}) for w in warps)
 
 
 def test_a_guard_that_counts_across_the_lanes_first_is_not_taken_for_whole_warps() -> None:

@@ -100,7 +100,7 @@ def test_blocks_that_touch_no_memory_wait_for_their_start_only() -> None:
 
 
 def test_an_index_without_a_closed_form_has_residuals_of_its_own() -> None:
-    runs = predict(KERNELS / "run-copy.toml", device=H200, run=8, pitch=32)
+    runs = predict(KERNELS / "run-copy.toml", device=H200, run=3, pitch=32)
     assert residual_class(runs.details, runs.bottleneck) == "sampled"
     copy = predict("copy", device=H200)
     assert residual_class(copy.details, copy.bottleneck) == regime(copy.details, copy.bottleneck)

@@ -1,0 +1,142 @@
+"""`perfmodel drill`: questions on GPU memory, checked and worked out by the model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.options import JsonOption, complete_device
+from perfmodel.cli.output import print_json, show
+from perfmodel.errors import PerfmodelError, shown
+
+EXAMPLES = (
+    "perfmodel drill",
+    "perfmodel drill 1",
+    "perfmodel drill 1 --answer 2.15GB",
+    "perfmodel drill stride-7-share --solution",
+    "perfmodel drill --topic atomics",
+    "perfmodel drill --drills my-drills.toml",
+)
+
+
+def complete_drill(incomplete: str) -> list[str]:
+    """Return the ids of the package's drills that start with what is typed so far."""
+    from perfmodel.drills import load_drills
+
+    return [each.id for each in load_drills() if each.id.startswith(incomplete)]
+
+
+def complete_topic(incomplete: str) -> list[str]:
+    """Return the topics of the package's drills that start with what is typed so far."""
+    from perfmodel.drills import load_drills
+
+    topics = dict.fromkeys(each.topic for each in load_drills())
+    return [topic for topic in topics if topic.startswith(incomplete)]
+
+
+def drill(
+    drill: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NUMBER|ID]",
+            help="The drill to ask; without it all are listed.",
+            autocompletion=complete_drill,
+            show_default=False,
+        ),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="X",
+            help="Your answer: 1.07ms, 2.147GB, 25%, 1/8, 28, a choice or its letter, an API name.",
+            show_default=False,
+        ),
+    ] = None,
+    solution: Annotated[
+        bool, typer.Option("--solution", help="Show the worked solution without an answer.")
+    ] = False,
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            "--topic",
+            metavar="NAME",
+            help="List one topic only.",
+            autocompletion=complete_topic,
+            show_default=False,
+        ),
+    ] = None,
+    drills: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drills",
+            metavar="FILE|DIR",
+            help="Your own drills, TOML files or a folder of them, once for each; they come after "
+            "those that come along.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME|FILE",
+            help="GPU in place of the drill's own, where the answer depends on one.",
+            autocompletion=complete_device,
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask, check and work out questions on GPU memory; every number comes from the model.
+
+    The exit code is 0 when the answer is right (or nothing was answered), 1 when it is wrong,
+    and 2 when it cannot be read: no number, another unit, no such drill.
+
+    Where an article says one thing and the hardware another, the solution shows the measurement.
+    Drills are data: perfmodel/drills/library/README.md describes the format of your own.
+    """
+    from perfmodel.drills import check, find_drill, load_drills, work
+
+    known = load_drills(drills or ())
+    if drill is None:
+        for option, given in (("--answer", answer is not None), ("--solution", solution)):
+            if given:
+                raise PerfmodelError(f"{option} needs a drill: name it, as in drill 1 {option}")
+        if device is not None:
+            raise PerfmodelError("--device needs a drill: name it, as in drill 1 --device NAME")
+        topics = list(dict.fromkeys(each.topic for each in known))
+        if topic is not None and topic not in topics:
+            raise PerfmodelError(f"no topic {shown(topic)}; there are {', '.join(topics)}")
+        wanted = [i for i, each in enumerate(known) if topic in (None, each.topic)]
+        if json:
+            from perfmodel.reports.drill_text import drill_summary
+
+            print_json([drill_summary(known[i], i + 1) for i in wanted])
+        else:
+            from perfmodel.reports.drill_text import drills_report
+
+            show(drills_report([known[i] for i in wanted], [i + 1 for i in wanted], len(known)))
+        return
+    if topic is not None:
+        raise PerfmodelError("--topic lists drills: leave it out where one is named")
+    place = find_drill(known, drill)
+    asked, number = known[place], place + 1
+    worked = work(asked, device or "") if solution or answer is not None else None
+    verdict = check(worked, answer) if worked is not None and answer is not None else None
+    if json:
+        from perfmodel.reports.drill_text import drill_record
+
+        print_json(drill_record(asked, number, device or "", worked, verdict))
+    elif worked is None:
+        from perfmodel.reports.drill_text import question_report
+
+        show(question_report(asked, number, device or ""))
+    else:
+        from perfmodel.reports.drill_text import solution_report
+
+        following = (number + 1, known[number]) if number < len(known) else None
+        show(solution_report(worked, number, verdict, following, device or ""))
+    if verdict is not None and not verdict.right:
+        raise typer.Exit(1)

@@ -1,0 +1,76 @@
+"""`perfmodel inspect`: the kernels of a CUDA source or PTX file, and what one consists of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.options import JsonOption
+from perfmodel.cli.output import print_json, show
+
+EXAMPLES = (
+    "perfmodel inspect kernels.cu",
+    "perfmodel inspect kernels.cu --kernel saxpy --arch sm_80",
+    "perfmodel inspect kernels.cu --compiler-option=-DTILE=16",
+    "perfmodel inspect triton_kernel.ptx --json",
+)
+
+
+def inspect(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A CUDA source (.cu), which is compiled, or PTX.",
+            show_default=False,
+        ),
+    ],
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Show one kernel: its name in the source or in PTX.",
+            show_default=False,
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sm_XX",
+            help="Architecture: by default sm_90 for sources, its own target for PTX.",
+            show_default=False,
+        ),
+    ] = None,
+    compiler_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="For the compiler, such as -DTILE=16; as often as needed.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a file's kernels: parameters, registers, shared memory, loops and instructions.
+
+    Sources are compiled by nvcc, or by NVRTC of perfmodel[gpu] where there is no nvcc. Registers
+    and shared memory come from ptxas or nvJitLink; without these they are estimated from PTX, which
+    the output says. No GPU is needed.
+    """
+    from perfmodel.frontends.inspection import inspect_kernel
+    from perfmodel.frontends.program import load_program
+
+    program = load_program(file, arch, compiler_option or (), kernel)
+    single = kernel is not None or len(program.module.kernels) == 1
+    chosen = [program.kernel(kernel)] if single else program.module.kernels or [program.kernel()]
+    facts = [inspect_kernel(program, each) for each in chosen]
+    if json:
+        from perfmodel.reports.inspect_record import program_record
+
+        print_json(program_record(program, facts))
+    else:
+        from perfmodel.reports.inspect_text import kernel_report, kernels_report
+
+        show(kernel_report(program, facts[0]) if single else kernels_report(program, facts))

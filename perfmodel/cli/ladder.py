@@ -1,0 +1,67 @@
+"""`perfmodel ladder`: every mapping of a product, what each reaches and the next one removes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    CacheOption,
+    DefineOption,
+    DeviceOption,
+    JsonOption,
+    TimingOption,
+)
+from perfmodel.cli.output import print_json, show
+
+EXAMPLES = (
+    "perfmodel ladder -D N=4096",
+    "perfmodel ladder --device a100-sxm-80 -D M=1024 -D N=4096 -D K=512 --cache warm",
+    "perfmodel ladder --device rtx-a6000 -D N=4096 -o ladder.svg",
+)
+
+
+def ladder(
+    define: DefineOption = None,
+    device: DeviceOption = DEFAULT_DEVICE,
+    timing: TimingOption = "profiler",
+    cache: CacheOption = "cold",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw the ladder into a .svg, .png or .pdf file.",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Climb the ladder of matrix products: from one thread an element to tensor cores.
+
+    Each rung is a mapping of `gemm` (see `perfmodel kernels gemm`) with its default tiles. -D takes
+    M, N and K, and parameters of rungs; a rung takes those that it has.
+    """
+    if output is not None:
+        from perfmodel.reports.figure_style import check_figure_path
+
+        check_figure_path(output)
+    from perfmodel.prediction.ladder import ladder as climb
+
+    params: dict[str, Any] = parse_defines(define or (), ("dtype",))
+    rungs = climb("gemm", device=device, timing=timing, cache=cache, **params)
+    if output is not None:
+        from perfmodel.reports.figure_style import save_figure
+        from perfmodel.reports.ladder_figure import ladder_figure
+
+        save_figure(ladder_figure(rungs), output)
+    if json:
+        print_json([rung.to_json() for rung in rungs])
+    elif output is None:
+        from perfmodel.reports.ladder_text import ladder_report
+
+        show(ladder_report(rungs))

@@ -1,0 +1,84 @@
+"""`perfmodel operators`: the operators of a language model on a GPU."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from perfmodel.cli.options import DEFAULT_DEVICE, DeviceOption, JsonOption, TimingOption
+from perfmodel.cli.output import print_json, show
+
+EXAMPLES = (
+    "perfmodel operators --model llama-2-7b --context 4096 --device a100-sxm-80",
+    "perfmodel operators --model minigpt --json",
+    "perfmodel operators --model my-model.toml --batch 8 --device h200-sxm",
+)
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Return the model shapes whose names start with what is typed so far."""
+    from perfmodel.operators.model_shape import shape_names
+
+    return [name for name in shape_names() if name.startswith(incomplete)]
+
+
+def operators(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME|FILE",
+            help="Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
+            "minigpt, or a TOML file.",
+            autocompletion=complete_model,
+        ),
+    ] = "llama-2-7b",
+    context: Annotated[
+        int | None,
+        typer.Option(
+            "--context",
+            metavar="TOKENS",
+            help="Tokens in the cache, and of the prompt; by default the model's.",
+            show_default=False,
+        ),
+    ] = None,
+    batch: Annotated[
+        int, typer.Option("--batch", metavar="SEQUENCES", help="Sequences at a time.")
+    ] = 1,
+    device: DeviceOption = DEFAULT_DEVICE,
+    timing: TimingOption = "profiler",
+    cache: Annotated[
+        Literal["step", "cold", "warm"],
+        typer.Option(
+            "--cache",
+            help="L2 when an operator starts: as a step leaves it, empty, or with all it reads.",
+        ),
+    ] = "step",
+    json: JsonOption = False,
+) -> None:
+    """Predict the operators of a decoder: each token's, and a prompt's attention.
+
+    For every operator: the memory in which its working set lives, bytes, FLOP, intensity, time with
+    its 90% interval, and what binds. A token's total is the sum of its kernels over all layers; the
+    cache read is 2 L S d s bytes of it. A shape file states layers, width, heads, kv_heads,
+    head_width, ffn_width, ffn_matrices, vocab, context and dtype (fp16, bf16, fp32).
+    """
+    from perfmodel.hardware import load_device
+    from perfmodel.operators.model_shape import load_shape
+    from perfmodel.operators.predict import predict_operators
+
+    times = predict_operators(
+        load_shape(model),
+        load_device(device),
+        context=context,
+        batch=batch,
+        timing=timing,
+        cache=cache,
+    )
+    if json:
+        print_json(times.to_json())
+    else:
+        from perfmodel.reports.operators_text import operators_report
+
+        show(operators_report(times))

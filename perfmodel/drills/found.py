@@ -1,0 +1,39 @@
+"""Found: a number with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from perfmodel.drills.sources import Expression
+from perfmodel.errors import PerfmodelError
+
+Value = Callable[[Expression], float | int]
+"""Gives the value of an expression of the step that is being worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A number with where it comes from.
+
+    Attributes
+    ----------
+    value : float, int or str
+    unit : str
+        What it comes in, if the step names no other.
+    origin : str
+    rows : tuple of tuple of str
+        A table: its head, then its rows; empty for most.
+    """
+
+    value: float | int | str
+    unit: str = ""
+    origin: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def whole(value: float) -> int:
+    """Return a number that must be whole."""
+    if value != int(value):
+        raise PerfmodelError(f"{value} must be a whole number here")
+    return int(value)

@@ -1,0 +1,380 @@
+"""Where the numbers of a worked solution come from: records, read from the tables of drill files.
+
+Each kind is one key of a step. Numbers in them are literals, quantities such as ``"16MiB"``, or
+expressions over names that are known by then, in the grammar of `perfmodel.expressions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.drills.quantity import Quantity, is_quantity, read_quantity
+from perfmodel.errors import PerfmodelError, shown
+from perfmodel.expressions import Node, Number, parse
+from perfmodel.kernels.values import check_keys
+
+_WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_CONTROL: Final = (
+    *("set_aside", "window", "window_buffer", "hit_ratio", "hit_prop", "miss_prop"),
+    *("fetch_granularity", "compression"),
+)
+_CONTROL_WORDS: Final = frozenset({"window_buffer", "hit_prop", "miss_prop"})
+_PREDICT: Final = (
+    *("kernel", "mapping", "device", "params", "timing", "cache", "mig", "mps", "read"),
+    *("concurrent", *_CONTROL),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression: its text as written, and its tree."""
+
+    text: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOf:
+    """A figure of a GPU, such as ``l2_size``; `device` empty: of the drill's."""
+
+    name: str
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """One number of a prediction.
+
+    Attributes
+    ----------
+    kernel, mapping, device : str
+    params, control, options : tuple of (name, Expression or word)
+        Of the kernel; of `L2Control` and its window; of `perfmodel.predict`.
+    concurrent : tuple of (Expression, Expression)
+        Windows of kernels beside it: bytes and hitRatio.
+    read : str
+        Which number: ``time_s``, ``traffic.dram_read_bytes``, ``access.A.sectors_per_request``.
+    """
+
+    kernel: str
+    read: str
+    mapping: str = ""
+    device: str = ""
+    params: tuple[tuple[str, Expression | str], ...] = ()
+    control: tuple[tuple[str, Expression | str], ...] = ()
+    options: tuple[tuple[str, str | bool], ...] = ()
+    concurrent: tuple[tuple[Expression, Expression], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """What one request of a warp touches.
+
+    Attributes
+    ----------
+    address : Expression
+        Byte address of ``lane``.
+    lanes, bytes, granule : Expression
+        Lanes; bytes that each wants; bytes of a granule (sector 32, line 128).
+    read : str
+        "granules", "moved_bytes", "wanted_bytes" or "efficiency".
+    """
+
+    address: Expression
+    lanes: Expression
+    bytes: Expression
+    granule: Expression
+    read: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lru:
+    """Lines of a window read in order, pass after pass, in a least-recently-used set-aside.
+
+    Attributes
+    ----------
+    capacity, window : Expression
+        Lines that the set-aside holds, and lines of the window.
+    picked : Expression
+        Share of the window's lines that persist, evenly spread; the others pass by.
+    passes : Expression
+    read : str
+        "hits", "misses" or "hit_share" of the last pass, or "held": lines held at the end.
+    """
+
+    capacity: Expression
+    window: Expression
+    picked: Expression
+    passes: Expression
+    read: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaOf:
+    """A closed form of perfmodel, such as ``residency.PICKED``, with a number for each symbol."""
+
+    name: str
+    values: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One cell of a recorded measurement: the row of a topic with the given values."""
+
+    folder: str
+    topic: str
+    column: str
+    where: tuple[tuple[str, int | float | str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A number that somebody published."""
+
+    quantity: Quantity
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A table of expressions over a variable.
+
+    Attributes
+    ----------
+    variable : str
+    values : tuple of int
+        What it takes, one row each.
+    columns : tuple of (heading, Expression)
+    """
+
+    variable: str
+    values: tuple[int, ...]
+    columns: tuple[tuple[str, Expression], ...]
+
+
+Source = Expression | FigureOf | Predicted | Warp | Lru | FormulaOf | Measured | Cited | Trace
+
+WARP_READS: Final = ("granules", "moved_bytes", "wanted_bytes", "efficiency")
+LRU_READS: Final = ("hits", "misses", "hit_share", "held")
+MOST_ROWS: Final = 64
+"""Rows of a trace."""
+
+
+def read_expression(value: object, known: Collection[str], where: str) -> Expression:
+    """Return a literal, a quantity or an expression over known names."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PerfmodelError(f"{where} must be a number or an expression, not {shown(value)}")
+    if not isinstance(value, str):
+        try:
+            return Expression(str(value), Number(value))
+        except PerfmodelError as error:
+            raise PerfmodelError(f"{where}: {error}") from None
+    if is_quantity(value):
+        found = read_quantity(value, where).value
+        assert not isinstance(found, str)
+        return Expression(value, Number(found))
+    return Expression(value, parse(value, where=where, allowed=known))
+
+
+def read_source(kind: str, value: object, known: Collection[str], where: str) -> Source:
+    """Return the source that one key of a step states.
+
+    Raises
+    ------
+    PerfmodelError
+        If something is missing, unknown or of the wrong type.
+    """
+    return READERS[kind](value, known, where)
+
+
+def _figure(value: object, known: Collection[str], where: str) -> FigureOf:
+    if isinstance(value, str):
+        return FigureOf(text(value, where))
+    table = check_keys(value, ("name", "device"), ("name",), where)
+    return FigureOf(text(table["name"], where), text(table.get("device", ""), where, empty=True))
+
+
+def _predicted(value: object, known: Collection[str], where: str) -> Predicted:
+    table = check_keys(value, _PREDICT, ("kernel", "read"), where)
+    params = _table(table, "params", where)
+    concurrent = table.get("concurrent", [])
+    if not isinstance(concurrent, list):
+        raise PerfmodelError(f"{where}: concurrent must be a list, not {shown(concurrent)}")
+    windows = []
+    for each in concurrent:
+        row = check_keys(each, ("window", "hit_ratio"), ("window",), f"{where}, concurrent")
+        windows.append(
+            (
+                read_expression(row["window"], known, where),
+                read_expression(row.get("hit_ratio", 1), known, where),
+            )
+        )
+    return Predicted(
+        kernel=text(table["kernel"], f"{where}: kernel"),
+        read=text(table["read"], f"{where}: read"),
+        mapping=text(table.get("mapping", ""), f"{where}: mapping", empty=True),
+        device=text(table.get("device", ""), f"{where}: device", empty=True),
+        params=tuple((n, _word_or_number(v, known, f"{where}, {n}")) for n, v in params.items()),
+        control=tuple(
+            (
+                name,
+                text(table[name], f"{where}: {name}")
+                if name in _CONTROL_WORDS
+                else read_expression(table[name], known, f"{where}: {name}"),
+            )
+            for name in _CONTROL
+            if name in table
+        ),
+        options=tuple(
+            (name, _option(table[name], f"{where}: {name}"))
+            for name in ("timing", "cache", "mig", "mps")
+            if name in table
+        ),
+        concurrent=tuple(windows),
+    )
+
+
+def _warp(value: object, known: Collection[str], where: str) -> Warp:
+    keys = ("address", "lanes", "bytes", "granule", "read")
+    table = check_keys(value, keys, ("address", "read"), where)
+    return Warp(
+        address=read_expression(table["address"], {*known, "lane"}, f"{where}: address"),
+        lanes=read_expression(table.get("lanes", 32), known, f"{where}: lanes"),
+        bytes=read_expression(table.get("bytes", 4), known, f"{where}: bytes"),
+        granule=read_expression(table.get("granule", 32), known, f"{where}: granule"),
+        read=_one_of(table["read"], WARP_READS, f"{where}: read"),
+    )
+
+
+def _lru(value: object, known: Collection[str], where: str) -> Lru:
+    keys = ("capacity", "window", "picked", "passes", "read")
+    table = check_keys(value, keys, ("capacity", "window", "read"), where)
+    number = {
+        key: read_expression(table.get(key, default), known, f"{where}: {key}")
+        for key, default in (("capacity", 0), ("window", 0), ("picked", 1), ("passes", 2))
+    }
+    return Lru(**number, read=_one_of(table["read"], LRU_READS, f"{where}: read"))
+
+
+def _formula(value: object, known: Collection[str], where: str) -> FormulaOf:
+    table = check_keys(value, ("name", "values"), ("name",), where)
+    values = _table(table, "values", where)
+    return FormulaOf(
+        name=text(table["name"], f"{where}: name"),
+        values=tuple((n, read_expression(v, known, f"{where}, {n}")) for n, v in values.items()),
+    )
+
+
+def _measured(value: object, known: Collection[str], where: str) -> Measured:
+    table = check_keys(
+        value, ("folder", "topic", "column", "where"), ("folder", "topic", "column"), where
+    )
+    wanted = _table(table, "where", where)
+    for name, cell in wanted.items():
+        if isinstance(cell, bool) or not isinstance(cell, int | float | str):
+            raise PerfmodelError(f"{where}, {name}: must be a number or a word, not {shown(cell)}")
+    return Measured(
+        folder=text(table["folder"], f"{where}: folder"),
+        topic=text(table["topic"], f"{where}: topic"),
+        column=text(table["column"], f"{where}: column"),
+        where=tuple(wanted.items()),
+    )
+
+
+def _cited(value: object, known: Collection[str], where: str) -> Cited:
+    table = check_keys(value, ("value", "source"), ("value", "source"), where)
+    number = table["value"]
+    given = str(number) if isinstance(number, int | float) else text(number, f"{where}: value")
+    return Cited(read_quantity(given, f"{where}: value"), text(table["source"], f"{where}: source"))
+
+
+def _trace(value: object, known: Collection[str], where: str) -> Trace:
+    table = check_keys(
+        value, ("variable", "values", "columns"), ("variable", "values", "columns"), where
+    )
+    variable = name(table["variable"], f"{where}: variable")
+    values = table["values"]
+    if (
+        not isinstance(values, list)
+        or not 1 <= len(values) <= MOST_ROWS
+        or not all(type(v) is int and abs(v) < 2**53 for v in values)
+    ):
+        raise PerfmodelError(
+            f"{where}: values must be a list of 1 to {MOST_ROWS} whole numbers, not {shown(values)}"
+        )
+    columns = _table(table, "columns", where)
+    return Trace(
+        variable,
+        tuple(values),
+        tuple(
+            (heading, read_expression(e, {*known, variable}, f"{where}, {heading}"))
+            for heading, e in columns.items()
+        ),
+    )
+
+
+READERS: Final[Mapping[str, Callable[[object, Collection[str], str], Source]]] = {
+    "value": read_expression,
+    "figure": _figure,
+    "predict": _predicted,
+    "warp": _warp,
+    "lru": _lru,
+    "formula": _formula,
+    "measured": _measured,
+    "cited": _cited,
+    "trace": _trace,
+}
+"""What a step may take its value from, by key."""
+
+
+def text(value: object, where: str, *, empty: bool = False, most: int = 2000) -> str:
+    """Return a text of a drill file, its lines joined."""
+    found = " ".join(value.split()) if isinstance(value, str) else None
+    if found is None or not found.isprintable() or len(found) > most or not (found or empty):
+        raise PerfmodelError(
+            f"{where} must be printable text of at most {most} characters, not {shown(value)}"
+        )
+    return found
+
+
+def name(value: object, where: str) -> str:
+    """Return an identifier that expressions can use."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", value):
+        raise PerfmodelError(
+            f"{where} must start with a letter and be of letters, digits and '_', "
+            f"not {shown(value)}"
+        )
+    parse(value, where=where)  # refuses functions and Python's words
+    return value
+
+
+def path_of(kernel: str, file: Path) -> str:
+    """Return a kernel's name, or the path of its file beside the drill file."""
+    return str(file.parent / kernel) if kernel.endswith(".toml") else kernel
+
+
+def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, Mapping) or len(value) > MOST_ROWS:
+        raise PerfmodelError(f"{where}: {key} must be a table, not {shown(value)}")
+    return value
+
+
+def _word_or_number(value: object, known: Collection[str], where: str) -> Expression | str:
+    if isinstance(value, str) and value not in known and _WORD.fullmatch(value):
+        return value
+    return read_expression(int(value) if isinstance(value, bool) else value, known, where)
+
+
+def _option(value: object, where: str) -> str | bool:
+    return value if isinstance(value, bool) else text(value, where)
+
+
+def _one_of(value: object, allowed: Collection[str], where: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise PerfmodelError(f"{where} must be {', '.join(allowed)}, not {shown(value)}")
+    return value

@@ -1,0 +1,1 @@
+"""From what a compiler sees to a kernel: PTX, CUDA sources, launches."""

@@ -1,0 +1,122 @@
+"""A program to analyse: PTX as given or compiled, its kernels' names and resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.frontends.compile import compile_ptx
+from perfmodel.frontends.ptx.parse import parse_ptx, read_ptx_text
+from perfmodel.frontends.ptx.syntax import Function, Module
+from perfmodel.frontends.resources import Resources, resources
+from perfmodel.frontends.signatures import base_name, names_of, parameter_names
+from perfmodel.frontends.toolchain import check_architecture
+
+SOURCES: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
+DEFAULT_ARCHITECTURE: Final = "sm_90"
+
+
+@dataclass(frozen=True)
+class Program:
+    """The kernels of a file."""
+
+    name: str
+    """Of the file."""
+    module: Module
+    text: str
+    """The PTX."""
+    architecture: str
+    """What registers and shared memory are counted for."""
+    compiler: str | None
+    """Such as ``nvcc 13.0``; None if PTX was given."""
+    resources: Mapping[str, Resources]
+    """By kernel; of those that were asked for."""
+    source_names: Mapping[str, tuple[str, ...]]
+    """Names of parameters by kernel, as the source has them; empty for PTX."""
+
+    def kernel(self, name: str | None = None) -> Function:
+        """Return a kernel by its name in PTX or in the source; the only one without a name.
+
+        A part of the name will do that only one kernel has.
+
+        Raises
+        ------
+        PerfmodelError
+            If there is none of that name, or several, or several and no name.
+        """
+        kernels = self.module.kernels
+        if not kernels:
+            raise PerfmodelError(f"{self.name} has no kernel (no .entry with a body)")
+        every = [k.name for k in kernels]
+        if name is None:
+            if len(kernels) > 1:
+                raise PerfmodelError(f"{self.name} has {len(kernels)} kernels: {_choose(every)}")
+            return kernels[0]
+        found = [k for k in kernels if k.name == name]
+        found = found or [k for k in kernels if base_name(k.name) == name]
+        found = found or [k for k in kernels if name and name in k.name]
+        if not found:
+            hint = nearest(name, every) or f"; {_choose(every)}"
+            raise PerfmodelError(f"{self.name} has no kernel {shown(name)}{hint}")
+        if len(found) > 1:
+            names = [k.name for k in found]
+            raise PerfmodelError(
+                f"{self.name} has {len(found)} kernels {shown(name)}: {_choose(names)}"
+            )
+        return found[0]
+
+    def parameter_names(self, kernel: Function) -> tuple[str, ...]:
+        """Return the names of a kernel's parameters as the source has them; () if unknown."""
+        names = names_of(kernel.name, dict(self.source_names))
+        return names if len(names) == len(kernel.parameters) else ()
+
+
+def load_program(
+    path: str | Path,
+    architecture: str | None = None,
+    options: Sequence[str] = (),
+    kernel: str | None = None,
+) -> Program:
+    """Return the kernels of a CUDA source, which is compiled, or of a PTX file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.cu`` or the like is compiled; anything else is read as PTX.
+    architecture : str, optional
+        Such as ``sm_80``. Without it a source is compiled for `DEFAULT_ARCHITECTURE`, and PTX
+        assembled for its own target.
+    options : sequence of str
+        For the compiler.
+    kernel : str, optional
+        Registers and shared memory of this one only, as `Program.kernel` finds it: faster.
+
+    Raises
+    ------
+    PerfmodelError
+        If it cannot be read, compiled or parsed.
+    """
+    path = Path(path)
+    if architecture is not None:
+        check_architecture(architecture)
+    if path.suffix in SOURCES:
+        target = architecture or DEFAULT_ARCHITECTURE
+        compiled = compile_ptx(path, target, options)
+        text, compiler = compiled.ptx, compiled.compiler
+        names = parameter_names(path.read_text(encoding="utf-8", errors="replace"))
+        module = parse_ptx(text, f"PTX of {path.name}")
+    else:
+        text, compiler, names = read_ptx_text(path), None, {}
+        module = parse_ptx(text, path.name)
+        target = architecture or module.target
+    program = Program(path.name, module, text, target, compiler, {}, names)
+    wanted = None if kernel is None else [program.kernel(kernel)]
+    return replace(program, resources=resources(module, text, target, wanted))
+
+
+def _choose(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"choose one of {', '.join(names[:8])}{more}"

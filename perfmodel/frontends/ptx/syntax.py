@@ -1,0 +1,333 @@
+"""What a PTX file says, as frozen records.
+
+Inner blocks ``{ … }`` of a function are flattened: a name (register, variable or label) that is
+declared in the n-th inner block carries ``@n`` behind it, so that every name means one thing in
+its function. Directives and modifiers are kept without their leading dot.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register that the function declares, such as ``%r1``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialRegister:
+    """A register of the machine, such as ``%tid.x``, with its component if it has any."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A part of a register: element ``x`` of a vector register, byte ``b0`` or half ``h1``."""
+
+    register: Register
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """An integer constant, as written: the instruction's type says how many bits count."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class FloatImmediate:
+    """A floating-point constant by its bits, so that no NaN loses its payload."""
+
+    bits: int
+    width: int
+    """32 or 64 [bit]; a decimal constant has 64."""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        if self.width == 32:
+            return float(struct.unpack("<f", struct.pack("<I", self.bits))[0])
+        return float(struct.unpack("<d", struct.pack("<Q", self.bits))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The name of a variable, parameter or function, as an address, plus `offset` [B]."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the function, or a table of them (see `Function.branch_tables`)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """The operand ``_``: a result that nobody wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """``{a, b, …}``."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``[base + offset]``, with the coordinates of a texture or tensor access if there are any."""
+
+    base: Operand
+    """A register, a symbol or an immediate; a vector's index comes as `coordinates`."""
+    offset: int = 0
+    """[B]"""
+    coordinates: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``p|q``: two results."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``!p``."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """``(a, b)`` of a call."""
+
+    elements: tuple[Operand, ...]
+
+
+Operand: TypeAlias = (
+    Register
+    | SpecialRegister
+    | Component
+    | Immediate
+    | FloatImmediate
+    | Symbol
+    | Label
+    | Sink
+    | Vector
+    | Address
+    | Pair
+    | Negated
+    | Arguments
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@p`` or ``@!p`` before an instruction."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Where an instruction comes from: ``.loc``; `file` is a number of `Module.files`."""
+
+    file: int
+    line: int
+    column: int = 0
+    inlined_at: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: ``@guard opcode.modifiers operands;``."""
+
+    opcode: str
+    """Without modifiers, such as ``ld``."""
+    modifiers: tuple[str, ...]
+    """In their order, such as ``("global", "nc", "v4", "f32")``."""
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    line: int
+    """In the PTX text, from 1."""
+    source: SourceLine | None
+    readable: bool = True
+    """Whether the operands could be read; if not, there are none."""
+
+    @property
+    def name(self) -> str:
+        """Opcode and modifiers as written, such as ``ld.global.nc.v4.f32``."""
+        return ".".join((self.opcode, *self.modifiers))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter (or result) of a function."""
+
+    name: str
+    type: str
+    """Of an element, such as ``u64`` or ``b8``."""
+    size: int
+    """[B], of the whole parameter."""
+    alignment: int
+    """[B]"""
+    count: int | None = None
+    """Elements, if it is an array: a structure passed by value."""
+    pointer: bool = False
+    """Whether it is marked ``.ptr``; a compiler may leave the mark away."""
+    pointer_space: str | None = None
+    """Such as ``global``, if marked."""
+    pointer_alignment: int | None = None
+    """[B], of what it points to, if marked."""
+    space: str = "param"
+    """``param``, or ``reg`` for a register parameter of a ``.func``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterDeclaration:
+    """``.reg .type name;`` or, with a count, the registers name0 … name(count-1)."""
+
+    name: str
+    type: str
+    count: int | None = None
+    lanes: int = 1
+    """Elements of a vector register."""
+    scope: int = 0
+    """Number of the inner block that declares it, 0 for the function itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in memory."""
+
+    name: str
+    space: str
+    """``global``, ``const``, ``shared``, ``local``, ``param`` (of a call), ``tex``."""
+    type: str
+    """Of an element."""
+    size: int | None
+    """[B]; None if the launch decides (``extern .shared x[]``)."""
+    alignment: int
+    """[B]"""
+    shape: tuple[int | None, ...] = ()
+    """Elements by dimension; () for a scalar."""
+    lanes: int = 1
+    linkage: str | None = None
+    """``extern``, ``visible``, ``weak`` or ``common``."""
+    values: tuple[int | float | str, ...] | None = None
+    """Initial values, flattened; a name where the value is an address."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel (``.entry``) or a device function (``.func``)."""
+
+    name: str
+    kernel: bool
+    parameters: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    linkage: str | None
+    directives: Mapping[str, tuple[int, ...]]
+    """Such as ``{"maxntid": (256, 1, 1)}``: bounds that the programmer gave."""
+    defined: bool
+    """False for a declaration without a body."""
+    registers: tuple[RegisterDeclaration, ...]
+    variables: tuple[Variable, ...]
+    """Declared inside the function."""
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+    """Index of the instruction that follows a label; ``len(instructions)`` at the end."""
+    branch_tables: Mapping[str, tuple[str, ...]]
+    """Labels that ``brx.idx`` may go to, by the table's name."""
+    pragmas: tuple[tuple[int, str], ...]
+    """Index of the instruction that follows, and text."""
+    line: int
+
+    @cached_property
+    def _types(self) -> dict[tuple[str, int], list[RegisterDeclaration]]:
+        found: dict[tuple[str, int], list[RegisterDeclaration]] = {}
+        for declared in self.registers:
+            found.setdefault((declared.name, declared.scope), []).append(declared)
+        return found
+
+    def declaration(self, register: str) -> RegisterDeclaration | None:
+        """Return what declares a register, by its name as `Register.name` has it, or None."""
+        name, _, scope = register.partition("@")
+        number = int(scope) if scope else 0
+        for declared in self._types.get((name, number), ()):
+            if declared.count is None:
+                return declared
+        stem = name.rstrip("0123456789")
+        while len(stem) < len(name):
+            for declared in self._types.get((stem, number), ()):
+                if declared.count is not None and int(name[len(stem) :]) < declared.count:
+                    return declared
+            stem = name[: len(stem) + 1]
+        return None
+
+    def register_type(self, register: str) -> str | None:
+        """Return the type of a register, such as ``b32`` or ``pred``, or None if undeclared."""
+        declared = self.declaration(register)
+        return None if declared is None else declared.type
+
+
+@dataclass(frozen=True)
+class Module:
+    """A PTX file."""
+
+    version: tuple[int, int]
+    """Of the PTX language, such as (8, 7)."""
+    target: str
+    """Such as ``sm_90``."""
+    target_options: tuple[str, ...]
+    """What follows the target, such as ``debug``."""
+    address_bits: int
+    functions: tuple[Function, ...]
+    variables: tuple[Variable, ...]
+    """Declared outside of functions."""
+    files: Mapping[int, str] = field(default_factory=dict)
+    """Source files by number."""
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The functions that can be launched, with a body."""
+        return tuple(f for f in self.functions if f.kernel and f.defined)
+
+    def function(self, name: str) -> Function | None:
+        """Return a function by its name, rather with a body than without, or None."""
+        found = [f for f in self.functions if f.name == name]
+        return next((f for f in found if f.defined), found[0] if found else None)
+
+
+SIZES: Final[Mapping[str, int]] = {
+    **{f"{kind}{8 * size}": size for kind in "bus" for size in (1, 2, 4, 8, 16)},
+    **{"f16": 2, "f16x2": 4, "bf16": 2, "bf16x2": 4, "tf32": 4, "f32": 4, "f32x2": 8, "f64": 8},
+    **{"u16x2": 4, "s16x2": 4, "u8x4": 4, "s8x4": 4, "b4x2": 1, "b6x2": 2, "b6p2x16": 16},
+    **{"e4m3": 1, "e5m2": 1, "e4m3x2": 2, "e5m2x2": 2, "ue8m0x2": 2, "pred": 1},
+    **{"texref": 8, "samplerref": 8, "surfref": 8},
+}
+"""Bytes of the types that declarations use (PTX ISA, fundamental and packed types); a predicate
+counts as 1, a reference to a texture as its handle."""
+
+
+def float_immediate(value: float, width: int = 64) -> FloatImmediate:
+    """Return a constant from a number."""
+    if width == 32:
+        return FloatImmediate(struct.unpack("<I", struct.pack("<f", value))[0], 32)
+    return FloatImmediate(struct.unpack("<Q", struct.pack("<d", value))[0], 64)

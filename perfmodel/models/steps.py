@@ -1,0 +1,247 @@
+"""Steps: loops whose threads wait for one another, as products through shared memory have them.
+
+In a step a block waits for its data, then computes. While one block waits others compute: a closed
+queue of the SM's resident blocks. Those that compute share the schedulers and L1, between which
+each warp goes to and fro: a closed queue of warps in turn, one continuous model from one warp a
+scheduler, which uses one unit after the other, to many, which keep the slower one busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.chain import CLOCKS_PER_INSTRUCTION, Chain
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+SCHEDULERS: Final = 4
+"""Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
+MOST_STRANDS: Final = 32
+"""Strands of a scheduler's warps past which more change nothing."""
+BARRIER_START: Final = 30.0
+BARRIER_WARP: Final = 2.1
+"""Clocks of a barrier, and for each warp that waits at it.
+
+The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
+(measurements/h200-sxm-suite/barriers.csv, fit rows). That 43 of the 73 are the loop's own: assumed.
+"""
+WARPS_TIME = Formula(
+    name="time of a block's work beside other warps",
+    unit="s",
+    text="(issue*(1 + a) + l1*(1 + b))/n",
+    symbols={
+        "issue": "the schedulers' time for the work of one block, spread over its warps [s]",
+        "l1": "L1's time for it [s]",
+        "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
+        "b": "strands at L1 then [1]",
+        "n": "strands of a scheduler's warps [1]",
+    },
+    holds="one warp a scheduler, which uses one unit after the other, to many",
+    source="Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks (1980)",
+)
+STEP_WAIT = Formula(
+    name="time that a block waits in a step",
+    unit="s",
+    text="load + barriers*(start + warps*warp)/clock",
+    symbols={
+        "load": "latency of the slowest loads of a step [s]",
+        "barriers": "barriers of a step [1]",
+        "start": "clocks of a barrier [clocks]",
+        "warps": "warps of a block [1]",
+        "warp": "clocks of a barrier for each warp [clocks]",
+        "clock": "SM clock [Hz]",
+    },
+    holds="one wait for data a step",
+    source="derived; barriers measured on an H200 (barriers.csv)",
+)
+BLOCK_TIME = Formula(
+    name="time of a block beside others",
+    unit="s",
+    text="total/served",
+    symbols={
+        "total": "weights of 0, 1, ... blocks that compute while the others wait, in all [1]",
+        "served": "the same, each over the time of a block's work beside as many [1/s]",
+    },
+    holds="blocks of an SM that wait and compute in turn",
+    source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
+    "Quantitative System Performance (1984), chapter 8",
+)
+STEPS_TIME = Formula(
+    name="time of blocks that work in steps",
+    unit="s",
+    text="full*each + tail*last + rounds*outside",
+    symbols={
+        "full": "blocks of the busiest SM that run beside as many as it holds [1]",
+        "each": "time of each of them: their round over the blocks of the round [s]",
+        "tail": "blocks of its last round [1]",
+        "last": "time of each of them [s]",
+        "rounds": "rounds of blocks [1]",
+        "outside": "start of a block, and what it does before and after its steps [s]",
+    },
+    holds="equal blocks, handed out as others end",
+    source="derived",
+)
+
+
+def step_loop(kernel: Kernel) -> str | None:
+    """Return the outermost loop that has barriers; None if none has."""
+    loops = [b.loop for b in kernel.barriers if b.loop is not None]
+    return min(loops, key=lambda v: len(kernel.loop_nest(v)), default=None)
+
+
+def steps_inputs(
+    instance: Instance,
+    chain: Chain,
+    issue: Array,
+    l1: Array,
+    blocks_per_sm: Any,
+    sm_count: int,
+) -> dict[str, Any]:
+    """Return what goes into the time of blocks that work in steps.
+
+    Parameters
+    ----------
+    instance : Instance
+        Of a kernel with barriers in a loop.
+    chain : Chain
+        What one block does, for the latency of its loads.
+    issue, l1 : array
+        Seconds that the schedulers (or the busiest arithmetic pipe) and L1 of the busiest SM need.
+    blocks_per_sm : array
+        Blocks that an SM holds.
+    sm_count : int
+        SMs.
+    """
+    kernel = instance.kernel
+    loop = step_loop(kernel)
+    assert loop is not None
+    nest = [v.variable for v in kernel.loop_nest(loop)]
+    steps = np.ones(1)
+    for variable in nest:
+        steps = steps * np.asarray(instance.trips[variable], dtype=float)
+    here = np.maximum(np.ceil(np.asarray(instance.blocks, dtype=float) / sm_count), 1.0)
+    barriers = np.zeros(1)
+    for b in kernel.barriers:
+        times = np.ones(1)
+        for around in kernel.loop_nest(b.loop):
+            times = times * np.asarray(instance.trips[around.variable], dtype=float)
+        barriers = barriers + np.asarray(instance.number(b.count), dtype=float) * times
+    load = np.zeros(1)
+    for batch in chain.batches:
+        if batch.loop is not None and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
+            load = np.maximum(load, np.where(batch.count > 0, batch.latency, 0.0))
+    return {
+        "issue": np.atleast_1d(issue) / here,
+        "l1": np.atleast_1d(l1) / here,
+        "warps": np.atleast_1d(chain.overhead["warps"]),
+        "blocks": here,
+        "held": np.atleast_1d(np.minimum(np.maximum(blocks_per_sm, 1), here)),
+        "steps": steps,
+        "load": load,
+        "barriers": barriers / np.maximum(steps, 1),
+        "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
+        "outside": np.atleast_1d(
+            chain.start + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+        ),
+        "clock": chain.clock,
+        "start": BARRIER_START,
+        "warp": BARRIER_WARP,
+    }
+
+
+def waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `LATENCY_TIME` takes for blocks that do nothing but wait in their steps."""
+    return {
+        "chain": given["steps"] * STEP_WAIT(**given) + given["outside"],
+        "ramp": np.zeros(1),
+        "rounds": np.ceil(given["blocks"] / given["held"]),
+    }
+
+
+def rounds_of_steps(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `STEPS_TIME` takes; `given` is from `steps_inputs`."""
+    wait = given["steps"] * STEP_WAIT(**given)
+    held = given["held"]
+    most = int(np.max(held))
+    work = work_times(given, range(1, most + 1))
+    rounds = np.ceil(given["blocks"] / held)
+    tail = given["blocks"] - (rounds - 1) * held
+    tail = np.where(rounds > 1, np.where(tail == held, 0.0, tail), 0.0)
+    return {
+        "full": given["blocks"] - tail,
+        "each": BLOCK_TIME(**block_queue(wait, work, held)),
+        "tail": tail,
+        "last": BLOCK_TIME(**block_queue(wait, work, np.maximum(tail, 1.0))),
+        "rounds": rounds,
+        "outside": given["outside"],
+    }
+
+
+def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> list[Array]:
+    """Return a block's time to compute, over the blocks that compute beside it, for each number.
+
+    With `j` blocks the whole takes j times as long as returned for j.
+    """
+    warps = given["warps"]
+    there = np.stack([j * warps / SCHEDULERS for j in blocks])
+    count = strands_at_work(given, there)
+    # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
+    share = np.minimum(there, 1.0)
+    found = np.zeros(np.broadcast_shapes(there.shape, given["issue"].shape, given["l1"].shape))
+    for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
+        work = WARPS_TIME(**each) * warps / SCHEDULERS / share
+        found = np.where(count == n, work, found)
+    return list(found)
+
+
+def strands_at_work(given: Mapping[str, Any], warps: Any) -> Array:
+    """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
+    return np.asarray(np.clip(np.rint(warps * given["strands"]), 1, MOST_STRANDS))
+
+
+def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]:
+    """Yield what `WARPS_TIME` takes for 1, 2, ... `most` strands of a scheduler.
+
+    Each warp has its scheduler, and a quarter of L1: the other schedulers use the rest.
+    """
+    issue, l1 = (SCHEDULERS * given[unit] / given["warps"] for unit in ("issue", "l1"))
+    at_issue, at_l1 = np.zeros(1), np.zeros(1)
+    for n in range(1, most + 1):
+        found = {"issue": issue, "l1": l1, "a": at_issue, "b": at_l1, "n": float(n)}
+        yield found
+        each = np.maximum(WARPS_TIME(**found), 1e-30)
+        at_issue, at_l1 = issue * (1 + at_issue) / each, l1 * (1 + at_l1) / each
+
+
+def block_queue(wait: Array, work: Sequence[Array], blocks: Array) -> dict[str, Any]:
+    """Return what `BLOCK_TIME` takes for `blocks` blocks that wait and compute in turn.
+
+    Parameters
+    ----------
+    wait : array
+        Seconds that a block waits in all.
+    work : sequence of array
+        `work_times` for 1, 2, ... blocks.
+    blocks : array
+        Blocks of the SM.
+    """
+    weight = np.ones(np.broadcast_shapes(wait.shape, blocks.shape))
+    total, served = weight, np.zeros(weight.shape)
+    # A wait of nothing has all blocks at work: near enough at a millionth.
+    scale = np.maximum(wait, np.maximum(1e-6 * work[0], 1e-30))
+    for j, each in enumerate(work, 1):
+        # The weight of j at work over that of j - 1: their pace against that of the waits.
+        weight = np.where(blocks >= j, weight * each / scale * np.maximum(blocks - j + 1, 0), 0.0)
+        total = total + weight
+        served = served + weight / np.maximum(each, 1e-30)
+    return {
+        "total": total,
+        "served": np.maximum(served, 1e-30),
+    }

@@ -1,0 +1,124 @@
+"""Which figures of a device a predicted time comes from, and how much each of them matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from perfmodel.hardware.device import Device, quantities
+from perfmodel.hardware.figure import Figure
+from perfmodel.models.roofline import ceilings
+from perfmodel.models.time import time_model
+from perfmodel.prediction.predict import evaluate
+from perfmodel.prediction.record import Prediction
+
+_STEP: Final = 0.01
+"""Change of a figure whose effect is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedFigure:
+    """A figure of the device that a prediction reads.
+
+    Attributes
+    ----------
+    name : str
+        Field of `perfmodel.hardware.Device`.
+    figure : Figure
+        With unit, kind, source and note.
+    purpose : str
+        "time", or "roofline" where only the roofs need it.
+    influence : float or None
+        Change of the time, as a share, where the figure is 1% larger and all other figures and the
+        traffic stay; None for whole numbers, which change the traffic as well.
+    """
+
+    name: str
+    figure: Figure
+    purpose: str
+    influence: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "name": self.name,
+            "value": self.figure.value,
+            "unit": self.figure.unit,
+            "kind": self.figure.kind,
+            "source": self.figure.source,
+            "note": self.figure.note,
+            "standard_error": self.figure.standard_error,
+            "purpose": self.purpose,
+            "influence_of_1_percent": self.influence,
+        }
+
+
+def figures_used(prediction: Prediction) -> tuple[UsedFigure, ...]:
+    """Return the figures that the closed forms read for a prediction, in the device's order.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        Of simulated traffic, what its time model and the closed forms beside it read.
+    """
+    device = prediction.details.device
+    watched, read = _watched(device)
+    evaluate(
+        prediction.details.instance,
+        watched,
+        prediction.timing,
+        prediction.cache,
+        prediction.details.setting,
+    )
+    for_time = frozenset(read)
+    ceilings(watched)
+    influences = _influences(prediction, for_time)
+    return tuple(
+        UsedFigure(name, figure, "time" if name in for_time else "roofline", influences.get(name))
+        for name, figure in device.figures.items()
+        if name in read
+    )
+
+
+def _watched(device: Device) -> tuple[Device, set[str]]:
+    """Return an equal device, and the set in which it notes the figures that are read of it."""
+    read: set[str] = set()
+    known = quantities().keys()
+
+    class Watched(Device):
+        def __getattribute__(self, name: str) -> Any:
+            if name in known:
+                read.add(name)
+            return super().__getattribute__(name)
+
+    values: dict[str, Any] = {f.name: getattr(device, f.name) for f in fields(Device)}
+    return Watched(**values), read
+
+
+def _influences(prediction: Prediction, names: frozenset[str]) -> Mapping[str, float]:
+    """Return by how much the time changes, as a share, with each figure that is no whole number."""
+    device = prediction.details.device
+    found = {}
+    for name in names:
+        value = getattr(device, name)
+        if isinstance(value, float):
+            changed: dict[str, Any] = {name: value * (1 + _STEP)}
+            time = _time(prediction, replace(device, **changed))
+            found[name] = time / _time(prediction, device) - 1
+    return found
+
+
+def _time(prediction: Prediction, device: Device) -> float:
+    """Return the time of a prediction's traffic on another device [s]."""
+    details = prediction.details
+    model = time_model(
+        details.instance,
+        list(details.requests),
+        details.traffic,
+        details.occupied,
+        device,
+        prediction.timing,
+        details.on_chip,
+    )
+    return float(model.time_s[0])

@@ -1,0 +1,339 @@
+"""Drills as reports: the gallery, a question, and a worked solution; and the same as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+
+from perfmodel.drills import (
+    ChoiceAnswer,
+    Drill,
+    NumberAnswer,
+    Solution,
+    Verdict,
+    WordAnswer,
+    depends_on_device,
+    given,
+)
+from perfmodel.drills.check import wanted_unit
+from perfmodel.drills.quantity import Quantity, dimension, factor
+from perfmodel.drills.sources import Expression
+from perfmodel.drills.tables import PLACEHOLDER
+from perfmodel.drills.work import Line
+from perfmodel.reports import units
+from perfmodel.reports.tables import labelled, plain, table
+
+SCHEMA: Final = "perfmodel.drill/1"
+_AUTOMATIC: Final = {
+    "seconds": units.seconds,
+    "bytes": units.data,
+    "bytes/second": units.bandwidth,
+    "operations/second": units.flop_rate,
+}
+_BASE: Final = frozenset({"s", "B", "B/s", "FLOP/s"})
+
+
+def quantity(found: Quantity) -> str:
+    """Return a quantity with four digits in its unit; base units get the prefix that suits."""
+    value, unit = found
+    if isinstance(value, str):
+        return value
+    kind = dimension(unit)
+    if unit == "B" and value == int(value) and abs(value) < 1e5:
+        return f"{value:.0f} B"  # small sums of sectors are read as they are
+    if unit in _BASE:
+        return _AUTOMATIC[kind](value)
+    scaled = value / factor(unit)
+    written = f"{scaled:,.4g}" if abs(scaled) < 1e4 or scaled != int(scaled) else f"{scaled:,.0f}"
+    if "e" in written:
+        written = f"{scaled:.4g}"
+    if unit == "%":
+        return f"{written}%"
+    if kind == "times":
+        return f"{written} times"
+    noun = unit.removesuffix("s") if kind == "count" and scaled == 1 else unit
+    return f"{written} {noun}".rstrip()
+
+
+def filled(text: str, known: Mapping[str, Quantity]) -> str:
+    """Return a text with the values of its placeholders put in."""
+
+    def shown(match: re.Match[str]) -> str:
+        found = known[match[1]]
+        return quantity(Quantity(found.value, match[2]) if match[2] else found)
+
+    return PLACEHOLDER.sub(shown, text)
+
+
+def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> RenderableType:
+    """Return the gallery: a table for each topic.
+
+    Parameters
+    ----------
+    drills : sequence of Drill
+        Those to show.
+    numbers : sequence of int
+        Their numbers.
+    total : int
+        Drills there are.
+    """
+    pairs = list(zip(numbers, drills, strict=True))
+    rows: list[list[RenderableType | None]] = []
+    for topic in dict.fromkeys(drill.topic for drill in drills):
+        rows += [[None] * 3, [None, plain(topic, "bold"), None]]
+        for n, each in pairs:
+            if each.topic == topic:
+                mark = " *" if each.hardware else ""
+                rows.append([str(n), each.title + mark, each.source])
+    shown = f"{len(drills)} of {total} drills" if len(drills) < total else f"{total} drills"
+    return Group(
+        table(["no", "drill", "from"], rows, align=["right", "left", "left"]),
+        "",
+        plain(f"{shown}. * The source and the hardware disagree; the solution says by how much."),
+        plain(f"perfmodel drill {numbers[0]} asks; --answer X checks; --solution shows how."),
+    )
+
+
+def question_report(drill: Drill, number: int, device: str) -> RenderableType:
+    """Return a question, what its answer looks like, and how to answer."""
+    known = given(drill, device)
+    parts: list[RenderableType] = [
+        _heading(drill, number),
+        "",
+        plain(filled(drill.question, known)),
+    ]
+    if isinstance(drill.answer, ChoiceAnswer):
+        parts += ["", *_choices(drill.answer)]
+    lines = [("answer", _wanted(drill))]
+    if drill.hint:
+        lines.append(("hint", filled(drill.hint, known)))
+    lines += _gpu(drill, device)
+    parts += [
+        "",
+        labelled(lines),
+        "",
+        plain(f"perfmodel drill {number} --answer {_example(drill)}"),
+    ]
+    return Group(*parts)
+
+
+def solution_report(
+    solution: Solution,
+    number: int,
+    verdict: Verdict | None,
+    following: tuple[int, Drill] | None,
+    device: str = "",
+) -> RenderableType:
+    """Return a worked solution, after what an answer was worth.
+
+    Parameters
+    ----------
+    solution : Solution
+    number : int
+    verdict : Verdict or None
+        Of the answer, if one was given.
+    following : tuple of int and Drill, or None
+        The drill to go on with.
+    device : str
+        As the learner named it.
+    """
+    drill = solution.drill
+    parts: list[RenderableType] = [_heading(drill, number), ""]
+    if verdict is not None:
+        parts += [*_verdict(solution, verdict), ""]
+    else:
+        parts += [plain(filled(drill.question, solution.known)), ""]
+    parts += _worked(solution)
+    parts.append(labelled([("answer", right_answer(solution)), *_gpu(drill, device)]))
+    if drill.hardware:
+        parts += ["", labelled([("hardware", filled(drill.hardware, solution.known))])]
+    if following is not None:
+        parts += ["", plain(_next(drill, following))]
+    return Group(*parts)
+
+
+def right_answer(solution: Solution) -> str:
+    """Return the right answer as text."""
+    answer = ", ".join(
+        quantity(each) if isinstance(each, Quantity) else each for each in solution.answer
+    )
+    kind = solution.drill.answer
+    if isinstance(kind, NumberAnswer) and kind.tolerance:
+        answer += f" (within {100 * kind.tolerance:.3g}%)"
+    return answer
+
+
+def drill_summary(drill: Drill, number: int) -> dict[str, Any]:
+    """Return a drill of the gallery as plain data."""
+    return {
+        "number": number,
+        "id": drill.id,
+        "title": drill.title,
+        "topic": drill.topic,
+        "source": drill.source,
+        "hardware_disagrees": bool(drill.hardware),
+    }
+
+
+def drill_record(
+    drill: Drill,
+    number: int,
+    device: str,
+    solution: Solution | None = None,
+    verdict: Verdict | None = None,
+) -> dict[str, Any]:
+    """Return a question as the JSON object ``perfmodel.drill/1``, with its solution if there is."""
+    known = given(drill, device)
+    kind = drill.answer
+    asked: dict[str, Any] = {"wanted": _wanted(drill)}
+    if isinstance(kind, NumberAnswer):
+        asked |= {"kind": "number", "count": len(kind.values), "unit": kind.unit}
+        asked |= {"tolerance": kind.tolerance}
+    elif isinstance(kind, ChoiceAnswer):
+        asked |= {"kind": "choice", "choices": list(kind.choices)}
+    else:
+        asked |= {"kind": "words", "count": len(kind.words)}
+    record = {
+        "schema": SCHEMA,
+        **drill_summary(drill, number),
+        "question": filled(drill.question, known),
+        "hint": filled(drill.hint, known),
+        "device_matters": depends_on_device(drill),
+        "answer": asked,
+    }
+    if solution is not None:
+        record["device"] = solution.device or None
+        record["solution"] = {
+            "answer": [
+                {"value": a.value, "text": quantity(a)} if isinstance(a, Quantity) else {"text": a}
+                for a in solution.answer
+            ],
+            "steps": [_step_record(line, solution) for line in solution.lines],
+            "hardware": filled(drill.hardware, solution.known),
+        }
+    if verdict is not None:
+        assert solution is not None
+        record["given"] = verdict.answer
+        record["right"] = verdict.right
+        record["error"] = verdict.error
+        record["mistake"] = filled(verdict.mistake.say, solution.known) if verdict.mistake else None
+    return record
+
+
+def _step_record(line: Line, solution: Solution) -> dict[str, Any]:
+    found, step = line.found, line.step
+    record: dict[str, Any] = {"say": filled(step.say, solution.known), "name": step.name or None}
+    if isinstance(step.source, Expression):
+        record["expression"] = step.source.text
+    if line.quantity is not None and found is not None and not found.rows:
+        record |= {
+            "value": line.quantity.value,
+            "text": quantity(line.quantity),
+            "origin": found.origin,
+        }
+    if found is not None and found.rows:
+        record["rows"] = [list(row) for row in found.rows]
+    return record
+
+
+def _heading(drill: Drill, number: int) -> RenderableType:
+    source = f"; {drill.source}" if drill.source else ""
+    return Group(plain(f"{number}. {drill.title}", "bold"), plain(f"{drill.topic}{source}", "dim"))
+
+
+def _choices(answer: ChoiceAnswer) -> Iterator[RenderableType]:
+    for place, choice in enumerate(answer.choices):
+        yield Padding(plain(f"{chr(ord('a') + place)}) {choice}"), (0, 0, 0, 2))
+
+
+def _wanted(drill: Drill) -> str:
+    kind = drill.answer
+    if isinstance(kind, ChoiceAnswer):
+        return f"a letter from a to {chr(ord('a') + len(kind.choices) - 1)}, or the choice"
+    if isinstance(kind, WordAnswer):
+        count = len(kind.words)
+        return "a name or word" if count == 1 else f"{count} names, in any order, commas between"
+    several = f"{len(kind.values)} values in order, commas between, each " * (len(kind.values) > 1)
+    allowed = f"; within {100 * kind.tolerance:.3g}%" if kind.tolerance else "; exact"
+    return f"{several}{wanted_unit(kind)}{allowed}"
+
+
+def _example(drill: Drill) -> str:
+    kind = drill.answer
+    if isinstance(kind, ChoiceAnswer):
+        return "a"
+    if isinstance(kind, NumberAnswer) and len(kind.values) == 1:
+        return {"seconds": "1ms", "bytes": "1GB", "bytes/second": "1GB/s", "share": "50%"}.get(
+            dimension(kind.unit), "1"
+        )
+    return '"..."'
+
+
+def _gpu(drill: Drill, device: str) -> list[tuple[str, str]]:
+    if depends_on_device(drill):
+        title = given(drill, device)["device"].value
+        return [("GPU", f"{title} (another: --device NAME)")]
+    return [("GPU", "the answer depends on none: --device changes nothing")] if device else []
+
+
+def _verdict(solution: Solution, verdict: Verdict) -> Iterator[RenderableType]:
+    if verdict.right:
+        off = (
+            f" ({units.percent(verdict.error)} off)"
+            if verdict.error and verdict.error > 5e-4
+            else ""
+        )
+        yield plain(f"Right: {verdict.answer}{off}.", "bold green")
+        return
+    off = ""
+    if verdict.error is not None:
+        off = f", {units.percent(verdict.error)} off" if verdict.error < 10 else ", far off"
+    yield plain(f"Not {verdict.answer}{off}.", "bold red")
+    if verdict.mistake is not None:
+        yield plain(filled(verdict.mistake.say, solution.known))
+
+
+def _worked(solution: Solution) -> Iterator[RenderableType]:
+    # Values are put in as they were when the step was reached: all names are defined once.
+    for number, line in enumerate(solution.lines, 1):
+        yield plain(f"{number}. {filled(line.step.say, solution.known)}")
+        found = line.found
+        if found is not None and found.rows:
+            head, *rows = found.rows
+            yield Padding(table(head, rows, align=["right"] * len(head)), (0, 0, 0, 3))
+        elif found is not None and line.quantity is not None:
+            yield Padding(plain(_formula(line, solution.known)), (0, 0, 0, 3))
+            if found.origin:
+                yield Padding(plain(found.origin, "dim"), (0, 0, 0, 3))
+        yield ""
+
+
+def _formula(line: Line, known: Mapping[str, Quantity]) -> str:
+    """Return ``name = expression = with numbers = value``, without what says nothing new."""
+    assert line.quantity is not None
+    parts = [line.step.name] if line.step.name else []
+    if isinstance(line.step.source, Expression):
+        text = line.step.source.text
+        with_numbers = re.sub(r"[A-Za-z_][A-Za-z0-9_]*", partial(_put_in, known=known), text)
+        parts += list(dict.fromkeys([text, with_numbers]))
+    value = quantity(line.quantity)
+    return " = ".join([*parts, value] if not parts or parts[-1] != value else parts)
+
+
+def _put_in(name: re.Match[str], known: Mapping[str, Quantity]) -> str:
+    if name[0] not in known:
+        return name[0]
+    text = quantity(known[name[0]])
+    return f"({text})" if "/" in text else text
+
+
+def _next(drill: Drill, following: tuple[int, Drill]) -> str:
+    number, after = following
+    if after.topic != drill.topic:
+        return f"Next topic, {after.topic}: perfmodel drill {number} ({after.title})"
+    return f"Next: perfmodel drill {number} ({after.title})"

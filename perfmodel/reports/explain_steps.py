@@ -1,0 +1,66 @@
+"""Blocks that work in steps: the waits of a step, the work between, and blocks in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.models.latency import LATENCY_TIME
+from perfmodel.models.steps import (
+    BLOCK_TIME,
+    SCHEDULERS,
+    STEP_WAIT,
+    STEPS_TIME,
+    WARPS_TIME,
+    block_queue,
+    rounds_of_steps,
+    step_loop,
+    strands_at_work,
+    warps_times,
+    work_times,
+)
+from perfmodel.prediction.record import Details
+from perfmodel.reports.explain_latency import batch_steps
+from perfmodel.reports.step import Step, named, scalar, step
+
+STEPS: Final = "Steps"
+
+
+def steps_of(details: Details) -> Iterator[Step]:
+    """Yield how long blocks take that wait for their data and compute in turn.
+
+    The last step is the time of the busiest SM's blocks.
+    """
+    given = details.time.inputs["steps"]
+    loop = step_loop(details.instance.kernel)
+    yield from batch_steps(STEPS, details)
+    yield step(STEPS, named(STEP_WAIT, f"wait of a step of {loop}"), given)
+    yield step(STEPS, named(LATENCY_TIME, "time of latency"), details.time.inputs["latency"])
+    held = scalar(given["held"])
+    warps = held * scalar(given["warps"]) / SCHEDULERS
+    strands = int(scalar(strands_at_work(given, np.asarray(warps))))
+    *_, queue = warps_times(given, strands)
+    yield step(
+        STEPS,
+        named(WARPS_TIME, "time of a warp beside others"),
+        queue,
+        f"a scheduler has {warps:g} warps with {scalar(given['strands']):g} strands each",
+    )
+    rounds = rounds_of_steps(given)
+    yield step(STEPS, BLOCK_TIME, _queue(given, held), f"{held:g} blocks, as many as an SM holds")
+    if scalar(rounds["tail"]):
+        left = scalar(rounds["tail"])
+        yield step(
+            STEPS,
+            named(BLOCK_TIME, "time of a block of the last round"),
+            _queue(given, left),
+            f"{left:g} blocks",
+        )
+    yield step(STEPS, STEPS_TIME, rounds)
+
+
+def _queue(given: Mapping[str, Any], blocks: float) -> dict[str, Any]:
+    wait = given["steps"] * STEP_WAIT(**given)
+    return block_queue(wait, work_times(given, range(1, int(blocks) + 1)), np.full(1, blocks))

@@ -1,0 +1,79 @@
+"""Inspected kernels as a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from perfmodel.frontends.inspection import KernelFacts
+from perfmodel.frontends.program import Program
+from perfmodel.frontends.ptx.syntax import SourceLine
+
+SCHEMA: Final = "perfmodel.inspection/1"
+
+
+def program_record(program: Program, facts: Sequence[KernelFacts]) -> dict[str, Any]:
+    """Return a program and what is known of its kernels; sizes in bytes."""
+    return {
+        "schema": SCHEMA,
+        "file": program.name,
+        "compiler": program.compiler,
+        "ptx_version": ".".join(map(str, program.module.version)),
+        "target": program.module.target,
+        "architecture": program.architecture,
+        "kernels": [_kernel(program, each) for each in facts],
+    }
+
+
+def _kernel(program: Program, facts: KernelFacts) -> dict[str, Any]:
+    return {
+        "name": facts.kernel.name,
+        "parameters": [
+            {
+                "name": p.name,
+                "ptx_name": p.parameter.name,
+                "type": p.parameter.type,
+                "size": p.parameter.size,
+                "alignment": p.parameter.alignment,
+                "pointer": p.pointer,
+            }
+            for p in facts.parameters
+        ],
+        "resources": None if facts.resources is None else asdict(facts.resources),
+        "dynamic_shared": facts.dynamic_shared,
+        "bounds": {name: list(numbers) for name, numbers in facts.kernel.directives.items()},
+        "instructions": facts.instructions,
+        "mix": facts.mix,
+        "loops": [
+            {
+                "depth": loop.depth,
+                "parent": loop.parent,
+                "instructions": loop.instructions,
+                "accesses": loop.accesses,
+                "exits": loop.exits,
+                "first_line": _line(program, loop.first),
+                "last_line": _line(program, loop.last),
+                "ptx_line": loop.ptx_line,
+            }
+            for loop in facts.loops
+        ],
+        "accesses": [
+            {
+                "instruction": access.name,
+                "count": access.count,
+                "depth": access.depth,
+                "line": _line(program, access.source),
+                "ptx_line": access.ptx_line,
+            }
+            for access in facts.accesses
+        ],
+        "calls": list(facts.calls),
+        "warnings": list(facts.warnings),
+    }
+
+
+def _line(program: Program, source: SourceLine | None) -> dict[str, Any] | None:
+    if source is None:
+        return None
+    return {"file": program.module.files.get(source.file), "line": source.line}

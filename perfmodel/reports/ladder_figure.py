@@ -1,0 +1,54 @@
+"""A ladder as a figure: a bar a rung, with its interval, on a logarithmic axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfmodel.prediction.ladder import Rung
+from perfmodel.reports import units
+from perfmodel.reports.figure_style import BLUE, FAINT, STYLE
+from perfmodel.reports.prediction_text import TERMS, title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def ladder_figure(rungs: Sequence[Rung]) -> Figure:
+    """Draw what each rung reaches, simplest at the top, with its 90% interval.
+
+    Parameters
+    ----------
+    rungs : sequence of Rung
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    found = [rung.prediction for rung in rungs]
+    rates = [p.roofline.flop_per_s / 1e12 for p in found]
+    ends = [[p.roofline.flop / s / 1e12 for s in reversed(p.interval_s)] for p in found]
+    below = [max(rate - low, 0.0) for rate, (low, _) in zip(rates, ends, strict=True)]
+    above = [max(high - rate, 0.0) for rate, (_, high) in zip(rates, ends, strict=True)]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.5, 0.5 * len(found) + 1.4), layout="constrained")
+        axes = figure.subplots()
+        places = range(len(found))
+        axes.barh(places, rates, color=BLUE, alpha=0.8, height=0.6)
+        axes.errorbar(rates, places, xerr=(below, above), fmt="none", ecolor="black", capsize=3)
+        axes.set_yticks(places, labels=[str(p.mapping) for p in found])
+        axes.invert_yaxis()
+        axes.set_xscale("log")
+        axes.set_xlabel("TFLOP/s, with the 90% interval")
+        axes.grid(axis="x", color=FAINT)
+        for place, p, (_, high) in zip(places, found, ends, strict=True):
+            bound = TERMS.get(p.bottleneck, p.bottleneck)
+            text = f"  {units.flop_rate(p.roofline.flop_per_s)}, {bound}"
+            axes.annotate(text, (high, place), va="center", fontsize=8)
+        axes.set_xlim(right=axes.get_xlim()[1] * 12)
+        axes.set_title(title(found[0]).replace(f" {found[0].mapping}", "", 1), fontsize=11)
+    return figure

@@ -1,0 +1,116 @@
+"""The measured corpus: complete, sealed, right, and what its regular kernels must count."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from math import ceil
+from pathlib import Path
+
+import pytest
+
+from perfmodel.frontends.launch import Scalar
+from perfmodel.frontends.launch_file import read_launches
+from perfmodel.measure.seal import checksums
+
+ROOT = Path(__file__).parents[2] / "measurements"
+FOLDER = ROOT / "h200-corpus"
+SESSION = tomllib.loads((FOLDER / "session.toml").read_text())
+LAUNCHES = {
+    (path.stem, number): launch
+    for path in sorted((ROOT / "programs" / "corpus").glob("*.toml"))
+    for number, launch in enumerate(read_launches(path), 1)
+}
+
+
+with (FOLDER / "corpus.csv").open(newline="") as file:
+    CORPUS = list(csv.DictReader(file))
+COUNTED = {
+    (r["source"], int(r["launch"])): r
+    for r in CORPUS
+    if (r["timing"], r["cache"]) == ("profiler", "cold")
+}
+
+
+def numbers(kernel: str) -> list[tuple[dict[str, int | float], dict[str, str]]]:
+    """Return the scalars and the counted row of each launch of a kernel."""
+    return [
+        ({n: a.value for n, a in launch.named.items() if isinstance(a, Scalar)}, COUNTED[key])
+        for key, launch in LAUNCHES.items()
+        if launch.kernel == kernel
+    ]
+
+
+def test_it_is_sealed_and_documented() -> None:
+    assert SESSION["files"] == checksums(FOLDER)
+    assert set(CORPUS[0]) <= set(SESSION["columns"])
+
+
+def test_every_launch_has_its_rows_and_no_row_is_for_fitting() -> None:
+    assert len(LAUNCHES) == 130
+    assert len({launch.kernel for launch in LAUNCHES.values()}) == 74
+    protocols = [("events", "warm"), ("profiler", "cold"), ("profiler", "warm")]
+    expected = sorted((*key, *protocol) for key in LAUNCHES for protocol in protocols)
+    assert sorted((r["source"], int(r["launch"]), r["timing"], r["cache"]) for r in CORPUS) == (
+        expected
+    )
+    assert {r["use"] for r in CORPUS} == {"validation"}
+    for row in CORPUS:
+        launch = LAUNCHES[row["source"], int(row["launch"])]
+        assert launch.kernel == row["kernel"]
+
+
+def test_results_were_right() -> None:
+    told = [r for r in CORPUS if r["timing"] == "events"]
+    unchecked = {r["kernel"] for r in told if not r["error"]}
+    assert unchecked == {"by_kind"}
+    assert all(float(r["error"]) < 1e-3 for r in told if r["error"])
+
+
+def test_no_launch_beats_the_dram_peak() -> None:
+    # independent: memory clock x 2 x bus width
+    machine = SESSION["machine"]
+    peak = machine["memory_clock_mhz"] * 2e6 * machine["bus_bits"] / 8
+    for row in COUNTED.values():
+        moved = float(row["dram_read_bytes"]) + float(row["dram_write_bytes"])
+        assert moved / (float(row["time_us"]) * 1e-6) < 1.05 * peak, row["kernel"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loads", "stores", "width"),
+    [
+        ("copy_float", 1, 1, 4),
+        ("copy_vector", 1, 1, 16),
+        ("copy_bytes", 1, 1, 1),
+        ("scale_double", 1, 1, 8),
+        ("triad", 2, 1, 4),
+        ("saxpy_grid_stride", 2, 1, 4),
+        ("polynomial", 1, 1, 4),
+    ],
+)
+def test_streams_count_what_they_must(kernel: str, loads: int, stores: int, width: int) -> None:
+    """Independent: a warp's request covers 32 * width bytes, in sectors of 32 B."""
+    for scalars, row in numbers(kernel):
+        n = int(scalars["n"])
+        assert float(row["global_load_requests"]) == loads * ceil(n / 32)
+        assert float(row["global_load_sectors"]) == loads * ceil(n * width / 32)
+        assert float(row["global_store_requests"]) == stores * ceil(n / 32)
+        assert float(row["global_store_sectors"]) == stores * ceil(n * width / 32)
+
+
+def test_strides_and_transposes_count_what_they_must() -> None:
+    for scalars, row in numbers("read_strided"):
+        n, stride = int(scalars["n"]), int(scalars["stride"])
+        distinct = {4 * lane * stride // 32 for lane in range(32)}
+        assert float(row["global_load_sectors"]) == n // 32 * len(distinct)
+    for scalars, row in numbers("transpose_tile"):
+        n = int(scalars["width"]) * int(scalars["height"])
+        # reads a column of 32 x 32 words: one bank, 32 passes
+        assert float(row["shared_load_bank_conflicts"]) == pytest.approx(31 * n // 32, rel=0.01)
+    for _, row in numbers("transpose_padded"):
+        assert float(row["shared_load_bank_conflicts"]) < 0.05 * float(row["instructions"])
+
+
+def test_registers_are_what_ptxas_said() -> None:
+    for row in COUNTED.values():
+        assert float(row["registers"]) == max(int(row["ptxas_registers"]), 16), row["kernel"]

@@ -1,0 +1,116 @@
+"""What a kernel says of its blocks: dependent loops, barriers, unequal work, tensor cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import load_device
+from perfmodel.kernels import Kernel, bind
+from perfmodel.kernels.files import parse_kernel
+from perfmodel.models.issue import issue_slots, issued
+from perfmodel.models.waves import unevenness
+from perfmodel.prediction import Prediction, predict
+
+H200 = load_device("h200-sxm")
+
+
+def kernel(
+    head: str = "", blocks: int = 132, block: int = 1024, count: int = 100, meets: bool = False
+) -> Kernel:
+    return parse_kernel(
+        f"""
+name = "sum"
+{head}
+[launch]
+grid = {blocks}
+block = {block}
+[buffers]
+x = {{ length = {blocks * block * 16} }}
+[[loops]]
+variable = "t"
+trips = 16
+[[accesses]]
+load = "x"
+index = "(blockIdx.x*16 + t)*{block} + threadIdx.x"
+loop = "t"
+[[arithmetic]]
+pipe = "fma32"
+count = {count}
+loop = "t"
+{"[[barriers]]" if meets else ""}
+{"count = 1" if meets else ""}
+"""
+    )
+
+
+def predicted(**changes: Any) -> Prediction:
+    return predict(kernel(**changes), device=H200, cache="warm")
+
+
+def test_dependent_instructions_take_as_long_as_code_that_runs_once() -> None:
+    # by hand: one warp a block, 16*(100 + 1) instructions in the loop at 5.4 clocks each
+    free = predicted(head="loads_in_flight = 1", block=32)
+    chained = predicted(head="loads_in_flight = 1\ndependent = true", block=32)
+    assert float(chained.details.time.chain.clocks_in_loops[0]) == 5.4
+    assert float(free.details.time.chain.clocks_in_loops[0]) == 3.0
+    more = (5.4 - 3.0) * 16 * 101 / H200.sm_clock
+    assert chained.terms_s["latency"] - free.terms_s["latency"] == pytest.approx(more, rel=1e-6)
+
+
+def test_between_barriers_a_blocks_warps_take_turns() -> None:
+    # by hand: 32 warps on 4 schedulers are 8 turns of 16*101 instructions, more than 3 clocks each
+    chain = predicted(head="loads_in_flight = 1", meets=True).details.time.chain
+    assert float(chain.turns[0]) == 8
+    assert float(chain.between[0]) == 8 * 16 * 101
+    # four warps take one turn, less than a warp's own time
+    small = predicted(head="loads_in_flight = 1", block=128, meets=True).details.time.chain
+    assert float(small.between[0]) == pytest.approx(3.0 * 16 * 101)
+    free = predicted(head="loads_in_flight = 1").details.time.chain
+    assert float(free.turns[0]) == 0
+    assert float(free.between[0]) == pytest.approx(3.0 * 16 * 101)
+
+
+@pytest.mark.parametrize(
+    ("running", "expected"),
+    # by hand: all at once, the longest is the last; of ten rounds, it is the end of one
+    [(1.0, 2.0), (3.0, 2.0), (0.1, 1.1)],
+)
+def test_unequal_blocks(running: float, expected: float) -> None:
+    instance = bind(kernel("longest = 2"))
+    assert float(unevenness(instance, np.array([running]))[0]) == pytest.approx(expected)
+    assert float(unevenness(bind(kernel()), np.array([running]))[0]) == 1.0
+
+
+def test_the_longest_block_lengthens_a_single_round() -> None:
+    # property: one block an SM, twice the work in one of them
+    even, uneven = predicted(), predicted(head="longest = 2")
+    for term in ("fma32", "l1", "latency"):
+        ratio = uneven.terms_s[term] / even.terms_s[term]
+        assert 1.5 < ratio <= 2.5, term
+    assert uneven.terms_s["dram"] == even.terms_s["dram"]
+    causal, whole = (
+        predict("prefill-attention", device=H200, tokens=1024, causal=c) for c in ("true", "false")
+    )
+    # measured: 54.8 us and 53.3 us, all blocks in one round (measurements/h200-operators)
+    assert causal.time_s == pytest.approx(whole.time_s, rel=0.1)
+
+
+def test_a_tensor_instruction_takes_one_issue_slot() -> None:
+    # by hand: m16n8k16 is 2048 multiply-accumulates, 64 a lane
+    assert float(issue_slots("tensor16", 64)) == 1.0
+    assert float(issue_slots("fma32", 64)) == 64.0
+    assert issued({"tensor16": 640, "fma32": 5}).tolist() == [15.0]
+
+
+def test_dependent_is_true_or_false() -> None:
+    with pytest.raises(PerfmodelError, match="dependent must be true or false, not 1"):
+        kernel("dependent = 1")
+
+
+def test_longest_is_an_expression_of_the_launch() -> None:
+    with pytest.raises(PerfmodelError, match="longest"):
+        kernel('longest = "threadIdx.x"')

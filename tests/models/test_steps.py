@@ -1,0 +1,148 @@
+"""Blocks that work in steps: limits, an independent queue, and words in shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.kernels import kernel_from_table
+from perfmodel.models.steps import (
+    BLOCK_TIME,
+    WARPS_TIME,
+    block_queue,
+    warps_times,
+    work_times,
+)
+from perfmodel.models.wavefronts import data_wavefronts
+from perfmodel.prediction import predict
+
+seconds = st.floats(1e-9, 1e-3)
+
+
+def work(issue: float, l1: float, warps: float = 8, strands: float = 1) -> dict[str, Any]:
+    one = {"issue": issue, "l1": l1, "warps": warps, "strands": strands}
+    return {name: np.array([float(value)]) for name, value in one.items()}
+
+
+@given(seconds, seconds)
+def test_a_warp_alone_uses_one_unit_after_the_other(issue: float, l1: float) -> None:
+    # hand count: four warps, one a scheduler; each waits for its own work only
+    assert work_times(work(issue, l1, warps=4), [1])[0][0] == pytest.approx(issue + l1)
+
+
+@given(seconds, seconds, st.sampled_from([4, 8, 32]), st.integers(1, 8))
+def test_no_queue_is_faster_than_its_slower_unit(
+    issue: float, l1: float, warps: int, blocks: int
+) -> None:
+    # property: asymptotic bounds of a closed queue
+    found = work_times(work(issue, l1, warps), range(1, blocks + 1))[-1][0]
+    assert max(issue, l1) * (1 - 1e-9) <= found <= (issue + l1) * (1 + 1e-9)
+
+
+@given(seconds)
+def test_equal_units_share_a_queue_as_the_textbook_says(time: float) -> None:
+    # published: two equal stations and n customers pass n/(n + 1) of a station's rate
+    for n, each in enumerate(warps_times(work(time, time, warps=4), 12), 1):
+        assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 1) / n)
+
+
+def block_time(wait: float, works: list[float], blocks: int) -> float:
+    given = block_queue(np.array([wait]), [np.array([w]) for w in works], np.array([blocks]))
+    return float(BLOCK_TIME(**given)[0])
+
+
+@given(seconds, st.lists(seconds, min_size=1, max_size=6))
+def test_blocks_in_turn_against_the_balance_of_the_chain(wait: float, works: list[float]) -> None:
+    # independent: the birth-death chain's balance equations, solved as a linear system
+    count = len(works)
+    up = [(count - j) / wait for j in range(count)]
+    down = [1 / w for w in works]
+    matrix = np.zeros((count + 1, count + 1))
+    for j in range(count):
+        matrix[j, j] -= up[j]
+        matrix[j + 1, j] += up[j]
+        matrix[j + 1, j + 1] -= down[j]
+        matrix[j, j + 1] += down[j]
+    matrix[-1] = 1.0
+    share = np.linalg.solve(matrix, np.eye(count + 1)[-1])
+    rate = sum(share[j + 1] * down[j] for j in range(count))
+    assert block_time(wait, works, count) == pytest.approx(1 / rate, rel=1e-4)
+
+
+def test_one_block_waits_and_works() -> None:
+    assert block_time(3.0, [2.0], 1) == pytest.approx(5.0)  # hand count
+
+
+def test_without_waits_blocks_take_as_long_as_their_work() -> None:
+    assert block_time(0.0, [2.0, 1.5], 2) == pytest.approx(1.5, rel=1e-4)
+
+
+def test_more_blocks_on_an_sm_hide_waits() -> None:
+    times = [
+        predict(
+            "gemm", mapping="vectorized", device="h100-sxm", M=128, N=128 * 132 * j, K=2048
+        ).time_s
+        for j in (1, 2)
+    ]
+    assert times[1] < 1.6 * times[0]
+
+
+LANES = np.arange(32)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "width", "clocks"),
+    [
+        (LANES * 0, 8, 1),  # all one word of 8 B: both halves together
+        (LANES * 0, 16, 2),  # each half together
+        (LANES // 16 * 4096, 16, 2),  # a word for each half
+        (LANES // 4 * 32, 16, 2),  # pairs of lanes alike, 4 words a half without a conflict
+        (LANES * 16, 16, 4),  # all different: by quarters
+        (LANES % 16 * 32, 16, 8),  # halves alike, but no pairs: by quarters, two words a bank
+        (LANES // 2 * 8, 8, 1),  # pairs alike
+        (LANES * 8, 8, 2),
+    ],
+)
+def test_pairs_of_lanes_share_a_pass(addresses: Any, width: int, clocks: int) -> None:
+    # measured: H200, shared-banks-counters.csv, ladder-counters.csv and ladder-tiles.csv
+    assert data_wavefronts(addresses, width, shared=True) == clocks
+
+
+def test_stores_and_global_loads_have_no_pairs() -> None:
+    # measured: H200, shared-banks.csv (stores) and coalescer.csv (loads)
+    assert data_wavefronts(LANES * 0, 8) == 2
+    assert data_wavefronts(LANES * 0, 16) == 4
+
+
+def kernel(**other: Any) -> dict[str, Any]:
+    return {
+        "name": "steps",
+        "launch": {"grid": 1, "block": 64},
+        "loops": [{"variable": "k", "trips": 4}],
+        **other,
+    }
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"barriers": [{"loop": "j"}]}, "loop must be the variable of a loop"),
+        ({"barriers": [{"times": 2}]}, "unknown key 'times'"),
+        ({"barriers": 2}, "must be a list of tables"),
+        ({"strands": "k"}, "strands"),
+    ],
+)
+def test_wrong_barriers_are_refused(other: dict[str, Any], said: str) -> None:
+    with pytest.raises(PerfmodelError, match=said):
+        kernel_from_table(kernel(**other))
+
+
+def test_negative_barriers_are_refused() -> None:
+    table = kernel(parameters={"n": 1}, barriers=[{"loop": "k", "count": "n - 2"}])
+    with pytest.raises(PerfmodelError, match="count of barrier 1 must be 0 to"):
+        predict(kernel_from_table(table))

@@ -1,0 +1,129 @@
+"""Reports that the tests of pages share, and a real browser to open them in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perfmodel import predict
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.reports.page.content import Report, Table, build_report
+from perfmodel.reports.page.write import write_report
+from perfmodel.validation.sweeps import KERNELS
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+REQUIRED = "PERFMODEL_BROWSER_TESTS"
+"""Set to "required", a machine without a browser fails these tests instead of skipping them."""
+
+TABLE = Table(
+    "Measured beside predicted",
+    ("launch", "measured", "error"),
+    (("gemm:naive", "271 ms", "+1%"), ("gemm:coalesced", "24.0 ms", "-2%")),
+    "Made up for the tests.",
+    "lrr",
+)
+
+
+@lru_cache(maxsize=8)
+def _report(what: str) -> Report:
+    if what == "gemm":
+        both = [predict("gemm", mapping=m, N=4096) for m in ("naive", "coalesced")]
+        return build_report(both, command="perfmodel report gemm:naive gemm:coalesced")
+    if what == "copy":
+        return build_report([predict("copy", bytes=1 << 30)])
+    window = L2Control(8 << 20, AccessPolicyWindow("persistent", 16 << 20, 0.5))
+    several = [predict("gemm", mapping=m, N=n) for n in (512, 4096) for m in ("naive", "coalesced")]
+    several += [
+        predict("atomic-add"),
+        predict("shared-atomic"),
+        predict(KERNELS / "block-sum.toml"),
+    ]
+    several += [predict("stream-persistent", l2=window), predict(KERNELS / "empty.toml")]
+    return build_report(several, tables=[TABLE])
+
+
+@pytest.fixture
+def report_of() -> Callable[[str], Report]:
+    """Return a report: "gemm" of two mappings, "copy", or "many" launches of all kinds."""
+    return _report
+
+
+@pytest.fixture(scope="session")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder that a report is written to."""
+    written: dict[str, Path] = {}
+
+    def folder(what: str) -> Path:
+        if what not in written:
+            written[what] = tmp_path_factory.mktemp("pages") / what
+            write_report(_report(what), written[what])
+        return written[what]
+
+    return folder
+
+
+def _executable() -> str | None:
+    named = os.environ.get("PERFMODEL_BROWSER")
+    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Return a headless Chromium; without one the test is skipped, or fails where required."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = _executable()
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            lacking = (
+                "no browser: install Debian's chromium-headless-shell, or run `playwright install "
+                f"chromium`, or name one in PERFMODEL_BROWSER; looked for {', '.join(BROWSERS)}"
+            )
+            if os.environ.get(REQUIRED) == "required":
+                pytest.fail(lacking)
+            pytest.skip(lacking)
+        # Chromium's own sandbox does not work for root, as in containers; pages here are ours.
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A page in the browser, with what it printed and asked for since it was opened."""
+
+    page: Any
+    messages: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def opened(browser: Any, folder_of: Callable[[str], Path]) -> Iterator[Callable[..., Opened]]:
+    """Open the page of a report at a width, light or dark."""
+    contexts = []
+
+    def open_page(
+        what: str | Path = "gemm", width: int = 1600, scheme: str = "light", **options: Any
+    ) -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **options
+        )
+        contexts.append(context)
+        found = Opened(context.new_page())
+        found.page.on("console", lambda message: found.messages.append(message.text))
+        found.page.on("pageerror", lambda error: found.messages.append(str(error)))
+        found.page.on("request", lambda request: found.requests.append(request.url))
+        path = what if isinstance(what, Path) else folder_of(what) / "index.html"
+        found.page.goto(path.as_uri())
+        return found
+
+    yield open_page
+    for context in contexts:
+        context.close()
