@@ -467,6 +467,10 @@ if __name__ == "__main__":
             for g, m, n, k in shapes.other_shapes()
         ]
         measure(cases, f"{OUT}/other.csv", 40)
+    elif what == "fresh":
+        fresh = shapes.fresh_shapes()
+        cases = [(g, shapes.op(m, n, k), "bf16", m, n, k) for g, m, n, k in fresh]
+        measure(cases, f"{OUT}/fresh.csv", 60)
     elif what == "power":
         power(f"{OUT}/power.csv")
     else:

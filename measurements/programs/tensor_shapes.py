@@ -118,3 +118,25 @@ def other_shapes():
     ]:
         found[m, n, k] = "grid"
     return [(g, m, n, k) for (m, n, k), g in found.items()]
+
+
+def fresh_shapes():
+    """Return shapes that no model was made on: another generator, and plain ones."""
+    rng = random.Random(20261121)
+    known = {r[1:] for r in main_shapes()}
+    found = {}
+    while len(found) < 220:
+        m = round(math.exp(rng.uniform(0, math.log(8192))))
+        n, k = (rng.choice([64, 64, 32, 16, 8, 1]) for _ in range(2))
+        low, high = math.log(512), math.log(16384)
+        n, k = (max(512, round(math.exp(rng.uniform(low, high)) / u) * u) for u in (n, k))
+        shape = min(m, 8192), min(n, 16384), min(k, 16384)
+        if shape not in known:
+            found[shape] = "fresh-random"
+    plain = [1, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
+    sizes = [512, 768, 1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192, 11008, 12288, 16384]
+    while len(found) < 360:
+        shape = rng.choice(plain), rng.choice(sizes), rng.choice(sizes)
+        if shape not in known:
+            found.setdefault(shape, "fresh-plain")
+    return [(g, *s) for s, g in found.items()]

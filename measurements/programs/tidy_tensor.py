@@ -16,6 +16,7 @@ PRODUCTS = (
     "library_grid,library_block,registers,kernels,main_us,span_us"
 )
 POWER = "dtype,M,N,K,operands,launch,use,timing,cache,repeats,time_us,clock_mhz,since_start,power_w"
+LOOPS = "group,operation,dtype,M,N,K,method,use,timing,cache,repeats,time_us"
 COUNTERS = (
     "operation,dtype,M,N,K,position,use,timing,cache,repeats,time_us,l2_read_sectors,"
     "l2_write_sectors,dram_read_bytes,dram_write_bytes,sm_cycles_elapsed,sm_cycles_active,"
@@ -50,6 +51,26 @@ def products(path):
             late = float(row["events_us"]) - float(row["warm_span_us"]) > LATE_US
             flag = flag or ("host late" if late else "")
             yield [*same, "events", "warm", warm, row["events_us"], "", flag, *[""] * 7]
+
+
+def unseen(path):
+    """Yield the same of shapes that came after the models: all for validation."""
+    for row in products(path):
+        yield [*row[:6], "validation", *row[7:]]
+
+
+def loops(path):
+    """Yield a row for each way of timing a product between events, as scripts do."""
+    ways = {
+        "loop20_us": ("20 launches in a row", "warm", 20),
+        "loop100ms_us": ("60 ms of launches in a row", "warm", 20),
+        "flushed_us": ("256 MiB written before each", "dirty", 10),
+    }
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            same = [row["group"], row["op"], "bf16", row["m"], row["n"], row["k"]]
+            for column, (method, cache, repeats) in ways.items():
+                yield [*same, method, "validation", "events", cache, repeats, row[column]]
 
 
 def power(path):
@@ -105,5 +126,7 @@ if __name__ == "__main__":
     given, made = map(Path, sys.argv[1:])
     both = [row for name in ("bf16", "other") for row in products(given / f"{name}.csv")]
     write(made / "products.csv", PRODUCTS, both)
+    write(made / "unseen.csv", PRODUCTS, unseen(given / "fresh.csv"))
+    write(made / "loops.csv", LOOPS, loops(given / "loops.csv"))
     write(made / "power.csv", POWER, power(given / "power.csv"))
     write(made / "counters.csv", COUNTERS, counters(given / "counters.csv"))
