@@ -74,7 +74,7 @@ def test_cold_caches_are_no_worse():
     assert ninetieth < 0.19
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.10), ("tf32", 0.20)])
+@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.12), ("tf32", 0.16)])
 def test_other_types(dtype, most):
     shapes, times = measured("validation", "warm", dtype)
     predicted = predict_many(
