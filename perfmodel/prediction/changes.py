@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -173,6 +176,27 @@ def _tiles(base: Prediction) -> Iterator[Change]:
             f"leave {', '.join(chosen)} to the menu of the kernel",
             params={k: v for k, v in base.params.items() if k not in (*chosen, *_derived(kernel))},
         )
+    for tile in _other_tiles(base):
+        yield _with(
+            base,
+            "tiles",
+            f"use tiles {', '.join(f'{name} {size}' for name, size in tile.items())}",
+            params=dict(base.params) | tile,
+        )
+
+
+def _other_tiles(base: Prediction) -> Iterator[dict[str, int]]:
+    """Yield the tiles on file for a kernel's mapping that differ from those of the launch."""
+    stated = _tiles_on_file().get(base.kernel, {}).get(base.mapping or "", {})
+    for row in stated.get("rows", ()):
+        tile = dict(zip(stated["parameters"], row, strict=True))
+        if any(base.params[name] != size for name, size in tile.items()):
+            yield tile
+
+
+@lru_cache(maxsize=1)
+def _tiles_on_file() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8"))
 
 
 def _derived(kernel: Kernel) -> list[str]:

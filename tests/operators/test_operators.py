@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
+from perfmodel.kernels import bind, builtin, check_bounds
 from perfmodel.operators import StepTimes, load_shape, operators, predict_operators
 from perfmodel.operators.model_shape import with_context
 from perfmodel.operators.predict import tier
@@ -15,6 +17,7 @@ from perfmodel.prediction import predict
 
 LLAMA = load_shape("llama-2-7b")
 A100 = load_device("a100-sxm-80")
+HOW = ("direct", "copy", "index_copy")
 
 # By hand, Llama 2 7B at 4096 tokens, one sequence, 2 bytes a number: (read, written, times, FLOP).
 BY_HAND = {
@@ -219,3 +222,47 @@ def test_what_l2_keeps_shortens_a_step(minigpt: StepTimes) -> None:
 def test_words_are_checked() -> None:
     with pytest.raises(ValueError, match="choose step, cold or warm"):
         predict_operators(LLAMA, A100, cache="hot")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "mapping"),
+    [
+        ("decode-attention", "split"),
+        ("decode-attention", "flash"),
+        ("prefill-attention", "tiled"),
+        ("prefill-attention", "naive"),
+    ],
+)
+def test_heads_that_keys_cannot_share_are_refused(kernel: str, mapping: str) -> None:
+    # 5 heads of queries on 2 of keys: a kernel would leave one out
+    with pytest.raises(PerfmodelError, match="grid y must be 1 to 65535, not 0"):
+        predict(kernel, mapping=mapping, heads=5, kv_heads=2)
+
+
+ODD_SIZES = [
+    *(
+        ("softmax", None, {"rows": r, "cols": c})
+        for r in (1, 7)
+        for c in (1, 33, 2049, 8200, 40001)
+    ),
+    *(("layernorm", None, {"rows": 3, "cols": c}) for c in (1, 127, 5001)),
+    *(("argmax", None, {"rows": r, "cols": c}) for r in (1, 2, 17, 700) for c in (1, 4095, 140001)),
+    *(("ffn-gemv", m, {"rows": r, "columns": 1001}) for m in ("warp", "rows") for r in (1, 70)),
+    *(("kv-append", None, {"batch": 3, "width": w, "how": h}) for w in (32, 256) for h in HOW),
+    *(
+        ("decode-attention", "split", {"context": c, "width": w})
+        for c in (1, 777)
+        for w in (64, 256)
+    ),
+    *(("decode-attention", "flash", {"context": c, "batch": b}) for c in (1, 777) for b in (1, 9)),
+    *(("decode-combine", None, {"context": c, "part": 100}) for c in (1, 777)),
+    *(("prefill-attention", m, {"tokens": t}) for m in ("naive", "tiled") for t in (1, 333)),
+    *(("prefill-attention", "tiled", {"tokens": t, "causal": "true"}) for t in (1, 333)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "mapping", "params"), ODD_SIZES)
+def test_odd_sizes_stay_in_their_buffers(
+    kernel: str, mapping: str | None, params: dict[str, int | str]
+) -> None:
+    check_bounds(bind(builtin(kernel, mapping), params))
