@@ -20,6 +20,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
@@ -29,11 +30,13 @@ EXAMPLES = (
     "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
     "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
     "perfmodel explain atomic-add --timeline atomics.svg",
+    "perfmodel explain saxpy.cu --grid 65536 --block 256 --arg n=16777216",
 )
 
 
 @with_tile_options
 @with_l2_options("mig", "mps")
+@with_program_options()
 def explain(
     kernel: KernelArgument,
     define: DefineOption = None,
@@ -41,6 +44,7 @@ def explain(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
@@ -64,14 +68,15 @@ def explain(
 
         check_figure_path(timeline)
     from perfmodel import predict
-    from perfmodel.kernels import find_kernel
+    from perfmodel.hardware import load_device
 
-    found = find_kernel(kernel, mapping)
+    gpu = load_device(device)
+    found = program.kernel(kernel, mapping, gpu)
     values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
     control = l2.control(found)
     prediction = predict(
         found,
-        device=device,
+        device=gpu,
         timing=timing,
         cache=cache,
         l2=control,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from perfmodel.cli.defines import parse_size
+from perfmodel.cli.grouped_options import with_group
 from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
@@ -192,39 +191,8 @@ AS_THE_DRIVER: Final = L2Options()
 
 
 def with_l2_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `L2Options`, but for some, in the place of its parameter `l2`.
-
-    Typer reads options off a function's signature and knows no groups of them.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        taken = [f for f in fields(L2Options) if f.name not in left_out]
-        hints = get_type_hints(L2Options, include_extras=True)
-        types = get_type_hints(command, include_extras=True)
-
-        @wraps(command)
-        def run(**given: Any) -> None:
-            l2 = L2Options(**{f.name: given.pop(f.name) for f in taken})
-            command(**given, l2=l2)
-
-        parameters: list[Parameter] = []
-        for own in signature(command).parameters.values():
-            if own.name == "l2":
-                parameters += [
-                    Parameter(
-                        f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
-                    )
-                    for f in taken
-                ]
-            else:
-                parameters.append(
-                    own.replace(kind=Parameter.KEYWORD_ONLY, annotation=types[own.name])
-                )
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
-
-    return decorate
+    """Give a command the options of `L2Options`, but for some, in place of its parameter `l2`."""
+    return with_group(L2Options, "l2", *left_out)
 
 
 def _likely_buffer(kernel: Kernel) -> str:

@@ -63,7 +63,8 @@ KernelArgument = Annotated[
     str,
     typer.Argument(
         metavar="KERNEL",
-        help="Name of a built-in kernel (see `perfmodel kernels`), or a TOML kernel file.",
+        help="Name of a built-in kernel (see `perfmodel kernels`), a TOML kernel file, a CUDA "
+        "source or PTX.",
         autocompletion=complete_kernel,
         show_default=False,
     ),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from perfmodel.cli.defines import combinations, parse_value_lists
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
@@ -18,6 +21,7 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import with_tile_options
 
 if TYPE_CHECKING:
@@ -31,11 +35,14 @@ EXAMPLES = (
     "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
+    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
+    "perfmodel predict kernels.ptx --launch launches.toml --show",
 )
 
 
 @with_tile_options
 @with_l2_options()
+@with_program_options()
 def predict(
     kernel: KernelArgument,
     define: DefinesOption = None,
@@ -44,35 +51,68 @@ def predict(
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
+    source: Annotated[
+        bool,
+        typer.Option(
+            "--show", help="Print each source line with its accesses: sectors, hits, share of time."
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict how long a launch takes, and what binds it.
+
+    A kernel is built in, described in a TOML file, or given as CUDA source (.cu) or PTX (.ptx) with
+    its launch; a source is compiled, no GPU is needed.
 
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
-    from perfmodel.kernels import find_kernel
 
-    found, gpu = find_kernel(kernel, mapping), load_device(device)
-    lists = parse_value_lists(define or (), found.word_parameters)
-    chosen: list[dict[str, Any]] = [*combinations(lists)]
-    control = l2.control(found)
-    platform: dict[str, Any] = {
-        "traffic": traffic,
-        **l2.platform(),
-    }
-    predictions = (
-        predict_one(found, device=gpu, timing=timing, cache=cache, l2=control, **platform, **values)
-        for values in chosen
-    )
+    gpu = load_device(device)
+    platform: dict[str, Any] = {"traffic": traffic, "timing": timing, "cache": cache}
+    platform |= l2.platform()
+    predictions: list[Prediction] = []
+    for found in program.kernels(kernel, mapping, gpu):
+        lists = parse_value_lists(define or (), found.word_parameters)
+        chosen: list[dict[str, Any]] = combinations(lists)
+        control = l2.control(found)
+        predictions += (
+            predict_one(found, device=gpu, l2=control, **platform, **values) for values in chosen
+        )
     if json:
-        objects = [prediction.to_json() for prediction in predictions]
-        print_json(objects if len(chosen) > 1 else objects[0])
+        objects = [_record(prediction, source) for prediction in predictions]
+        print_json(objects if len(objects) > 1 else objects[0])
     else:
-        show(_report(list(predictions)))
+        show(_report(predictions))
+    if source and not json:
+        from perfmodel.reports.source_text import source_report
+
+        for prediction in predictions:
+            show(source_report(prediction, _sources(prediction, kernel)))
+
+
+def _record(prediction: Prediction, source: bool) -> dict[str, Any]:
+    record = prediction.to_json()
+    if source:
+        from perfmodel.reports.source_text import source_record
+
+        record["accesses"] = source_record(prediction)
+    return record
+
+
+def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
+    """Return the lines of the files that accesses are in: the program itself, or beside it."""
+    found: dict[str, list[str]] = {}
+    for r in prediction.details.requests:
+        name = r.access.source.rpartition(":")[0]
+        path = Path(program) if name == "PTX" else Path(program).parent / name
+        if name and name not in found and path.is_file():
+            found[name] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return found
 
 
 def _report(predictions: list[Prediction]) -> RenderableType:

@@ -23,20 +23,29 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import (
+    NO_PROGRAM,
+    ProgramOptions,
+    is_program,
+    with_program_options,
+)
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
     "perfmodel roofline gemm:naive gemm:coalesced -o roofline.svg",
     "perfmodel roofline my-kernel.toml --device a100-sxm-80 --json",
+    "perfmodel roofline kernels.cu --launch launches.toml",
 )
 
 
+@with_program_options()
 def roofline(
     kernels: KernelsArgument,
     define: DefineOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     output: Annotated[
         str | None,
         typer.Option(
@@ -60,10 +69,16 @@ def roofline(
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
-    found = find_kernels(kernels)
+    gpu = load_device(device)
+    found = [
+        kernel
+        for text in kernels
+        for kernel in (
+            program.kernels(text, None, gpu) if is_program(text) else find_kernels([text])
+        )
+    ]
     values: dict[str, Any] = parse_defines(define or (), word_parameters(found))
     check_names(values, found)
-    gpu = load_device(device)
     predictions = [
         predict(kernel, device=gpu, timing=timing, cache=cache, **own_values(values, kernel))
         for kernel in found

@@ -22,6 +22,7 @@ from perfmodel.cli.options import (
     parse_defines,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
@@ -32,6 +33,7 @@ EXAMPLES = (
     "perfmodel simulate copy -D bytes=64MiB",
     "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
     "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05",
+    "perfmodel simulate saxpy.cu --grid 65536 --block 256 --arg n=16777216",
     "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
     "--hit-ratio 0.5 --cache warm",
 )
@@ -44,12 +46,14 @@ _BAR_WIDTH: Final = 40
 
 @with_tile_options
 @with_l2_options("compression", "mig", "mps", "concurrent")
+@with_program_options()
 def simulate(
     kernel: KernelArgument,
     define: DefineOption = None,
     mapping: MappingOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     seed: Annotated[
         int,
@@ -83,12 +87,12 @@ def simulate(
         from perfmodel.reports.figure_style import check_figure_path
 
         check_figure_path(plot)
-    from perfmodel.kernels import find_kernel
+    from perfmodel.hardware import load_device
     from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
-    described = find_kernel(kernel, mapping)
+    described = program.kernel(kernel, mapping, load_device(device))
     values: dict[str, Any] = parse_defines(define or (), described.word_parameters)
     chosen, gpu, instance = prepare(described, None, device, values)
     control = l2.control(chosen)

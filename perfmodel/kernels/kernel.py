@@ -8,7 +8,7 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from perfmodel.expressions import Node, Number
 
@@ -154,6 +154,37 @@ class Loop:
     parent: str | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What an access asks for in the whole launch, where no index and guard say it.
+
+    Somebody has run a sample of the launch's blocks and counted.
+
+    Attributes
+    ----------
+    requests, lanes : float
+        Warp requests, and the lanes that take part, summed over them.
+    sectors, lines, pairs : float
+        Distinct sectors, lines and 64 B halves of lines of each request, summed.
+    data_wavefronts, tag_wavefronts : float
+        Clocks in L1's two stages, summed.
+    sampled : float
+        Share of the launch that was counted.
+    addresses : array of shape (requests, 32), or None
+        Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
+    """
+
+    requests: float
+    lanes: float
+    sectors: float
+    lines: float
+    pairs: float
+    data_wavefronts: float
+    tag_wavefronts: float
+    sampled: float
+    addresses: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """A load, store or atomic of every thread for which `guard` holds.
@@ -190,6 +221,10 @@ class Access:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     needs : str
         Name of a load whose value the index is made from, or empty: this access waits for it.
+    source : str
+        Where it is in a source, such as "kernel.cu:12", or empty.
+    counted : Counted or None
+        What it asks for, if it was counted; then its index is only an example.
     multicast : Node
         Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
     """
@@ -208,6 +243,8 @@ class Access:
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
     needs: str = ""
+    source: str = ""
+    counted: Counted | None = None
     multicast: Node = _ONE
 
 
@@ -304,6 +341,8 @@ class Kernel:
         shared memory and their uses run side by side. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
+    notes : tuple of str
+        What was assumed in describing it; predictions repeat it among their warnings.
     dependent : bool
         Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
         then a warp takes as long for each as in code that runs once.
@@ -331,6 +370,7 @@ class Kernel:
     barriers: tuple[Barrier, ...] = ()
     strands: Node = _ONE
     mapping: str = ""
+    notes: tuple[str, ...] = ()
     dependent: bool = False
     longest: Node = _ONE
     pipeline: Pipeline | None = None

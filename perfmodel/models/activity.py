@@ -1,8 +1,8 @@
 """Which threads take part: warps in full, warps in part, and how many of each.
 
-A guard such as ``i < n`` or ``row < M and col < N`` compares a count of threads, written in mixed
-radix over lanes, warps and blocks, with a bound. Then the warps fall into a few classes of equal
-shape, and their numbers are exact.
+A guard such as ``i < n``, ``1 <= row < M - 1 and col < N`` or ``threadIdx.x == 0`` bounds a count
+of threads, written in mixed radix over lanes, warps and blocks. Then the warps fall into a few
+classes of equal shape, and their numbers are exact.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Span:
     count: Array
 
 
-# Times, lanes that take part, and the warps that these are.
-_Choice = tuple[Array, Array, tuple[Span, ...]]
+# Times, lanes that take part, those before them, and the warps that these are.
+_Choice = tuple[Array, Array, Array, tuple[Span, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,15 @@ class WarpClass:
         How often such a warp executes the access in the whole launch.
     lanes : mapping of str to array
         Lanes that take part along each lane digit.
+    skipped : mapping of str to array
+        Lanes before the first that takes part, along each lane digit.
     spans : tuple of Span
         Warps, blocks and iterations that these executions are: every combination of the spans.
     """
 
     requests: Array
     lanes: Mapping[str, Array]
+    skipped: Mapping[str, Array]
     spans: tuple[Span, ...]
 
     @property
@@ -106,6 +109,8 @@ def conditions(guards: Sequence[Node]) -> list[Node] | None:
             found += parts
         elif guard.operator in _POSITIVE:
             found.append(_POSITIVE[guard.operator](*guard.operands))
+        elif guard.operator == "==":
+            found += [_POSITIVE[sign](*guard.operands) for sign in ("<=", ">=")]
         else:
             return None
     return found
@@ -133,11 +138,7 @@ def warp_classes(
     tests = conditions(guards)
     if tests is None:
         return None
-    used: set[str] = set()
-    warps: Array = np.asarray(1.0)
-    spans: list[Span] = []
-    lane_choices: dict[str, list[_Choice]] = {}
-    shares: dict[str, Array] = {}
+    numbers: dict[tuple[str, ...], _Number] = {}
     for test in tests:
         f = plane(test, values, variables)
         if not f.affine:
@@ -145,48 +146,92 @@ def warp_classes(
         if _always(f, variables):
             continue
         moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
-        if used & {v.name for v in moving}:
-            return None
-        used |= {v.name for v in moving}
         moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
-        count = _count(f, moving)
-        if count is None:
+        found = _bounds(f, moving)
+        if found is None:
             return None
-        shares |= _shares(moving, count)
-        lanes = [v for v in moving if v.in_lane]
-        # Lanes must be the fastest digit: then warps are whole, but for the last.
-        if len(lanes) > 1 or (lanes and lanes[0] is not moving[0]):
+        key = tuple(v.name for v in moving)
+        known = numbers.get(key)
+        if known is not None:
+            found = _Number(
+                moving, np.maximum(found.start, known.start), np.minimum(found.stop, known.stop)
+            )
+        numbers[key] = found
+    used: set[str] = set()
+    warps: Array = np.asarray(1.0)
+    spans: list[Span] = []
+    lane_choices: dict[str, list[_Choice]] = {}
+    shares: dict[str, Array] = {}
+    for number in numbers.values():
+        digits, start = number.digits, number.start
+        count = np.maximum(number.stop - start, 0.0)
+        if used & {v.name for v in digits}:
+            return None
+        used |= {v.name for v in digits}
+        shares |= _shares(digits, count)
+        lanes = [v for v in digits if v.in_lane]
+        # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
+        if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
             return None
         if not lanes:
             warps = warps * count
-            spans += _spans(moving, np.zeros(1), count)
+            spans += _spans(digits, start, count)
             continue
-        width = lanes[0].extent
-        full, left = count // width, count % width
-        last = (left > 0) * 1.0
-        lane_choices[lanes[0].name] = [
-            (full, width + 0.0 * count, _spans(moving[1:], np.zeros(1), full)),
-            (last, left, _spans(moving[1:], full, last)),
-        ]
+        lane_choices[lanes[0].name] = _lane_choices(digits, start, count)
     for v in variables:
         if v.name in used:
             continue
         if v.in_lane:
-            lane_choices[v.name] = [(np.asarray(1.0), v.extent, ())]
+            lane_choices[v.name] = [(np.asarray(1.0), v.extent, np.zeros(1), ())]
         else:
             warps = warps * v.extent
             spans += _spans([v], np.zeros(1), v.extent)
     names = [v.name for v in variables if v.in_lane]
     classes = tuple(
         WarpClass(
-            requests=np.asarray(warps * math.prod(times for times, _, _ in choice)),
-            lanes={name: np.asarray(n) for name, (_, n, _) in zip(names, choice, strict=True)},
-            spans=(*spans, *(span for _, _, own in choice for span in own)),
+            requests=np.asarray(warps * math.prod(times for times, *_ in choice)),
+            lanes={name: np.asarray(n) for name, (_, n, _, _) in zip(names, choice, strict=True)},
+            skipped={name: np.asarray(n) for name, (*_, n, _) in zip(names, choice, strict=True)},
+            spans=(*spans, *(span for *_, own in choice for span in own)),
         )
         for choice in itertools.product(*(lane_choices[name] for name in names))
-        if np.any(math.prod(times for times, _, _ in choice) > 0)
+        if np.any(math.prod(times for times, *_ in choice) > 0)
     )
     return Activity(classes, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A mixed-radix number, fastest digit first, that guards bound: `start` to before `stop`."""
+
+    digits: Sequence[Variable]
+    start: Array
+    stop: Array
+
+
+def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> list[_Choice]:
+    """Return full warps, a last one in part, and a first one in part; the last may be the first."""
+    width = digits[0].extent
+    stop = start + count
+    begins, ends = start // width, stop // width
+    skipped = start - begins * width
+    one_warp = (begins == ends) & (count > 0)
+    head = ((skipped > 0) & (count > 0) & ~one_warp) | (one_warp & (skipped > 0))
+    first = np.where(skipped > 0, begins + 1, begins)
+    full = np.maximum(ends - first, 0.0) * (count > 0)
+    tail = (stop - ends * width > 0) & (count > 0) & ~(one_warp & (skipped > 0))
+    slower = digits[1:]
+    whole = width + 0.0 * count
+    return [
+        (full, whole, 0.0 * count, _spans(slower, first, full)),
+        (tail * 1.0, stop - ends * width, 0.0 * count, _spans(slower, ends, tail * 1.0)),
+        (
+            head * 1.0,
+            np.where(one_warp, count, whole - skipped),
+            skipped,
+            _spans(slower, begins, head * 1.0),
+        ),
+    ]
 
 
 def _always(f: Plane, variables: Sequence[Variable]) -> bool:
@@ -215,17 +260,24 @@ def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span
     return (Span(names, extents, start, count),) if digits else ()
 
 
-def _count(f: Plane, order: Sequence[Variable]) -> Array | None:
-    """Return how many values make `f` positive, if `order`, fastest first, counts mixed radix."""
+def _bounds(f: Plane, order: Sequence[Variable]) -> _Number | None:
+    """Return which values make `f` positive, if `order`, fastest first, counts mixed radix."""
     if not order:
-        return np.asarray((f.offset > 0) * 1.0)
-    unit = -f.strides[order[0].name]
-    if np.any(unit <= 0):
+        holds = np.asarray((f.offset > 0) * 1.0)
+        return _Number(order, 0.0 * holds, holds)
+    step = f.strides[order[0].name]
+    if np.any(step == 0) or np.any(np.sign(step) != np.sign(np.ravel(step)[0])):
         return None
+    unit = np.abs(step)
+    sign = np.sign(step)
     reach: Array = np.asarray(1.0)
     for v in order:
         # A variable of one value never moves, whatever its stride would be.
-        if np.any((-f.strides[v.name] != unit * reach) & (v.extent > 1)):
+        if np.any((sign * f.strides[v.name] != unit * reach) & (v.extent > 1)):
             return None
         reach = reach * v.extent
-    return np.clip(np.ceil(f.offset / unit), 0, reach)
+    if np.all(sign < 0):
+        stop = np.clip(np.ceil(f.offset / unit), 0, reach)
+        return _Number(order, 0.0 * stop, stop)
+    start = np.clip(np.floor(-f.offset / unit) + 1, 0, reach)
+    return _Number(order, start, reach + 0.0 * start)

@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 
 _CHECKED_CONFIGURATIONS: Final = 64
 _RANDOM_POINTS: Final = 6
+_SCATTERED: Final = 64
+_MOSTLY: Final = 0.75
 _PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
 
@@ -107,6 +109,44 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     offset = at[0]
     strides = {v.name: at[i + 1] - offset for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
+
+
+def nearly_plane(
+    node: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Plane | None:
+    """Return the plane that an index mostly is, or None: a stencil that is clamped at its edges.
+
+    Strides are taken at the middle of all ranges, and hold if three in four scattered points lie on
+    the plane. One configuration only.
+
+    Parameters
+    ----------
+    node, values, variables
+        As for `plane`.
+    """
+    if any(np.size(v.extent) > 1 for v in variables):
+        return None
+    last = np.array([max(int(np.ravel(v.extent)[0]) - 1, 0) for v in variables], dtype=np.int64)
+    middle = last // 2
+    moved = np.where(middle < last, 1, 0)
+    points = np.vstack([middle, middle + np.diag(moved)])
+    steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
+    scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
+    every = np.vstack([points, scattered.astype(np.int64)])
+    found = _at(node, values, variables, every.astype(float), lambda coordinate, _: coordinate)
+    if found.shape[-1] != 1:
+        return None
+    value = found[:, 0]
+    strides = np.where(moved > 0, value[1 : len(variables) + 1] - value[0], 0.0)
+    offset = value[0] - strides @ middle
+    holds = np.isclose(value[len(points) :], offset + scattered @ strides)
+    if np.mean(holds) < _MOSTLY:
+        return None
+    return Plane(
+        np.full(1, offset),
+        {v.name: np.full(1, s) for v, s in zip(variables, strides, strict=True)},
+        False,
+    )
 
 
 def _at(

@@ -71,12 +71,13 @@ def affine_requests(
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
         box = Box(counts[0], stride[0], counts[1], stride[1])
         used = group.requests > 0
-        sectors, lines = mean_granules(group.spans, strides, offset, box, width, pieces)
+        at = offset
+        for v in lanes:
+            at = at + group.skipped[v.name] * strides[v.name]
+        sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
         if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
             return None
-        data, tags = _wavefronts(
-            box, np.mod(offset, LINE), step, width, group, every, typical, shared
-        )
+        data, tags = _wavefronts(box, np.mod(at, LINE), step, width, group, every, typical, shared)
         typical = typical or (data, tags, group.active)
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
         totals = [

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, evaluate
+from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
@@ -109,28 +109,32 @@ def count(
     shared : bool
         Whether these are loads from shared memory.
     """
-    extents = [*grid, *trips.values()]
-    executions = math.prod(extents)
-    if executions == 0:
+    every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
+    if math.prod(every.values()) == 0:
         return Counts(0, 0, 0, 0, 0, 0, 1.0, 0)
+    # What neither index nor guards depend on repeats the same requests.
+    used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
+    alike = math.prod(extent for name, extent in every.items() if name not in used)
+    every = {name: extent for name, extent in every.items() if name in used}
+    extents = list(every.values())
+    executions = math.prod(extents)
     lanes = MAX_LANES >> 3 if atomic else MAX_LANES
     most = max(1, lanes // (shape.warps * WARP_SIZE))
     if executions <= most:
         flat = np.arange(executions)
-        coordinates = list(np.unravel_index(flat, extents))
+        coordinates = list(np.unravel_index(flat, extents)) if extents else []
     else:
         generator = np.random.default_rng(0)
         coordinates = [generator.integers(0, extent, most) for extent in extents]
-    names = [f"blockIdx.{axis}" for axis in AXES] + list(trips)
     threads = shape.thread_indices()
     inside = threads["threadIdx.x"] >= 0
     env: dict[str, Any] = dict(values)
     env |= {
         name: np.asarray(c, dtype=np.int64)[:, None, None]
-        for name, c in zip(names, coordinates, strict=True)
+        for name, c in zip(every, coordinates, strict=True)
     }
     env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
-    samples = len(coordinates[0])
+    samples = len(coordinates[0]) if coordinates else 1
     full = (samples, *inside.shape)
     active = np.broadcast_to(inside[None], full).copy()
     for guard in guards:
@@ -140,7 +144,7 @@ def count(
     element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
     address = np.where(active, element * element_bytes, 0).astype(np.int64)
     takes_part = active.any(axis=-1)
-    scale = executions / samples
+    scale = alike * executions / samples
 
     totals = dict.fromkeys(("sectors", "pairs", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
     for piece in range(pieces):

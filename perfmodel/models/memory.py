@@ -20,6 +20,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
+from perfmodel.models.rereads import rereads, without_rereads
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import WARM_KNEE, Group, Window, fetched, grouped, held
 from perfmodel.models.shared_atomics import bank_clocks
@@ -70,10 +71,20 @@ def closed_form_traffic(
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
+    again = rereads(instance, requests, groups)
+    l1 = {i: r.access.cache == "l1" for i, r in enumerate(requests)}
+    on_sm = np.minimum(resident, np.ceil(blocks / device.sm_count))
+    capacity = np.asarray(occupied.l1_size, dtype=float)
+    fills = without_rereads(again, fills, on_sm, capacity, l1)
     sector_misses, dram_reads, touched = _l2_misses(
         instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
+    wave = np.minimum(blocks, device.sm_count * resident)
+    sector_misses = without_rereads(again, sector_misses, wave, l2_size)
+    dram_reads = without_rereads(again, dram_reads, wave, l2_size)
+    touched_once = without_rereads(again, [t for t, _ in touched], wave, l2_size)
+    touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
     granule = _granule(device, control)
     tables = find_tables(
         instance,

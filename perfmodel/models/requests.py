@@ -7,86 +7,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
-from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
-from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity, warp_classes
-from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.affine import Variable, index_variables, nearly_plane, plane
 from perfmodel.models.affine_requests import affine_requests
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE
-from perfmodel.models.contention import Sharing, stacked_sharing
+from perfmodel.models.contention import Sharing
+from perfmodel.models.counted_requests import (
+    counted_requests,
+    given_requests,
+    uses_random,
+    with_exact_requests,
+)
 from perfmodel.models.digits import split_threads
 from perfmodel.models.geometry import BlockShape
+from perfmodel.models.request_record import Requests
+
+__all__ = ["ActivityCache", "Requests", "access_requests"]
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """What one access asks for in the whole launch.
-
-    Attributes
-    ----------
-    access : Access
-    width : int
-        Bytes that a lane moves at once.
-    requests, sectors, lines : array
-        Warp requests, and the distinct sectors and lines summed over them.
-    active_lanes : array
-        Lanes that take part, summed over requests.
-    data_wavefronts, tag_wavefronts : array
-        Clocks in L1's two stages, summed over requests.
-    strides : mapping of str to array, or None
-        Bytes that a step of each variable moves the address; None where the index is not affine.
-    offset : array
-        Address at the origin of all variables [B].
-    variables : tuple of Variable
-    shares : mapping of str to array
-        Share of each variable's range that the guards let through.
-    sampled : float or None
-        None for a closed form, else the share of the launch that was counted.
-    period : array or None
-        Bytes after which the addresses start again, where the index is ``affine % period``;
-        strides and offset are then those before the modulo.
-    random : bool
-        Whether the index is random: rows of a table that other data chooses.
-    sharing : Sharing or None
-        How the lanes of an atomic share addresses.
-    pairs : array or None
-        Distinct 64 B halves of lines, summed over requests; None for a closed form.
-    """
-
-    access: Access
-    width: int
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
-    tag_wavefronts: Array
-    strides: Mapping[str, Array] | None
-    offset: Array
-    variables: tuple[Variable, ...]
-    shares: Mapping[str, Array]
-    sampled: float | None = None
-    period: Array | None = None
-    random: bool = False
-    sharing: Sharing | None = None
-    pairs: Array | None = None
-
-    @property
-    def wanted_bytes(self) -> Array:
-        """Bytes that the lanes asked for."""
-        return self.active_lanes * self.width
 
 
 ActivityCache = dict[tuple[Any, ...], Activity | None]
@@ -110,6 +58,8 @@ def access_requests(
     """
     kernel = instance.kernel
     access = kernel.accesses[position]
+    if access.counted is not None:
+        return given_requests(instance, position, access.counted, shape)
     element = int(np.max(instance.element_bytes[access.buffer]))
     moved = element * int(np.max(instance.vectors[position]))
     # An element of an odd size moves as several accesses of its largest power of two.
@@ -136,10 +86,10 @@ def access_requests(
         if meeting is not None:
             return _only_where(taken, _of_atomic(access, meeting, activity, width, variables))
     if access.kind == "atomic":
-        counted = _counted(
+        counted = counted_requests(
             instance, access, shape, index, guards, trips, element, width, pieces, shared
         )
-        return _only_where(taken, replace(counted, random=_uses_random(index)))
+        return _only_where(taken, replace(counted, random=uses_random(index)))
     flat = plane(index, values, variables) if activity is not None else None
     if shape.regular and (flat is None or not flat.affine):
         split = variables
@@ -159,7 +109,7 @@ def access_requests(
                 **closed._asdict(),
             )
             return _only_where(taken, affine)
-        counted = _counted(
+        counted = counted_requests(
             instance, access, shape, index, guards, trips, element, width, pieces, shared
         )
         strides = {name: stride * element for name, stride in flat.strides.items()}
@@ -195,7 +145,7 @@ def access_requests(
                     **closed._asdict(),
                 )
                 if closed is not None
-                else _counted(
+                else counted_requests(
                     instance, access, shape, index, guards, trips, element, width, pieces, shared
                 )
             )
@@ -207,10 +157,20 @@ def access_requests(
                 period=period,
             )
             return _only_where(taken, periodic)
-    counted = _counted(
+    counted = counted_requests(
         instance, access, shape, index, guards, trips, element, width, pieces, shared
     )
-    return _only_where(taken, replace(counted, random=_uses_random(index)))
+    if activity is not None:
+        counted = with_exact_requests(counted, activity, pieces)
+    mostly = None if uses_random(index) else nearly_plane(index, values, variables)
+    if mostly is not None:
+        # Counted as it is; what comes again is told by its strides.
+        counted = replace(
+            counted,
+            strides={name: stride * element for name, stride in mostly.strides.items()},
+            offset=mostly.offset * element,
+        )
+    return _only_where(taken, replace(counted, random=uses_random(index)))
 
 
 def _nothing(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
@@ -250,7 +210,7 @@ def _of_atomic(
         offset=np.zeros(1),
         variables=variables,
         shares=activity.shares,
-        random=_uses_random(access.index),
+        random=uses_random(access.index),
         sharing=shared,
     )
 
@@ -261,78 +221,3 @@ def _modulo(index: Node, shared: Mapping[str, Any]) -> tuple[Node, Node] | None:
         return None
     whole, modulus = index.operands
     return (whole, modulus) if names(modulus) <= shared.keys() else None
-
-
-def _uses_random(node: Node) -> bool:
-    return isinstance(node, Operation) and (
-        node.operator == "random" or any(_uses_random(part) for part in node.operands)
-    )
-
-
-def _counted(
-    instance: Instance,
-    access: Access,
-    shape: BlockShape,
-    index: Any,
-    guards: list[Any],
-    trips: Mapping[str, Any],
-    element: int,
-    width: int,
-    pieces: int,
-    shared: bool,
-) -> Requests:
-    size = math.prod(instance.shape)
-    rows = []
-    part = random_part(index) if access.weights is not None else None
-    for i in range(size):
-        pick = _picker(i, size)
-        known = {name: pick(value) for name, value in instance.known.items()}
-        drawn = None
-        if part is not None:
-            key, bins = part[1].operands
-            likely = histogram(access, int(evaluate(bins, known)), known)
-            drawn = enumeration.Drawn(key, likely)
-        rows.append(
-            enumeration.count(
-                index if part is None else part[0],
-                guards,
-                known,
-                shape,
-                [pick(g) for g in instance.grid],
-                {name: pick(t) for name, t in trips.items()},
-                element,
-                width,
-                pieces,
-                access.kind == "atomic",
-                drawn,
-                shared,
-            )
-        )
-
-    def column(name: str) -> Array:
-        return np.array([getattr(row, name) for row in rows])
-
-    return Requests(
-        access=access,
-        width=width,
-        requests=column("requests"),
-        sectors=column("sectors"),
-        lines=column("lines"),
-        active_lanes=column("active_lanes"),
-        data_wavefronts=column("data_wavefronts"),
-        tag_wavefronts=column("tag_wavefronts"),
-        strides=None,
-        offset=np.zeros(1),
-        variables=index_variables(shape, instance.grid, trips),
-        shares={},
-        sampled=min(row.sampled for row in rows),
-        sharing=stacked_sharing([row.sharing for row in rows]),
-        pairs=column("pairs"),
-    )
-
-
-def _picker(i: int, size: int) -> Any:
-    def pick(value: Any) -> int:
-        return int(np.broadcast_to(np.atleast_1d(value), (size,))[i])
-
-    return pick

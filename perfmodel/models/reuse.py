@@ -57,7 +57,8 @@ class Group:
     members : tuple of int
         Positions of the accesses.
     counts : mapping of str to array
-        Values of each variable, the spread of the members' offsets added.
+        Values of each variable, the spread of the members' offsets, and what that leaves: the
+        places that members start at, and how far apart these are [B].
     strides : mapping of str to array
     width : int
     period : array or None
@@ -73,16 +74,20 @@ class Group:
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
         extents = [
-            Extent(
-                stride, np.minimum(window.get(name, 1.0), self.counts[name]) + self._spread(name)
-            )
+            Extent(stride, self._spread(name, np.minimum(window.get(name, 1.0), self.counts[name])))
             for name, stride in self.strides.items()
         ]
+        extents += [Extent(self.counts["apart"], self.counts["places"])]
         found = footprint(extents, self.width, granule)
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
-    def _spread(self, name: str) -> Array:
-        return self.counts.get(f"spread {name}", np.zeros(1))
+    def _spread(self, name: str, count: Array) -> Array:
+        """Return the values that a variable takes for all members together, of `count` for one."""
+        if f"spread {name}" not in self.counts:
+            return count
+        # Members close to each other overlap; those far apart are copies.
+        together = count + self.counts[f"spread {name}"]
+        return np.asarray(np.minimum(together, count * self.counts[f"copies {name}"]))
 
 
 def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
@@ -134,18 +139,29 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         (v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))),
         key=lambda v: -float(np.max(np.abs(strides[v.name]))),
     )
-    lowest = {v.name: np.zeros(1) for v in order}
-    highest = {v.name: np.zeros(1) for v in order}
+    moved: dict[str, list[Array]] = {v.name: [np.zeros(1)] for v in order}
+    places = [np.zeros(1)]
     for i in members[1:]:
         left = np.asarray(requests[i].offset - first.offset, dtype=float)
         for v in order:
             stride = strides[v.name]
             steps = np.where(stride != 0, np.rint(left / np.where(stride == 0, 1, stride)), 0)
             left = left - steps * stride
-            lowest[v.name] = np.minimum(lowest[v.name], steps)
-            highest[v.name] = np.maximum(highest[v.name], steps)
-    spread = {f"spread {name}": highest[name] - lowest[name] for name in lowest}
-    return Group(tuple(members), {**counts, **spread}, strides, first.width, first.period)
+            moved[v.name].append(steps)
+        places.append(left)
+    for name, steps_of in moved.items():
+        counts[f"spread {name}"], counts[f"copies {name}"] = _distinct(steps_of)
+    # What is left: an unrolled loop's loads, between two steps of its variable.
+    reach, counts["places"] = _distinct(places)
+    counts["apart"] = reach / np.maximum(counts["places"] - 1, 1)
+    return Group(tuple(members), counts, strides, first.width, first.period)
+
+
+def _distinct(values: Sequence[Array]) -> tuple[Array, Array]:
+    """Return how far some values lie apart, and how many distinct ones there are."""
+    ordered = np.sort(np.stack(np.broadcast_arrays(*values)), axis=0)
+    several = 1.0 + np.sum(ordered[1:] != ordered[:-1], axis=0)
+    return np.asarray(ordered[-1] - ordered[0]), np.asarray(several)
 
 
 @dataclass(frozen=True, slots=True)

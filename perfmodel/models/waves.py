@@ -93,7 +93,7 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
-        if r.strides is None:
+        if r.strides is None or r.access.counted is not None:
             continue
         every = np.ones(1)
         for v in r.variables:

@@ -382,6 +382,7 @@ def _copying_ahead(details: Details) -> Iterator[str]:
 
 def _warnings(details: Details) -> Iterator[str]:
     yield from details.setting.warnings
+    yield from details.instance.kernel.notes
     yield from details.notes
     for access in details.traffic.accesses:
         if access.sampled is not None:

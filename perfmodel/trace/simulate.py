@@ -142,6 +142,12 @@ def check_launch(instance: Instance, share: float = 1.0) -> None:
             f"kernel {kernel.name!r} has no addresses to simulate: it makes no access to global "
             "memory; give it one, or predict it with --traffic closed-form"
         )
+    counted = [a.name for a in kernel.accesses if a.counted is not None]
+    if counted:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} has no addresses to simulate for {', '.join(counted[:4])}: "
+            "data decides them, and they were counted by emulation; use --traffic closed-form"
+        )
     if not 0 < share <= 1:
         raise PerfmodelError(f"sample must be over 0 and up to 1, not {share:g}")
 

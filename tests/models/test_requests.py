@@ -200,9 +200,6 @@ def gather(index: str, guard: str | None = None, block: Any = 64, grid: Any = 4)
         ("min(i, 77)", None, lambda i: min(i, 77), lambda i: True),
         ("i", "i % 3 == 0", lambda i: i, lambda i: i % 3 == 0),
         ("i", "i < 50 or i >= 200", lambda i: i, lambda i: i < 50 or i >= 200),
-        ("i*2", "i > 10", lambda i: i * 2, lambda i: i > 10),
-        ("i*2", "i >= 10 and i < 99", lambda i: i * 2, lambda i: 10 <= i < 99),
-        ("i + 1", "i < 99 and i < 70", lambda i: i + 1, lambda i: i < 70),
     ],
 )
 def test_what_has_no_closed_form_is_counted(
@@ -214,6 +211,33 @@ def test_what_has_no_closed_form_is_counted(
     assert got.sampled == 1.0
     # An exclusive or with a constant is affine in the bits of the thread's number, but not in two.
     assert (got.strides is None) == (index != "i ^ 5")
+    assert float(got.requests[0]) == len(warps)
+    assert float(got.active_lanes[0]) == sum(map(len, warps))
+    assert float(got.sectors[0]) == sum(len({python_index(i) // 8 for i in w}) for w in warps)
+    assert float(got.lines[0]) == sum(len({python_index(i) // 32 for i in w}) for w in warps)
+
+
+@pytest.mark.parametrize(
+    ("index", "guard", "python_index", "python_guard"),
+    [
+        ("i*2", "i > 10", lambda i: i * 2, lambda i: i > 10),
+        ("i*2", "i >= 10 and i < 99", lambda i: i * 2, lambda i: 10 <= i < 99),
+        ("i*3", "i >= 38 and i < 51", lambda i: i * 3, lambda i: 38 <= i < 51),
+        ("i + 1", "i < 99 and i < 70", lambda i: i + 1, lambda i: i < 70),
+        ("i", "i >= 1 and i < 255", lambda i: i, lambda i: 1 <= i < 255),
+        ("i*8", "i == 70", lambda i: i * 8, lambda i: i == 70),
+        ("i", "threadIdx.x == 0", lambda i: i, lambda i: i % 64 == 0),
+        ("i*4", "threadIdx.x % 32 == 5", lambda i: i * 4, lambda i: i % 32 == 5),
+    ],
+)
+def test_bounds_from_both_sides_have_a_closed_form(
+    index: str, guard: str, python_index: Any, python_guard: Any
+) -> None:
+    # independent: every thread in Python
+    got = gather(index, guard)
+    warps = [[i for i in range(w, w + 32) if python_guard(i)] for w in range(0, 256, 32)]
+    warps = [w for w in warps if w]
+    assert got.sampled is None
     assert float(got.requests[0]) == len(warps)
     assert float(got.active_lanes[0]) == sum(map(len, warps))
     assert float(got.sectors[0]) == sum(len({python_index(i) // 8 for i in w}) for w in warps)

@@ -1,0 +1,352 @@
+"""Emulation: sampled blocks of a PTX kernel, all their lanes at once, in bounded time and memory.
+
+Warps run as hardware runs them: in lock step, lanes that part wait for each other. Of all places
+where lanes stand, the one that comes first in the text goes next; so lanes that leave a branch or a
+loop early wait where the others come to. A barrier holds a block's lanes until all are there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.emulate_accesses import access
+from perfmodel.frontends.emulate_counts import Count, Counter
+from perfmodel.frontends.emulate_instructions import step
+from perfmodel.frontends.emulate_layout import (
+    EmulatedLaunch,
+    lay_out,
+    local_bytes,
+    sampled_blocks,
+    shared_bytes,
+    special_registers,
+)
+from perfmodel.frontends.emulate_machine import LANES, Active, Machine
+from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
+
+Array = npt.NDArray[Any]
+Step = Callable[[Active], None]
+
+SAMPLED_LANES: Final = 1 << 14
+"""Lanes that are emulated at a time; whole blocks, at least one."""
+MOST_STEPS: Final = 400_000
+"""Blocks of instructions that are run, each for all lanes that stand there."""
+MOST_SECONDS: Final = 12.0
+"""Wall clock of an emulation [s]."""
+
+
+@dataclass(slots=True)
+class Emulation:
+    """What the sampled blocks did.
+
+    Attributes
+    ----------
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    warps, threads : array
+        By basic block: warps and threads that ran it, each time they did.
+    edges : mapping of (int, int) to int
+        Warps with a lane that went from one basic block to another.
+    counts : mapping of int to Count
+        By memory instruction.
+    regions : list of Region
+        Buffers, in the order in which counts number them.
+    notes : tuple of str
+        What was assumed or left out.
+    """
+
+    sampled: int
+    blocks: int
+    warps: Array
+    threads: Array
+    edges: dict[tuple[int, int], int]
+    counts: dict[int, Count]
+    regions: list[Region]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """What a count of the sample stands for in the launch."""
+        return self.blocks / self.sampled
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Instructions that run without a branch or a barrier: `steps` and what comes after."""
+
+    block: int
+    steps: list[tuple[Step, Step | None]]
+    barrier: bool
+    ends: bool
+    guards: list[Any] = field(default_factory=list)
+
+
+def emulate(
+    module: Module,
+    function: Function,
+    launch: EmulatedLaunch,
+    *,
+    lanes: int = SAMPLED_LANES,
+    most_seconds: float = MOST_SECONDS,
+    most_steps: int = MOST_STEPS,
+) -> Emulation:
+    """Run sampled blocks of a kernel.
+
+    Parameters
+    ----------
+    module, function
+        The PTX and the kernel in it.
+    launch : EmulatedLaunch
+    lanes : int
+        Threads to run, about: whole blocks, spread over the grid.
+    most_seconds : float
+        Wall clock after which it gives up [s].
+    most_steps : int
+        Executions of a piece of straight code after which it gives up.
+
+    Raises
+    ------
+    PerfmodelError
+        If it does not end in that time, or calls a function.
+    """
+    call = next((i for i in function.instructions if i.opcode == "call"), None)
+    if call is not None:
+        raise PerfmodelError(
+            f"kernel {function.name!r}, PTX line {call.line}: it calls a function, which is not "
+            "emulated; let the compiler inline it (__forceinline__)"
+        )
+    runner = _Runner(module, function, launch, lanes)
+    with np.errstate(all="ignore"):
+        runner.run(most_seconds, most_steps)
+    return runner.result()
+
+
+class _Runner:
+    """Schedules lanes."""
+
+    def __init__(
+        self, module: Module, function: Function, launch: EmulatedLaunch, lanes: int
+    ) -> None:
+        self.function = function
+        self.flow: ControlFlow = control_flow(function)
+        x, y, z = launch.block
+        threads = x * y * z
+        self.padded = -(-threads // LANES) * LANES
+        self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+        self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
+        count = len(self.sampled)
+        self.lanes = count * self.padded
+        self.block_of = np.repeat(np.arange(count), self.padded)
+        thread = np.tile(np.arange(self.padded), count)
+        self.inside = thread < threads
+        self.regions, symbols, parameters = lay_out(module, function, launch)
+        shared = shared_bytes(module, function, symbols, launch.shared_bytes)
+        local = local_bytes(function, symbols)
+        memory = Memory(self.regions, shared, local, self.block_of)
+        specials = special_registers(launch, thread, self.sampled[self.block_of])
+        self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
+        atomics = frozenset(
+            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
+        )
+        self.counter = Counter(atomics)
+        self.segments, self.first = self._segments()
+        self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
+        self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
+        self.edges: dict[tuple[int, int], int] = {}
+        self.stuck = False
+
+    def run(self, most_seconds: float, most_steps: int) -> None:
+        """Run all lanes to their end."""
+        end = len(self.segments)
+        at = np.where(self.inside, 0, end)
+        waiting = np.zeros(self.lanes, dtype=bool)
+        began = time.perf_counter()
+        steps = 0
+        while True:
+            # Lanes that wait stand past the end until they are let go.
+            place = int(at.min())
+            if place == end:
+                if not waiting.any():
+                    return
+                self._release(at, waiting, end)
+                continue
+            steps += 1
+            if steps > most_steps or (
+                steps & 63 == 0 and time.perf_counter() - began > most_seconds
+            ):
+                self._give_up(place, steps, time.perf_counter() - began)
+            lanes = np.flatnonzero(at == place)
+            self._run_segment(place, self.machine.some(lanes), at, waiting, end)
+
+    def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
+        segment = self.segments[place]
+        if self.first[segment.block] == place:
+            self.warps[segment.block] += active.warps
+            self.threads[segment.block] += len(active.lanes)
+        for run, guard in zip(segment.steps, segment.guards, strict=True):
+            if guard is None:
+                run[0](active)
+                continue
+            held = np.broadcast_to(guard(active), (len(active.lanes),))
+            some = active.lanes[held]
+            if len(some):
+                run[0](self.machine.some(some))
+        if segment.barrier:
+            self._resume[active.lanes] = place + 1
+            at[active.select] = end
+            waiting[active.select] = True
+            return
+        if not segment.ends:
+            at[active.select] = place + 1
+            return
+        self._branch(segment.block, active, at, end)
+
+    def _branch(self, block: int, active: Active, at: Array, end: int) -> None:
+        part = self.flow.blocks[block]
+        last = self.function.instructions[part.stop - 1]
+        targets = part.successors
+        if len(targets) == 1:
+            self._go(block, targets[0], active, at, end)
+            return
+        if last.opcode == "brx":
+            self._indirect(block, active, at, end)
+            return
+        assert last.guard is not None
+        name = last.guard.register.name
+        taken = self.machine.read(name, np.dtype(bool), active)
+        if last.guard.negated:
+            taken = ~taken
+        self._go(block, targets[0], self.machine.some(active.lanes[taken]), at, end)
+        self._go(block, targets[1], self.machine.some(active.lanes[~taken]), at, end)
+
+    def _indirect(self, block: int, active: Active, at: Array, end: int) -> None:
+        last = self.function.instructions[self.flow.blocks[block].stop - 1]
+        index = next((o for o in last.operands if isinstance(o, Register)), None)
+        table = next((o.name for o in last.operands if isinstance(o, Label)), "")
+        labels = self.function.branch_tables.get(table, ())
+        assert index is not None
+        chosen = self.machine.read(index.name, np.dtype(np.uint32), active)
+        chosen = np.minimum(chosen, max(len(labels) - 1, 0))
+        for number in np.unique(chosen):
+            place = self.function.labels[labels[int(number)]]
+            inside = place < len(self.function.instructions)
+            target = self.flow.block_of[place] if inside else self.flow.exit
+            self._go(block, target, self.machine.some(active.lanes[chosen == number]), at, end)
+
+    def _go(self, block: int, target: int, active: Active, at: Array, end: int) -> None:
+        if not len(active.lanes):
+            return
+        key = (block, target)
+        self.edges[key] = self.edges.get(key, 0) + active.warps
+        at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
+
+    def _release(self, at: Array, waiting: Array, end: int) -> None:
+        """Let the lanes of all blocks go on whose barrier everybody has reached."""
+        # Nobody runs: of each block, all lanes that are not done wait.
+        places = self._resume[waiting]
+        if len(places) and places.min() != places.max():
+            # Barriers in different places, some of them never reached by all.
+            self.stuck = self.stuck or self._differ(waiting)
+        at[waiting] = self._resume[waiting]
+        waiting[:] = False
+
+    def _differ(self, waiting: Array) -> bool:
+        lanes = np.flatnonzero(waiting)
+        blocks = self.block_of[lanes]
+        low = np.full(len(self.sampled), len(self.segments))
+        high = np.zeros(len(self.sampled), dtype=int)
+        np.minimum.at(low, blocks, self._resume[lanes])
+        np.maximum.at(high, blocks, self._resume[lanes])
+        return bool(np.any((high > 0) & (low < high)))
+
+    def _give_up(self, place: int, steps: int, seconds: float) -> None:
+        block = self.flow.blocks[self.segments[place].block]
+        line = self.function.instructions[block.start].line
+        guessed = [r.name for r in self.regions if r.guessed]
+        hint = (
+            f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
+            " or a launch file) if it decides how often loops run"
+            if guessed
+            else ""
+        )
+        raise PerfmodelError(
+            f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
+            f"threads are still at PTX line {line}{hint}"
+        )
+
+    def _segments(self) -> tuple[list[_Segment], list[int]]:
+        """Return the pieces of straight code, and the first of each basic block."""
+        segments: list[_Segment] = []
+        first: list[int] = []
+        for number, block in enumerate(self.flow.blocks):
+            first.append(len(segments))
+            current = _Segment(number, [], False, False)
+            for at in range(block.start, block.stop):
+                instruction = self.function.instructions[at]
+                if instruction.opcode in ("bar", "barrier") and "arrive" not in (
+                    instruction.modifiers
+                ):
+                    if "warp" in instruction.modifiers:
+                        continue
+                    current.barrier = True
+                    segments.append(current)
+                    current = _Segment(number, [], False, False)
+                    continue
+                if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
+                    continue
+                run = access(self.machine, at, instruction, self.counter.report)
+                run = run or step(self.machine, instruction)
+                if run is None:
+                    continue
+                guard = instruction.guard
+                getter = None
+                if guard is not None:
+                    read = self.machine.getter(guard.register, np.dtype(bool))
+                    getter = _negated(read) if guard.negated else read
+                current.steps.append((run, None))
+                current.guards.append(getter)
+            current.ends = True
+            segments.append(current)
+        self._resume = np.zeros(self.lanes, dtype=np.int64)
+        return segments, first
+
+    def result(self) -> Emulation:
+        """Return what was counted."""
+        notes = []
+        if len(self.sampled) < self.blocks:
+            notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
+        guessed = [r.name for r in self.regions if r.guessed]
+        if guessed:
+            notes.append(
+                f"content of {', '.join(guessed[:8])} is unknown: random numbers stood for it"
+            )
+        wrapped = [r.name for r in self.regions if r.wrapped]
+        if wrapped:
+            notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
+        if self.machine.unfollowed:
+            names = ", ".join(sorted(self.machine.unfollowed)[:4])
+            notes.append(f"not emulated, results taken as 0: {names}")
+        if self.stuck:
+            notes.append("some threads of a block never reach the barrier at which others wait")
+        return Emulation(
+            sampled=len(self.sampled),
+            blocks=self.blocks,
+            warps=self.warps,
+            threads=self.threads,
+            edges=self.edges,
+            counts=self.counter.counts,
+            regions=self.regions,
+            notes=tuple(notes),
+        )
+
+
+def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
+    return lambda active: ~read(active)

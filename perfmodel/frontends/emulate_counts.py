@@ -1,0 +1,153 @@
+"""What emulated memory instructions ask of the caches: requests, sectors, lines, conflicts.
+
+Requests and lanes are counted in every execution. The rest is worked out in all of the first
+executions of an instruction, then in fewer and fewer, each for those that it stands for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.frontends.emulate_memory import GAP_SHIFT, LOCAL_BASE, MIDDLE
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
+from perfmodel.trace.coalescer import LANES, coalesce
+
+Array = npt.NDArray[Any]
+
+_ALL: Final = 24
+"""First executions that are worked out, each one."""
+_MOST_ROWS: Final = 1 << 10
+"""Requests of one execution that are worked out: evenly spaced ones of more."""
+_KEPT: Final = 1 << 12
+"""Requests whose addresses are kept, for how atomics share addresses."""
+_SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Count:
+    """What one memory instruction did in the sampled blocks.
+
+    Attributes
+    ----------
+    requests, lanes : int
+        Warp requests with a lane that takes part, and these lanes.
+    width : int
+        Bytes a lane.
+    region : int
+        Number of the buffer; -1 is shared memory, -2 local.
+    looked : float
+        Requests that the following stand for.
+    sectors, lines, pairs, data, tags : float
+        Distinct sectors, lines and 64 B halves of lines of each request, and L1's clocks, summed.
+    kept : list of (array, array)
+        Addresses, from the start of the buffer, and lanes that take part, of some requests.
+    """
+
+    width: int
+    requests: int = 0
+    lanes: int = 0
+    region: int = -1
+    looked: float = 0.0
+    sectors: float = 0.0
+    lines: float = 0.0
+    pairs: float = 0.0
+    data: float = 0.0
+    tags: float = 0.0
+    executions: int = 0
+    due: int = 0
+    kept: list[tuple[Array, Array]] = field(default_factory=list)
+    rows_kept: int = 0
+
+    def mean(self, total: float) -> float:
+        """Return a sum a request."""
+        return total / self.looked if self.looked else 0.0
+
+
+class Counter:
+    """Counts what memory instructions report.
+
+    Parameters
+    ----------
+    atomics : collection of int
+        Instructions whose addresses are kept.
+    """
+
+    def __init__(self, atomics: frozenset[int]) -> None:
+        self.counts: dict[int, Count] = {}
+        self._atomics = atomics
+
+    def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
+        """Take in one execution."""
+        if not len(lanes):
+            return
+        count = self.counts.get(at)
+        if count is None:
+            count = self.counts[at] = Count(width)
+        warp = lanes >> 5
+        new = np.empty(len(warp), dtype=bool)
+        new[0] = True
+        np.not_equal(warp[1:], warp[:-1], out=new[1:])
+        rows = int(np.count_nonzero(new))
+        count.requests += rows
+        count.lanes += len(lanes)
+        count.executions += 1
+        if count.executions < count.due:
+            return
+        step = max(1, count.executions // _ALL)
+        count.due = count.executions + step
+        row = np.cumsum(new) - 1
+        if rows > _MOST_ROWS:
+            every = -(-rows // _MOST_ROWS)
+            chosen = row % every == 0
+            row, lanes, address = row[chosen] // every, lanes[chosen], address[chosen]
+            looked = int(row[-1]) + 1
+        else:
+            looked = rows
+        self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
+
+    def _look(
+        self, count: Count, at: int, row: Array, lane: Array, address: Array, rows: int, stands: int
+    ) -> None:
+        """Work out requests, given by row and lane, that stand for `stands`."""
+        first = int(address[0])
+        region = (first >> GAP_SHIFT) - 1
+        start = region + 1 << GAP_SHIFT
+        if region < 0:
+            count.region = -2 if first >= LOCAL_BASE else -1
+            base = 0
+        else:
+            count.region = region
+            base = start + MIDDLE - (1 << 36)
+        places = np.zeros((rows, LANES), dtype=np.int64)
+        active = np.zeros((rows, LANES), dtype=bool)
+        places[row, lane] = address.astype(np.int64) - base
+        active[row, lane] = True
+        width = count.width
+        if count.region == -2:
+            # Words of local memory lie beside those of the neighbouring lanes.
+            own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
+            places, width = np.where(active, own, 0), 4
+        places -= places % width
+        weight = stands / rows
+        count.looked += stands
+        count.data += weight * float(data_wavefronts(places, width, active).sum())
+        if count.region == -1:
+            return
+        found = coalesce(places, active, width)
+        bits = found.sectors
+        count.sectors += weight * float(_SECTORS[bits].sum())
+        count.lines += weight * len(found.line)
+        halves = (bits & 3 != 0).astype(int) + (bits & 12 != 0)
+        count.pairs += weight * float(halves.sum())
+        count.tags += weight * float(tag_wavefronts(places, active).sum())
+        if at in self._atomics and count.rows_kept < _KEPT:
+            count.kept.append((places, active))
+            count.rows_kept += rows
+
+
+__all__ = ["LINE", "SECTOR", "Count", "Counter"]

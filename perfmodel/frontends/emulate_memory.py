@@ -1,0 +1,223 @@
+"""Memory of an emulated launch: buffers with stated or generated content, shared and local memory.
+
+Buffers are far apart, so that an address always tells its buffer, however wrong an index made from
+generated data may be; such an address is wrapped around into the buffer. What nobody states a
+buffer to hold is generated when it is read: a hash of the place, as a number of the type read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions.mixing import mixed_arrays
+
+Array = npt.NDArray[Any]
+
+GAP_SHIFT: Final = 40
+"""Bits of an address below the number of its buffer."""
+MIDDLE: Final = 1 << GAP_SHIFT - 1
+"""Where in its part of the address space a buffer begins: indices may be negative."""
+SHARED_BASE: Final = 1 << 20
+LOCAL_BASE: Final = 1 << 30
+MOST_BACKED: Final = 1 << 30
+"""Bytes of a buffer that keeps what is stored to it; larger ones forget."""
+
+_UNSIZED: Final = 1 << 36
+
+
+@dataclass
+class Region:
+    """A buffer in global memory.
+
+    Attributes
+    ----------
+    name : str
+    size : int
+        Bytes.
+    content : array or None
+        What it holds at first, as bytes; None is generated.
+    generated : callable or None
+        From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
+        None is a hash.
+    sized : bool
+        Whether its size is known; if not, nothing is wrapped around.
+    """
+
+    name: str
+    size: int
+    content: Array | None = None
+    generated: Callable[[Array, int], Array] | None = None
+    sized: bool = True
+    wrapped: bool = False
+    guessed: bool = False
+    reach: int = 0
+    _stored: Array | None = field(default=None, repr=False)
+    _touched: Array | None = field(default=None, repr=False)
+
+    def place(self, offset: Array, width: int) -> Array:
+        """Return offsets inside the buffer, wrapped around where they are not."""
+        if not offset.size:
+            return offset
+        low, high = int(offset.min()), int(offset.max())
+        self.reach = max(self.reach, high + width)
+        if low < 0 or high + width > self.size:
+            if self.sized:
+                self.wrapped = True
+            room = max(self.size // width, 1)
+            offset = offset // width % room * width
+        return offset
+
+    def load(self, offset: Array, width: int, kind: str) -> Array:
+        """Return the unsigned integers of `width` bytes at some offsets."""
+        whole = np.dtype(f"u{width}")
+        if self.content is not None:
+            found = self._content(offset, whole)
+        elif self.generated is not None:
+            found = self.generated(offset, width).astype(whole, copy=False)
+        else:
+            self.guessed = True
+            found = generated(offset, whole, kind)
+        if self._touched is None or self._stored is None:
+            return found
+        at = offset // width
+        written = self._touched.view(whole)[at] != 0
+        return np.asarray(np.where(written, self._stored.view(whole)[at], found))
+
+    def store(self, offset: Array, width: int, value: Array) -> None:
+        """Keep values at some offsets."""
+        if self._stored is None:
+            if self.size > MOST_BACKED:
+                return
+            room = -(-self.size // 16) * 16
+            # The operating system gives pages only where they are touched.
+            self._stored = np.zeros(room, dtype=np.uint8)
+            self._touched = np.zeros(room, dtype=np.uint8)
+        assert self._touched is not None
+        whole = np.dtype(f"u{width}")
+        at = offset // width
+        self._stored.view(whole)[at] = value
+        self._touched.view(whole)[at] = np.iinfo(whole).max
+
+    def _content(self, offset: Array, whole: np.dtype[Any]) -> Array:
+        assert self.content is not None
+        width = whole.itemsize
+        usable = len(self.content) // width
+        if usable == 0:
+            return np.zeros(len(offset), dtype=whole)
+        at = offset // width
+        inside = at < usable
+        found = self.content[: usable * width].view(whole)[np.where(inside, at, 0)]
+        return np.asarray(np.where(inside, found, 0).astype(whole, copy=False))
+
+
+def generated(offset: Array, whole: np.dtype[Any], kind: str) -> Array:
+    """Return what an unknown buffer holds: floats from 0 to 1, integers of any value from 0 up."""
+    width = whole.itemsize
+    key = offset // width
+    if kind == "f32":
+        bits = mixed_arrays(key, np.asarray(1 << 23)).astype(np.uint32)
+        return ((bits | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)).view(np.uint32)
+    if kind == "f64":
+        numbers = mixed_arrays(key, np.asarray(1 << 52)) / float(1 << 52)
+        return np.asarray(numbers.astype(np.float64).view(np.uint64))
+    most = min(8 * width - 1, 62)
+    return mixed_arrays(key, np.asarray(1 << most)).astype(whole)
+
+
+class Memory:
+    """All memory of the sampled blocks.
+
+    Parameters
+    ----------
+    regions : list of Region
+        Buffers in global memory; the i-th begins at `base(i)`.
+    shared_bytes : int
+        Of a block.
+    local_bytes : int
+        Of a thread.
+    block_of : array of int
+        Block of each lane, among the sampled ones.
+    """
+
+    def __init__(
+        self, regions: list[Region], shared_bytes: int, local_bytes: int, block_of: Array
+    ) -> None:
+        self.regions = regions
+        self.shared_bytes = -(-max(shared_bytes, 16) // 16) * 16
+        self.local_bytes = -(-max(local_bytes, 16) // 16) * 16
+        self.block_of = block_of
+        blocks = int(block_of.max(initial=0)) + 1
+        self.shared = np.zeros(blocks * self.shared_bytes, dtype=np.uint8)
+        self.local = np.zeros(len(block_of) * self.local_bytes, dtype=np.uint8)
+        self.strayed = False
+
+    @staticmethod
+    def base(number: int) -> int:
+        """Return the address of a buffer's first byte."""
+        return (number + 1 << GAP_SHIFT) + MIDDLE
+
+    def load(self, address: Array, lanes: Array, width: int, kind: str) -> Array:
+        """Return the unsigned integers of `width` bytes at the addresses of some lanes."""
+        whole = np.dtype(f"u{width}")
+        found = np.zeros(len(address), dtype=whole)
+        for which, region, offset in self.parts(address, lanes, width):
+            if isinstance(region, Region):
+                found[which] = region.load(offset, width, kind)
+            else:
+                found[which] = region.view(whole)[offset // width]
+        return found
+
+    def store(self, address: Array, lanes: Array, width: int, value: Array) -> None:
+        """Keep values of `width` bytes at the addresses of some lanes."""
+        whole = np.dtype(f"u{width}")
+        for which, region, offset in self.parts(address, lanes, width):
+            if isinstance(region, Region):
+                region.store(offset, width, value[which])
+            else:
+                region.view(whole)[offset // width] = value[which]
+
+    def parts(
+        self, address: Array, lanes: Array, width: int
+    ) -> list[tuple[Any, Region | Array, Array]]:
+        """Return which lanes go where: their places, the memory, and the offsets in it [B]."""
+        if not len(address):
+            return []
+        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+        first = int(number[0])
+        groups = [first] if np.all(number == first) else np.unique(number).tolist()
+        found: list[tuple[Any, Region | Array, Array]] = []
+        for group in groups:
+            which: Any = slice(None) if len(groups) == 1 else np.flatnonzero(number == group)
+            at = address[which].astype(np.int64)
+            if 0 <= group < len(self.regions):
+                region = self.regions[group]
+                found.append((which, region, region.place(at - self.base(group), width)))
+            elif group == -1:
+                found += self._near(which, at, lanes[which], width, len(address))
+            else:
+                self.strayed = True
+        return found
+
+    def _near(
+        self, which: Any, at: Array, lanes: Array, width: int, count: int
+    ) -> list[tuple[Any, Region | Array, Array]]:
+        """As `parts`, for shared and local memory."""
+        places = np.arange(count)[which]
+        is_local = at >= LOCAL_BASE
+        found: list[tuple[Any, Region | Array, Array]] = []
+        for chosen, memory, base, size, owner in (
+            (~is_local, self.shared, SHARED_BASE, self.shared_bytes, self.block_of[lanes]),
+            (is_local, self.local, LOCAL_BASE, self.local_bytes, lanes),
+        ):
+            if chosen.any():
+                offset = (at[chosen] - base) // width * width
+                if offset.min() < 0 or offset.max() + width > size:
+                    self.strayed = True
+                    offset = offset % (size // width * width)
+                found.append((places[chosen], memory, owner[chosen] * size + offset))
+        return found

@@ -1,0 +1,320 @@
+"""Putting a `Kernel` together from what following and emulating a PTX function found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name, Node, Number, Operation, text
+from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.kernel_accesses import (
+    Placed,
+    chained,
+    data_type,
+    factored,
+    known_part,
+    named_accesses,
+    three_numbers,
+)
+from perfmodel.frontends.kernel_counts import buffer_bytes, counted
+from perfmodel.frontends.kernel_parts import at_random, data_factors, range_under, renamed
+from perfmodel.frontends.kernel_work import work_of
+from perfmodel.frontends.ptx.syntax import Function, Module
+from perfmodel.frontends.symbolic_conditions import TRUE
+from perfmodel.frontends.symbolic_instructions import Interpreter
+from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
+from perfmodel.frontends.symbolic_records import Followed
+from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
+from perfmodel.kernels.kernel import (
+    Access,
+    Buffer,
+    Counted,
+    Kernel,
+    Launch,
+    Loop,
+    Parameter,
+)
+
+_LINEAR: Final = Operation(
+    "+",
+    (
+        Operation("*", (Name("blockIdx.x"), Name("blockDim.x"))),
+        Name("threadIdx.x"),
+    ),
+)
+_INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+
+
+class Builder:
+    """Puts a kernel together; holds what its parts need of each other."""
+
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        launch: KernelLaunch,
+        registers: int,
+        follower: Interpreter,
+        bases: dict[str, Base],
+        shown: dict[str, str],
+        emulation: Emulation | None = None,
+    ) -> None:
+        self.emulation = emulation
+        self.module = module
+        self.function = function
+        self.launch = launch
+        self.registers = registers
+        self.follower = follower
+        self.algebra = follower.algebra
+        self.bases = bases
+        self.shown = shown
+        self.notes: list[str] = [*emulation.notes] if emulation is not None else []
+
+    def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
+        """Return the kernel."""
+        parts = self._index_names(found, placed)
+        elements = self._elements(placed)
+        lengths = self._lengths(placed, elements)
+        names_of = self._buffer_names(placed)
+        accesses: list[Access] = []
+        indices: dict[int, Node] = {}
+        for p in placed:
+            size = elements[p.base]
+            index = self._index(p, size, lengths[p.base], indices)
+            guard = renamed(known_part(p.access.guard), parts)
+            accesses.append(
+                Access(
+                    buffer=names_of[p.base],
+                    kind=p.moved.kind,
+                    index=renamed(index, parts),
+                    vector=Number(1 if self._is_local(p) else p.moved.width // size),
+                    loop=p.access.loop,
+                    guard=None if guard == TRUE else guard,
+                    cache=p.moved.cache,
+                    returns=p.moved.returns,
+                    dtype=data_type(p.moved, size),
+                    operation=p.moved.operation,
+                    aggregated=self._aggregated(p),
+                    source=self._source(p),
+                    counted=self._counted(p),
+                )
+            )
+            if not p.counted:
+                indices[p.access.at] = index
+        shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
+        accesses = named_accesses(accesses)
+        accesses = chained(accesses, placed)
+        work = work_of(self.function, found, self.launch, self._parameters(), parts, self.emulation)
+        buffers = tuple(
+            Buffer(
+                name=names_of[base],
+                length=Number(lengths[base]),
+                element_bytes=Number(elements[base]),
+                space="shared" if self.bases[base].space == "shared" else "global",
+            )
+            for base in dict.fromkeys(p.base for p in placed)
+        )
+        shared = sum(
+            b.size if b.size is not None else lengths.get(name, 0) * elements.get(name, 1)
+            for name, b in self.bases.items()
+            if b.space == "shared"
+        )
+        return Kernel(
+            name=self.function.name,
+            summary="from PTX",
+            parameters=self._parameters(),
+            launch=Launch(
+                grid=three_numbers(self.launch.grid),
+                block=three_numbers(self.launch.block),
+                registers=Number(self.registers),
+                shared_bytes=Number(shared),
+            ),
+            buffers=buffers,
+            accesses=tuple(accesses),
+            definitions=tuple((name.name, written(part)) for name, part in parts),
+            loops=tuple(
+                Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+                for loop in found.loops
+            ),
+            arithmetic=work.arithmetic,
+            guard=shared_guard,
+            flop=Number(work.flop),
+            precision=work.precision,
+            loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
+            notes=tuple(dict.fromkeys(self.notes)),
+        )
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        found = []
+        for p in self.function.parameters:
+            name = self.shown[p.name]
+            if p.name not in self.launch.values:
+                continue
+            value = self.algebra.number(single(Name(name)))
+            if value is not None:
+                # What the launch decided is decided: another value is another analysis.
+                found.append(
+                    Parameter(
+                        name,
+                        default=Number(value),
+                        minimum=min(1, value),
+                        maximum=max(1, value),
+                        choices=(value,),
+                    )
+                )
+        return tuple(found)
+
+    def _index_names(self, found: Followed, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
+        """Return names for the positions in the grid that indices and guards are made of."""
+        used = " ".join(
+            [text(written(p.offset)) for p in placed if p.offset is not None]
+            + [text(p.access.guard) for p in placed]
+        )
+        taken = {*self.shown.values(), *(loop.variable for loop in found.loops)}
+        parts = []
+        for axis, tries in _INDEX_NAMES.items():
+            if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
+                continue
+            block = Operation("*", (Name(f"blockIdx.{axis}"), Name(f"blockDim.{axis}")))
+            position = sum_of(Operation("+", (block, Name(f"threadIdx.{axis}"))))
+            name = next(Name(t) for t in tries if t not in taken)
+            if f"blockDim.{axis}" in used:
+                parts.append((name, position))
+        return parts
+
+    def _elements(self, placed: Sequence[Placed]) -> dict[str, int]:
+        """Return the bytes of an element of each buffer: the least that an access moves."""
+        found: dict[str, int] = {}
+        for p in placed:
+            known = () if p.offset is None else p.offset.terms.values()
+            size = math.gcd(p.moved.unit, *known)
+            size = 4 if self.bases[p.base].space == "local" else size & -size
+            found[p.base] = min(found.get(p.base, 16), size)
+        return found
+
+    def _lengths(self, placed: Sequence[Placed], elements: dict[str, int]) -> dict[str, int]:
+        """Return the elements of each buffer: as given, or as far as accesses reach."""
+        found: dict[str, int] = {}
+        for base, size in elements.items():
+            known = self.bases[base].size
+            if self.bases[base].space == "local":
+                known = (known or 4) * self._threads
+            if known is not None:
+                found[base] = -(-known // size)
+                continue
+            found[base] = -(-self._reach(base, placed) // size)
+            what = "dynamic shared memory" if self.bases[base].space == "shared" else "buffer"
+            self.notes.append(
+                f"{what} {self.bases[base].name}: taken to have the {found[base] * size} bytes "
+                "that accesses reach"
+            )
+        return found
+
+    def _reach(self, base: str, placed: Sequence[Placed]) -> int:
+        """Return the bytes from a buffer's start to the last that an access reaches."""
+        reach = 0
+        unknown = False
+        for p in placed:
+            if p.base != base:
+                continue
+            if p.counted and self.emulation is not None:
+                count = self.emulation.counts.get(p.access.at)
+                if count is not None and count.region >= 0:
+                    reach = max(reach, buffer_bytes(self.emulation, count.region))
+                continue
+            assert p.offset is not None
+            high = range_under(p.offset, p.access.guard, self.algebra).high
+            if data_factors(p.offset, self.follower.data) and high >= 1 << 30:
+                unknown = True
+                continue
+            reach = max(reach, high + p.moved.width)
+        if unknown and not reach:
+            name = self.bases[base].name
+            raise PerfmodelError(
+                f"the size of buffer {name!r} is unknown, and data decides where it is accessed: "
+                f"give its size, as in --arg {name}=64MiB"
+            )
+        return reach
+
+    @property
+    def _threads(self) -> int:
+        return math.prod(self.launch.grid) * math.prod(self.launch.block)
+
+    def _buffer_names(self, placed: Sequence[Placed]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for p in placed:
+            if p.base not in found:
+                name = self.bases[p.base].name[:60]
+                while name in found.values():
+                    name += "_"
+                found[p.base] = name
+        return found
+
+    def _index(self, p: Placed, size: int, length: int, indices: dict[int, Node]) -> Node:
+        """Return the index of an access, in elements; at random where data decides it."""
+        local = self._is_local(p)
+        wide = 1 if local else p.moved.width // size
+        if p.offset is None or (p.counted and (local or self._data(p.offset))):
+            # Only an example: what it asks for was counted.
+            places = max(1, length // wide)
+            drawn = Operation("random", (_LINEAR, Number(places)))
+            return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
+        elements, rest = split(p.offset, size)
+        assert not rest.terms, "the element divides every term"
+        if local:
+            # Words of a thread's local memory lie beside those of its neighbours.
+            return Operation(
+                "+", (Operation("*", (written(elements), Number(self._threads))), _LINEAR)
+            )
+        if not self._data(elements):
+            return written(elements)
+        key = self._key(p, indices)
+        guard = p.access.guard
+        found = at_random(elements, length - wide + 1, key, guard, self.follower.data, self.algebra)
+        name = self.bases[p.base].name
+        self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
+        if found is None:
+            drawn = Operation("random", (key, Number(max(1, length // wide))))
+            found = Operation("*", (drawn, Number(wide)))
+        return found
+
+    def _is_local(self, p: Placed) -> bool:
+        return self.bases[p.base].space == "local"
+
+    def _data(self, value: Sum) -> bool:
+        return bool(data_factors(value, self.follower.data))
+
+    def _key(self, p: Placed, indices: dict[int, Node]) -> Node:
+        """Return what tells the random places of threads apart: where they read the index."""
+        for at in sorted(p.access.sources, reverse=True):
+            if at in indices:
+                return indices[at]
+        return _LINEAR
+
+    def _counted(self, p: Placed) -> Counted | None:
+        if not p.counted or self.emulation is None:
+            return None
+        return counted(
+            self.emulation.counts.get(p.access.at), self.emulation, p.moved.kind == "atomic"
+        )
+
+    def _source(self, p: Placed) -> str:
+        """Return the file and line of an access, as far as the PTX says."""
+        instruction = self.function.instructions[p.access.at]
+        source = instruction.source
+        if source is None:
+            return f"PTX:{instruction.line}"
+        file = self.module.files.get(source.file, "")
+        return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
+
+    def _aggregated(self, p: Placed) -> bool:
+        """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""
+        if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
+            return False
+        lanes = ("threadIdx.", "data")
+        if p.offset is None:
+            return False
+        same = not any(name.startswith(lanes) for name in p.offset.names)
+        return same and p.moved.operation == "add" and not p.moved.returns

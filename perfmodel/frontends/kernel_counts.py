@@ -1,0 +1,65 @@
+"""What emulation adds where symbols end: trips of loops, and accesses as counted requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.kernels.kernel import Counted
+
+
+def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
+    """Return the iterations of a warp that enters a loop: the mean, at least 1."""
+    found = flow.loops[loop]
+    entries = sum(
+        warps
+        for (source, target), warps in emulation.edges.items()
+        if target == found.header and source not in found.blocks
+    )
+    if not entries:
+        return 1
+    return max(1, round(float(emulation.warps[found.header]) / entries))
+
+
+def counted(count: Count | None, emulation: Emulation, atomic: bool) -> Counted:
+    """Return what an access asks for in the whole launch, from what the sample did."""
+    sampled = emulation.sampled / emulation.blocks
+    if count is None:
+        return Counted(0, 0, 0, 0, 0, 0, 0, sampled)
+    requests = count.requests * emulation.scale
+
+    def total(sum_of_looked: float) -> float:
+        return count.mean(sum_of_looked) * requests
+
+    return Counted(
+        requests=requests,
+        lanes=count.lanes * emulation.scale,
+        sectors=total(count.sectors),
+        lines=total(count.lines),
+        pairs=total(count.pairs),
+        data_wavefronts=total(count.data),
+        tag_wavefronts=total(count.tags),
+        sampled=sampled,
+        addresses=_addresses(count) if atomic and count.kept else None,
+    )
+
+
+def _addresses(count: Count) -> npt.NDArray[np.int64]:
+    places = np.concatenate([p for p, _ in count.kept])
+    active = np.concatenate([a for _, a in count.kept])
+    return np.asarray(np.where(active, places - places[active].min(), -1))
+
+
+def buffer_bytes(emulation: Emulation, region: int) -> int:
+    """Return the size of a buffer that is nowhere stated: as far as the sample reached [B]."""
+    return max(emulation.regions[region].reach, 1)
+
+
+def regions_of(counts: Iterable[Count]) -> set[int]:
+    """Return the numbers of the buffers that some instructions went to."""
+    return {count.region for count in counts}

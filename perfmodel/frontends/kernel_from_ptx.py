@@ -1,0 +1,168 @@
+"""From a PTX kernel and a launch to a `Kernel`, as if somebody had described it.
+
+Pointers become buffers, memory instructions accesses with an index, loops of the control flow
+loops with trips, other instructions counts on pipes. What has no formula, because data decides it,
+is emulated and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfmodel.expressions import Name, Number
+from perfmodel.frontends.emulate import Emulation, emulate
+from perfmodel.frontends.emulate_launch import emulated_launch
+from perfmodel.frontends.kernel_accesses import Placed
+from perfmodel.frontends.kernel_builder import Builder
+from perfmodel.frontends.kernel_counts import mean_trips
+from perfmodel.frontends.kernel_vectors import joined_loads
+from perfmodel.frontends.launched import Bound
+from perfmodel.frontends.memory_instructions import moved
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.syntax import Function, Module
+from perfmodel.frontends.symbolic_conditions import TRUE
+from perfmodel.frontends.symbolic_flow import Flow, loop_variables
+from perfmodel.frontends.symbolic_instructions import Interpreter
+from perfmodel.frontends.symbolic_launch import Base, interpreter
+from perfmodel.frontends.symbolic_records import (
+    BlockRun,
+    Followed,
+    LoopRun,
+    MemoryAccess,
+    NotFollowedError,
+    is_data,
+)
+from perfmodel.frontends.symbolic_registers import is_memory
+from perfmodel.frontends.symbolic_sums import minus, single
+from perfmodel.kernels.kernel import Kernel
+
+
+def kernel_from_ptx(
+    module: Module, function: Function, bound: Bound, registers: int = 32
+) -> Kernel:
+    """Return the kernel that a PTX function is, launched like this.
+
+    Parameters
+    ----------
+    module, function
+        The file, and the kernel in it.
+    bound : Bound
+        The launch, its arguments matched with the kernel's parameters.
+    registers : int
+        Of a thread.
+
+    Raises
+    ------
+    PerfmodelError
+        If an argument is missing, or the kernel can be neither followed nor emulated.
+    """
+    follower, bases, shown = interpreter(module, function, bound.launch)
+    flow = control_flow(function)
+    try:
+        found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
+    except NotFollowedError:
+        found = _unfollowed(function, flow, [*shown.values(), "bin"])
+    placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
+    emulation: Emulation | None = None
+    if _needs_emulation(found, placed):
+        emulation = emulate(module, function, emulated_launch(bound, function))
+        found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
+        placed = [_with_base(p, emulation, function, bases) for p in placed]
+    shared = frozenset(name for name, base in bases.items() if base.space == "shared")
+    placed = joined_loads(function, flow, placed, shared)
+    builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
+    return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+
+
+def _placed(
+    function: Function,
+    access: MemoryAccess,
+    bases: dict[str, Base],
+    found: Followed,
+    follower: Interpreter,
+) -> Placed:
+    """Return an access with its buffer and offset, as far as they are known."""
+    what = moved(function, access.at)
+    unknown = {loop.variable for loop in found.loops if loop.trips is None}
+    counted = is_data(access.guard) or bool(_around(access.loop, found) & unknown)
+    if access.address is None:
+        return Placed(access, "", None, what, counted=True)
+    inside = [
+        factor.name
+        for factors in access.address.terms
+        for factor in factors
+        if isinstance(factor, Name) and factor.name in bases
+    ]
+    if len(inside) != 1 or access.address.terms.get((Name(inside[0]),)) != 1:
+        return Placed(access, "", None, what, counted=True)
+    offset = minus(access.address, single(Name(inside[0])))
+    made = [follower.data[name] for name in offset.names if name in follower.data]
+    # A number that is computed in a way that is not followed is no random one.
+    counted = counted or any(not datum.sources for datum in made) or len(made) > 1
+    return Placed(access, inside[0], offset, what, counted)
+
+
+def _around(loop: str | None, found: Followed) -> set[str]:
+    """Return the variables of the loops around something."""
+    parents = {run.variable: run.parent for run in found.loops}
+    around: set[str] = set()
+    while loop is not None:
+        around.add(loop)
+        loop = parents.get(loop)
+    return around
+
+
+def _needs_emulation(found: Followed, placed: Sequence[Placed]) -> bool:
+    return (
+        any(loop.trips is None for loop in found.loops)
+        or any(is_data(run.guard) for run in found.blocks)
+        or any(p.counted for p in placed)
+    )
+
+
+def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> LoopRun:
+    if loop.trips is not None and not is_data(loop.trips):
+        return loop
+    return LoopRun(
+        loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
+    )
+
+
+def _runs(p: Placed, emulation: Emulation | None) -> bool:
+    """Say whether an access is ever made, as far as the emulation shows."""
+    return emulation is None or not p.counted or p.access.at in emulation.counts
+
+
+def _with_base(
+    p: Placed, emulation: Emulation, function: Function, bases: dict[str, Base]
+) -> Placed:
+    """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
+    if p.base:
+        return p
+    count = emulation.counts.get(p.access.at)
+    if count is None:
+        return p
+    if count.region < 0:
+        space = "shared" if count.region == -1 else "local"
+        base = next((name for name, b in bases.items() if b.space == space), "")
+    else:
+        wanted = emulation.regions[count.region].name
+        base = next((name for name, b in bases.items() if wanted in (b.name, b.parameter)), "")
+    return Placed(p.access, base, None, p.moved, True)
+
+
+def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> Followed:
+    """Return a kernel's blocks, loops and accesses where nothing is known of them."""
+    variables = loop_variables(flow, taken)
+    found = Followed()
+    for index, loop in enumerate(flow.loops):
+        parent = None if loop.parent is None else variables[loop.parent]
+        found.loops.append(LoopRun(index, variables[index], None, parent))
+    for number, block in enumerate(flow.blocks):
+        inner = flow.innermost(number)
+        loop_of = None if inner is None else variables[inner]
+        found.blocks.append(BlockRun(number, TRUE, loop_of))
+        for at in range(block.start, block.stop):
+            if is_memory(function.instructions[at]):
+                found.accesses.append(MemoryAccess(at, None, TRUE, loop_of, frozenset()))
+    return found

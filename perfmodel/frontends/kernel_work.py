@@ -1,0 +1,276 @@
+"""A kernel's instructions besides memory accesses: on pipes, as FLOP; and loads in flight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from perfmodel.expressions import Name, Node, Number, evaluate
+from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.kernel_parts import renamed
+from perfmodel.frontends.machine_instructions import (
+    START,
+    UNROLLED,
+    machine_instructions,
+    unrolls,
+)
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.frontends.symbolic_conditions import TRUE
+from perfmodel.frontends.symbolic_launch import KernelLaunch
+from perfmodel.frontends.symbolic_records import Followed
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+from perfmodel.frontends.symbolic_sums import Sum, written
+from perfmodel.kernels.instance import Instance, bind
+from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
+from perfmodel.models.geometry import block_shape
+from perfmodel.models.requests import ActivityCache, access_requests
+
+_MOST_IN_FLIGHT: Final = 16
+_PREDICATED: Final = 8
+"""PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
+sm_90 (nvcc 13.0)."""
+_FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
+_PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A kernel's instructions that are no memory accesses.
+
+    Attributes
+    ----------
+    arithmetic : tuple of Arithmetic
+    flop : float
+        Of the launch.
+    precision : str
+        Ceiling that most of them belong to.
+    in_flight : int or None
+        Loads that a thread issues before it waits for the first, in the loop that loads most.
+    """
+
+    arithmetic: tuple[Arithmetic, ...]
+    flop: float
+    precision: str
+    in_flight: int | None
+
+
+def work_of(
+    function: Function,
+    found: Followed,
+    launch: KernelLaunch,
+    parameters: Sequence[Parameter],
+    parts: Sequence[tuple[Name, Sum]],
+    emulation: Emulation | None = None,
+) -> Work:
+    """Return the work of a kernel's blocks, each for the warps that run it."""
+    flow = control_flow(function)
+    counts = machine_instructions(function, flow)
+    if emulation is None:
+        shares = _shares(found, launch, parameters, parts)
+    else:
+        shares = _emulated(found, launch, parameters, emulation)
+    issued = _issued(function, flow, found, [warps for warps, _ in shares])
+    totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
+    flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
+
+    def add(pipe: str, loop: str | None, count: float) -> None:
+        totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
+
+    for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
+        block = flow.blocks[run.block]
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            kept = branch if instruction.opcode == "bra" else slots
+            for pipe, count in counts[at].items():
+                add(pipe, run.loop, count * kept)
+            if is_memory(instruction) and slots > warps:
+                add("other", run.loop, slots - warps)
+            kind = instruction.modifiers[-1] if instruction.modifiers else ""
+            if kind in _PRECISIONS:
+                flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+    arithmetic = tuple(
+        Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
+    )
+    precision = max(flop, key=lambda name: flop[name])
+    return Work(arithmetic, flop[precision], precision, _in_flight(function, flow, found))
+
+
+def _issued(
+    function: Function, flow: ControlFlow, found: Followed, shares: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return the share of warps that issue each block's instructions, and that of its branch.
+
+    A short block that a branch skips becomes instructions with a predicate: all warps issue them,
+    and nobody branches.
+    """
+    issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
+    branches = dict(issued)
+    loops = {run.block: run.loop for run in found.blocks}
+    for number in sorted(issued):
+        before = _predicated(function, flow, number)
+        if before is not None and loops.get(before, "") == loops[number]:
+            issued[number] = max(issued[number], issued[before])
+            branches[before] = 0.0
+    return [(issued[run.block], branches[run.block]) for run in found.blocks]
+
+
+def _predicated(function: Function, flow: ControlFlow, number: int) -> int | None:
+    """Return the block whose branch skips a block that is short enough for predicates, or None."""
+    block = flow.blocks[number]
+    if len(block.predecessors) != 1 or len(block.successors) != 1:
+        return None
+    before = block.predecessors[0]
+    targets = flow.blocks[before].successors
+    inside = function.instructions[block.start : block.stop]
+    if len(targets) != 2 or block.successors[0] not in targets or len(inside) > _PREDICATED:
+        return None
+    # What is left by an exit is not come back to; calls and barriers need whole warps.
+    if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
+        return None
+    after = block.successors[0]
+    if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
+        "ret",
+        "exit",
+    ):
+        return None
+    return before
+
+
+def _emulated(
+    found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter], emulation: Emulation
+) -> list[tuple[float, float]]:
+    """Return the same as `_shares`, from the blocks that were emulated."""
+    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
+        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    trips = {
+        loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
+    }
+    parents = {loop.variable: loop.parent for loop in found.loops}
+    warps = -(-math.prod(launch.block) // 32) * emulation.sampled
+    shares = []
+    for run in found.blocks:
+        times = 1
+        loop = run.loop
+        while loop is not None:
+            times *= max(trips[loop], 1)
+            loop = parents[loop]
+        shares.append(
+            (
+                float(emulation.warps[run.block]) / (warps * times),
+                float(emulation.threads[run.block]) * emulation.scale,
+            )
+        )
+    return shares
+
+
+def _number(count: float) -> Number:
+    return Number(int(count)) if count == int(count) else Number(float(count))
+
+
+def _shares(
+    found: Followed,
+    launch: KernelLaunch,
+    parameters: Sequence[Parameter],
+    parts: Sequence[tuple[Name, Sum]],
+) -> list[tuple[float, float]]:
+    """Return the share of all warps that run each block, and the threads of the launch that do."""
+    sizes = (launch.grid, launch.block)
+    grid, block = (tuple(Number(n) for n in size) for size in sizes)
+    kernel = Kernel(
+        name="blocks",
+        summary="",
+        parameters=tuple(parameters),
+        launch=Launch(grid, block),  # type: ignore[arg-type]
+        buffers=(Buffer("at", Number(1)),),
+        accesses=tuple(
+            Access(
+                "at",
+                "load",
+                Number(0),
+                loop=run.loop,
+                guard=None if run.guard == TRUE else renamed(run.guard, parts),
+                name=str(i),
+            )
+            for i, run in enumerate(found.blocks)
+        ),
+        definitions=tuple((name.name, written(part)) for name, part in parts),
+        loops=tuple(
+            Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+            for loop in found.loops
+        ),
+    )
+    instance = bind(kernel, {})
+    shape = block_shape(launch.block)
+    known: ActivityCache = {}
+    cache: dict[tuple[Node, str | None], tuple[float, float]] = {}
+    shares = []
+    for i, run in enumerate(found.blocks):
+        key = (run.guard, run.loop)
+        if key not in cache:
+            cache[key] = _share(instance, i, shape, known)
+        shares.append(cache[key])
+    return shares
+
+
+def _share(
+    instance: Instance, position: int, shape: object, known: ActivityCache
+) -> tuple[float, float]:
+    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
+    kernel = instance.kernel
+    times = math.prod(
+        int(instance.trips[loop.variable])
+        for loop in kernel.loop_nest(kernel.accesses[position].loop)
+    )
+    warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
+    every = max(1, warps * times)
+    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
+
+
+def _in_flight(function: Function, flow: ControlFlow, found: Followed) -> int | None:
+    """Return the loads that a thread of the loop with most loads issues before it waits."""
+    most: tuple[int, int] | None = None
+    for run in found.blocks:
+        if run.loop is None:
+            continue
+        block = flow.blocks[run.block]
+        together = _independent(function, block.start, block.stop)
+        if together == 0:
+            continue
+        # Loads do not move up past stores that might be to the same place.
+        stores = any(
+            function.instructions[at].opcode == "st" for at in range(block.start, block.stop)
+        )
+        times = UNROLLED if unrolls(function, flow, run.block) and not stores else 1
+        at_once = max(together, min(together * times, _MOST_IN_FLIGHT))
+        if most is None or together > most[0]:
+            most = (together, at_once)
+    return None if most is None else most[1]
+
+
+def _independent(function: Function, start: int, stop: int) -> int:
+    """Return the global loads of a block that no other load's value leads to, before a barrier."""
+    waiting: set[str] = set()
+    count = best = 0
+    for at in range(start, stop):
+        instruction = function.instructions[at]
+        reads = read_registers(instruction)
+        if instruction.opcode in ("bar", "barrier"):
+            best, count, waiting = max(best, count), 0, set()
+            continue
+        targets = written_registers(instruction)
+        if instruction.opcode == "ld" and is_memory(instruction):
+            if "shared" in instruction.modifiers:
+                continue
+            if reads & waiting:
+                best, count, waiting = max(best, count), 0, set()
+            count += 1
+            waiting |= set(targets)
+        elif reads & waiting:
+            waiting |= set(targets)
+    return max(best, count)

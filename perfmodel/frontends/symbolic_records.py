@@ -1,0 +1,84 @@
+"""What following a kernel finds: loops, memory accesses and blocks, with when they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Node, names
+from perfmodel.frontends.symbolic_sums import Sum
+from perfmodel.frontends.symbolic_values import DATUM
+
+
+class NotFollowedError(PerfmodelError):
+    """A kernel whose control flow has no formula; it can be emulated all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRun:
+    """A loop as it runs.
+
+    Attributes
+    ----------
+    index : int
+        In the control flow's list.
+    variable : str
+        Counts iterations from 0.
+    trips : Node or None
+        Iterations of the thread that has most; None if data decides.
+    parent : str or None
+        Variable of the loop around it.
+    """
+
+    index: int
+    variable: str
+    trips: Node | None
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAccess:
+    """One memory instruction, where it runs.
+
+    Attributes
+    ----------
+    at : int
+        The instruction.
+    address : Sum or None
+        None if it is not followed.
+    guard : Node
+        Condition for a thread to make it.
+    loop : str or None
+        Variable of the innermost loop around it.
+    sources : frozenset of int
+        Loads that its address comes from.
+    """
+
+    at: int
+    address: Sum | None
+    guard: Node
+    loop: str | None
+    sources: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRun:
+    """A basic block, where it runs: for threads for which `guard` holds, in every iteration."""
+
+    block: int
+    guard: Node
+    loop: str | None
+
+
+@dataclass(slots=True)
+class Followed:
+    """What following a kernel found."""
+
+    loops: list[LoopRun] = field(default_factory=list)
+    accesses: list[MemoryAccess] = field(default_factory=list)
+    blocks: list[BlockRun] = field(default_factory=list)
+
+
+def is_data(node: Node) -> bool:
+    """Say whether data decides a condition or an index."""
+    return any(name.startswith((DATUM, "carried_")) for name in names(node))

@@ -1,0 +1,72 @@
+"""From a CUDA source or PTX file and a launch to a `Kernel` that predictions take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
+from perfmodel.frontends.launch import LaunchSpec
+from perfmodel.frontends.launched import bound
+from perfmodel.frontends.program import Program, load_program
+from perfmodel.frontends.signatures import base_name
+from perfmodel.kernels.kernel import Kernel
+
+
+def translate(
+    path: str | Path,
+    launch: LaunchSpec,
+    *,
+    kernel: str | None = None,
+    architecture: str | None = None,
+    options: Sequence[str] = (),
+) -> Kernel:
+    """Return the kernel that a launch of a source or PTX file runs.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.cu`` or the like, which is compiled, or PTX.
+    launch : LaunchSpec
+        Grid, block, arguments; its kernel's name counts if `kernel` is not given.
+    kernel : str, optional
+        Its name in the source or in PTX; the only one without.
+    architecture : str, optional
+        Such as ``sm_80``, to compile for.
+    options : sequence of str
+        For the compiler.
+
+    Raises
+    ------
+    PerfmodelError
+        If the file cannot be read, an argument is missing or wrong, or the kernel cannot be
+        followed.
+
+    Examples
+    --------
+    >>> from perfmodel.frontends.launch import LaunchSpec, Scalar
+    >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
+    >>> translate("saxpy.cu", spec)  # doctest: +SKIP
+    """
+    program = load_program(path, architecture, options)
+    return translated(program, launch, kernel)
+
+
+def translated(program: Program, launch: LaunchSpec, kernel: str | None = None) -> Kernel:
+    """Return the kernel that a launch of a loaded program runs; see `translate`."""
+    function = program.kernel(kernel or launch.kernel)
+    found = bound(launch, function, program.parameter_names(function))
+    resources = program.resources[function.name]
+    try:
+        made = kernel_from_ptx(program.module, function, found, resources.registers)
+    except RecursionError:
+        raise PerfmodelError(
+            f"kernel {function.name!r} makes expressions nested too deeply to follow"
+        ) from None
+    notes = made.notes
+    if resources.origin == "estimated":
+        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
+    name = base_name(function.name)
+    return replace(made, name=name, summary=f"from {program.name}", notes=notes)

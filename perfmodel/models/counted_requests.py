@@ -1,0 +1,167 @@
+"""Requests that are counted, not worked out: address by address here, or by somebody else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.kernels.histogram import histogram, random_part
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Access, Counted
+from perfmodel.models import enumeration
+from perfmodel.models.activity import Activity
+from perfmodel.models.affine import index_variables, plane
+from perfmodel.models.atomic_requests import total_lanes
+from perfmodel.models.contention import counted_sharing, stacked_sharing
+from perfmodel.models.geometry import BlockShape
+from perfmodel.models.request_record import Requests
+
+Array = npt.NDArray[Any]
+
+
+def given_requests(
+    instance: Instance, position: int, counted: Counted, shape: BlockShape
+) -> Requests:
+    """Return the requests of an access that somebody counted; its index gives strides at most.
+
+    Parameters
+    ----------
+    instance : Instance
+        One configuration.
+    position : int
+        Which of the kernel's accesses.
+    counted : Counted
+    shape : BlockShape
+    """
+    access = instance.kernel.accesses[position]
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    loops = instance.kernel.loop_nest(access.loop)
+    trips = {loop.variable: instance.trips[loop.variable] for loop in loops}
+    variables = index_variables(shape, instance.grid, trips)
+    index = instance.expression(access.index)
+    flat = None if uses_random(index) else plane(index, instance.known, variables)
+    if flat is not None and not flat.affine:
+        flat = None
+    shared = None
+    if access.kind == "atomic" and counted.addresses is not None:
+        addresses = np.asarray(counted.addresses)
+        shared = counted_sharing(np.maximum(addresses, 0), addresses >= 0)
+
+    def one(value: float) -> Array:
+        return np.full(1, float(value))
+
+    return Requests(
+        access=access,
+        width=math.gcd(element * int(np.max(instance.vectors[position])), 16),
+        requests=one(counted.requests),
+        sectors=one(counted.sectors),
+        lines=one(counted.lines),
+        active_lanes=one(counted.lanes),
+        data_wavefronts=one(counted.data_wavefronts),
+        tag_wavefronts=one(counted.tag_wavefronts),
+        strides=(None if flat is None else {name: s * element for name, s in flat.strides.items()}),
+        offset=np.zeros(1) if flat is None else flat.offset * element,
+        variables=variables,
+        shares={},
+        sampled=counted.sampled,
+        random=flat is None,
+        sharing=shared,
+        pairs=one(counted.pairs),
+    )
+
+
+def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> Requests:
+    """Return a sample's counts with the requests that the guards are known to let through."""
+    requests = pieces * sum((c.requests for c in activity.classes), np.zeros(1))
+    lanes = pieces * total_lanes(activity)
+    times = requests / np.maximum(counted.requests, 1e-9)
+    names_of = ("sectors", "lines", "data_wavefronts", "tag_wavefronts", "pairs")
+    counts = {
+        name: np.where(counted.requests > 0, found * times, found)
+        for name in names_of
+        if (found := getattr(counted, name)) is not None
+    }
+    return replace(counted, requests=requests, active_lanes=lanes, shares=activity.shares, **counts)
+
+
+def uses_random(node: Node) -> bool:
+    """Say whether an index is at random places."""
+    return isinstance(node, Operation) and (
+        node.operator == "random" or any(uses_random(part) for part in node.operands)
+    )
+
+
+def counted_requests(
+    instance: Instance,
+    access: Access,
+    shape: BlockShape,
+    index: Any,
+    guards: list[Any],
+    trips: Mapping[str, Any],
+    element: int,
+    width: int,
+    pieces: int,
+    shared: bool = False,
+) -> Requests:
+    """Count the requests of an access, address by address; arguments as in `access_requests`."""
+    size = math.prod(instance.shape)
+    rows = []
+    part = random_part(index) if access.weights is not None else None
+    for i in range(size):
+        pick = _picker(i, size)
+        known = {name: pick(value) for name, value in instance.known.items()}
+        drawn = None
+        if part is not None:
+            key, bins = part[1].operands
+            likely = histogram(access, int(evaluate(bins, known)), known)
+            drawn = enumeration.Drawn(key, likely)
+        rows.append(
+            enumeration.count(
+                index if part is None else part[0],
+                guards,
+                known,
+                shape,
+                [pick(g) for g in instance.grid],
+                {name: pick(t) for name, t in trips.items()},
+                element,
+                width,
+                pieces,
+                access.kind == "atomic",
+                drawn,
+                shared,
+            )
+        )
+
+    def column(name: str) -> Array:
+        return np.array([getattr(row, name) for row in rows])
+
+    return Requests(
+        access=access,
+        width=width,
+        requests=column("requests"),
+        sectors=column("sectors"),
+        lines=column("lines"),
+        active_lanes=column("active_lanes"),
+        data_wavefronts=column("data_wavefronts"),
+        tag_wavefronts=column("tag_wavefronts"),
+        strides=None,
+        offset=np.zeros(1),
+        variables=index_variables(shape, instance.grid, trips),
+        shares={},
+        sampled=min(row.sampled for row in rows),
+        sharing=stacked_sharing([row.sharing for row in rows]),
+        pairs=column("pairs"),
+    )
+
+
+def _picker(i: int, size: int) -> Any:
+    def pick(value: Any) -> int:
+        return int(np.broadcast_to(np.atleast_1d(value), (size,))[i])
+
+    return pick

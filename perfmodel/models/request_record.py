@@ -1,0 +1,74 @@
+"""Requests: what one access asks of L1 in a launch, counted or by formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from perfmodel.kernels.kernel import Access
+from perfmodel.models.affine import Variable
+from perfmodel.models.contention import Sharing
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What one access asks for in the whole launch.
+
+    Attributes
+    ----------
+    access : Access
+    width : int
+        Bytes that a lane moves at once.
+    requests, sectors, lines : array
+        Warp requests, and the distinct sectors and lines summed over them.
+    active_lanes : array
+        Lanes that take part, summed over requests.
+    data_wavefronts, tag_wavefronts : array
+        Clocks in L1's two stages, summed over requests.
+    strides : mapping of str to array, or None
+        Bytes that a step of each variable moves the address; None where the index is not affine.
+    offset : array
+        Address at the origin of all variables [B].
+    variables : tuple of Variable
+    shares : mapping of str to array
+        Share of each variable's range that the guards let through.
+    sampled : float or None
+        None for a closed form, else the share of the launch that was counted.
+    period : array or None
+        Bytes after which the addresses start again, where the index is ``affine % period``;
+        strides and offset are then those before the modulo.
+    random : bool
+        Whether the index is random: rows of a table that other data chooses.
+    sharing : Sharing or None
+        How the lanes of an atomic share addresses.
+    pairs : array or None
+        Distinct 64 B halves of lines, summed over requests; None for a closed form.
+    """
+
+    access: Access
+    width: int
+    requests: Array
+    sectors: Array
+    lines: Array
+    active_lanes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    strides: Mapping[str, Array] | None
+    offset: Array
+    variables: tuple[Variable, ...]
+    shares: Mapping[str, Array]
+    sampled: float | None = None
+    period: Array | None = None
+    random: bool = False
+    sharing: Sharing | None = None
+    pairs: Array | None = None
+
+    @property
+    def wanted_bytes(self) -> Array:
+        """Bytes that the lanes asked for."""
+        return self.active_lanes * self.width
