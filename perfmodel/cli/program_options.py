@@ -141,6 +141,7 @@ class ProgramOptions:
             raise PerfmodelError(
                 f"--mapping goes with built-in kernels, not with {shown(text)}: leave it out"
             )
+        from perfmodel.cli.progress import progress_bar
         from perfmodel.frontends.program import load_program
         from perfmodel.frontends.translate import translated
 
@@ -149,7 +150,8 @@ class ProgramOptions:
             architecture = f"sm_{device.compute_capability.replace('.', '')}"
         program = load_program(text, architecture, self.compiler_option or ())
         launches = self._launches(program)
-        return [translated(program, launch, self.kernel_name) for launch in launches]
+        with progress_bar("emulating") as tell:
+            return [translated(program, launch, self.kernel_name, tell) for launch in launches]
 
     def kernel(self, text: str, mapping: str | None, device: Device | None = None) -> Kernel:
         """Return the one kernel that a command is about; see `kernels`."""
@@ -169,6 +171,7 @@ class ProgramOptions:
                 if getattr(self, name) is not None:
                     raise PerfmodelError(f"--{name} and --launch exclude each other: give one")
             return self._from_file(program, self.launch)
+        program.kernel(self.kernel_name)
         if self.grid is None or self.block is None:
             missing = "--grid" if self.grid is None else "--block"
             raise PerfmodelError(

@@ -34,6 +34,8 @@ from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
 
 Array = npt.NDArray[Any]
 Step = Callable[[Active], None]
+Progress = Callable[[int, int], None]
+"""Told how many of how many threads are done."""
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
@@ -97,6 +99,7 @@ def emulate(
     lanes: int = SAMPLED_LANES,
     most_seconds: float = MOST_SECONDS,
     most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
@@ -111,6 +114,7 @@ def emulate(
         Wall clock after which it gives up [s].
     most_steps : int
         Executions of a piece of straight code after which it gives up.
+    progress : callable, optional
 
     Raises
     ------
@@ -125,7 +129,7 @@ def emulate(
         )
     runner = _Runner(module, function, launch, lanes)
     with np.errstate(all="ignore"):
-        runner.run(most_seconds, most_steps)
+        runner.run(most_seconds, most_steps, progress)
     return runner.result()
 
 
@@ -163,7 +167,7 @@ class _Runner:
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
 
-    def run(self, most_seconds: float, most_steps: int) -> None:
+    def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
         """Run all lanes to their end."""
         end = len(self.segments)
         at = np.where(self.inside, 0, end)
@@ -179,10 +183,11 @@ class _Runner:
                 self._release(at, waiting, end)
                 continue
             steps += 1
-            if steps > most_steps or (
-                steps & 63 == 0 and time.perf_counter() - began > most_seconds
-            ):
+            late = steps & 63 == 0 and time.perf_counter() - began > most_seconds
+            if late or steps > most_steps:
                 self._give_up(place, steps, time.perf_counter() - began)
+            if progress is not None and steps & 63 == 0:
+                progress(int(np.count_nonzero((at == end) & ~waiting)), self.lanes)
             lanes = np.flatnonzero(at == place)
             self._run_segment(place, self.machine.some(lanes), at, waiting, end)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.expressions import Name, Number
-from perfmodel.frontends.emulate import Emulation, emulate
+from perfmodel.frontends.emulate import Emulation, Progress, emulate
 from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
@@ -38,7 +38,11 @@ from perfmodel.kernels.kernel import Kernel
 
 
 def kernel_from_ptx(
-    module: Module, function: Function, bound: Bound, registers: int = 32
+    module: Module,
+    function: Function,
+    bound: Bound,
+    registers: int = 32,
+    progress: Progress | None = None,
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
@@ -50,6 +54,8 @@ def kernel_from_ptx(
         The launch, its arguments matched with the kernel's parameters.
     registers : int
         Of a thread.
+    progress : callable, optional
+        Told how many of how many emulated threads are done.
 
     Raises
     ------
@@ -65,7 +71,7 @@ def kernel_from_ptx(
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
     if _needs_emulation(found, placed):
-        emulation = emulate(module, function, emulated_launch(bound, function))
+        emulation = emulate(module, function, emulated_launch(bound, function), progress=progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")

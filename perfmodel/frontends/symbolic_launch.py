@@ -117,7 +117,9 @@ def interpreter(
             if held is None:
                 held = launch.shared_bytes or None
             name = base_name(variable.name)
-            bases[name] = Base(_readable(variable.name), variable.space, held)
+            local = variable.space == "local"
+            readable = "local-memory" if local else _readable(variable.name)
+            bases[name] = Base(readable, variable.space, held)
             shared = variable.space == "shared"
             ranges[name] = _SHARED_ADDRESSES if shared else _ADDRESSES
     algebra = Algebra(ranges)

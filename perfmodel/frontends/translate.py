@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.emulate import Progress
 from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
 from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
@@ -22,6 +23,7 @@ def translate(
     kernel: str | None = None,
     architecture: str | None = None,
     options: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Kernel:
     """Return the kernel that a launch of a source or PTX file runs.
 
@@ -37,6 +39,8 @@ def translate(
         Such as ``sm_80``, to compile for.
     options : sequence of str
         For the compiler.
+    progress : callable, optional
+        Told how many of how many emulated threads are done.
 
     Raises
     ------
@@ -51,16 +55,21 @@ def translate(
     >>> translate("saxpy.cu", spec)  # doctest: +SKIP
     """
     program = load_program(path, architecture, options)
-    return translated(program, launch, kernel)
+    return translated(program, launch, kernel, progress)
 
 
-def translated(program: Program, launch: LaunchSpec, kernel: str | None = None) -> Kernel:
+def translated(
+    program: Program,
+    launch: LaunchSpec,
+    kernel: str | None = None,
+    progress: Progress | None = None,
+) -> Kernel:
     """Return the kernel that a launch of a loaded program runs; see `translate`."""
     function = program.kernel(kernel or launch.kernel)
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:
-        made = kernel_from_ptx(program.module, function, found, resources.registers)
+        made = kernel_from_ptx(program.module, function, found, resources.registers, progress)
     except RecursionError:
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"

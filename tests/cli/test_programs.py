@@ -1,0 +1,128 @@
+"""CUDA sources and PTX on the command line: predict, explain, roofline and simulate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., str]
+Refused = Callable[..., str]
+
+PTX = str(Path(__file__).parents[1] / "frontends" / "ptx" / "nvcc-13.0-kernels.ptx")
+SAXPY = (PTX, "--kernel", "saxpy", "--grid", "4096", "--block", "256")
+NUMBERS = ("--arg", "0=1000000", "--arg", "1=2.5")
+
+
+def test_a_kernel_of_ptx_is_predicted(run: Run) -> None:
+    found = json.loads(run("predict", *SAXPY, *NUMBERS, "--device", "h200-sxm", "--json"))
+    assert found["kernel"]["name"] == "saxpy"
+    # by hand: 31250 warps read x and y and write y, 4 sectors each time
+    assert found["traffic"]["global_load_requests"] == 62500
+    assert found["traffic"]["global_load_sectors"] == 250000
+    assert found["traffic"]["global_store_sectors"] == 125000
+    assert found["traffic"]["dram_read_bytes"] == 8e6
+    assert 3e-6 < found["time_s"] < 12e-6
+    assert any("taken to have" in warning for warning in found["warnings"])
+
+
+def test_sources_show_their_accesses(run: Run) -> None:
+    text = run("predict", *SAXPY, *NUMBERS, "--show")
+    assert "4: if (i < n) y[i] = a * x[i] + y[i];" in text
+    found = json.loads(run("predict", *SAXPY, *NUMBERS, "--show", "--json"))
+    assert [(a["source"], a["kind"], a["accesses"]) for a in found["accesses"]] == [
+        ("kernels.cu:4", "load", 1),
+        ("kernels.cu:4", "load", 1),
+        ("kernels.cu:4", "store", 1),
+    ]
+    assert sum(a["time_share"] for a in found["accesses"]) <= 1
+    assert [a["sectors_per_request"] for a in found["accesses"]] == [4, 4, 4]
+
+
+def test_formulas_are_explained(run: Run) -> None:
+    words = (PTX, "--kernel", "product", "--grid", "8,8", "--block", "16x16")
+    text = run("explain", *words, "--arg", "3=128", "--arg", "4=128", "--arg", "5=128")
+    assert "param_5*y + k*4" in text
+    assert "y = blockIdx.y*blockDim.y + threadIdx.y" in text
+
+
+def test_launches_of_a_file_are_predicted(run: Run, refused: Refused, tmp_path: Path) -> None:
+    file = tmp_path / "launches.toml"
+    file.write_text(
+        """
+        [[launch]]
+        kernel = "copy_vectors"
+        grid = [64]
+        block = [256]
+        arguments = [{ bytes = "1MiB" }, { bytes = "1MiB" }, 16384]
+        [[launch]]
+        kernel = "copy_vectors"
+        grid = [128]
+        block = [256]
+        arguments = [{ bytes = "256KiB" }, { bytes = "1MiB" }, 32768]
+        """
+    )
+    words = (PTX, "--kernel", "copy_vectors", "--launch")
+    message = refused("predict", *words, str(file))
+    assert "index" in message
+    assert "outside buffer" in message
+    one = json.loads(run("predict", *words, f"{file}:1", "--json"))
+    assert one["traffic"]["dram_read_bytes"] == 16384 * 16
+    file.write_text(file.read_text().replace("256KiB", "4MiB"))
+    both = json.loads(run("predict", *words, str(file), "--json"))
+    assert [p["kernel"]["grid"][0] for p in both] == [64, 128]
+    assert "one is needed" in refused("explain", *words, str(file))
+
+
+def test_simulator_and_roofline_take_programs(run: Run, refused: Refused) -> None:
+    found = json.loads(run("simulate", *SAXPY, *NUMBERS, "--json"))
+    assert found["traffic"]["global_load_sectors"] == 250000
+    assert "saxpy" in run("roofline", *SAXPY, *NUMBERS)
+    words = (PTX, "--kernel", "collatz", "--grid", "40", "--block", "256", "--arg", "1=10000")
+    assert "collatz" in run("predict", *words)
+    sparse = (PTX, "--kernel", "sparse", "--grid", "2", "--block", "64", "--arg", "5=128")
+    message = refused("predict", *sparse, "--arg", "0=516", "--arg", "1=4000", "--arg", "2=4000")
+    assert "does not end" in message
+    assert "is generated: state it" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((PTX,), "kernels: choose one of"),
+        ((PTX, "--kernel", "saxpi"), "did you mean 'saxpy'?"),
+        ((PTX, "--kernel", "saxpy"), "needs --grid"),
+        ((PTX, "--kernel", "saxpy", "--grid", "4"), "needs --block"),
+        ((*SAXPY, "--arg", "1=2"), "no argument for param_0"),
+        ((*SAXPY, *NUMBERS, "--arg", "9=1"), "no parameter '9'"),
+        ((*SAXPY, *NUMBERS, "--arg", "n"), "must be NAME=VALUE"),
+        ((*SAXPY, *NUMBERS, "--arg", "0=1"), "is given twice"),
+        ((*SAXPY, "--arg", "0=x", "--arg", "1=2"), "must be a number such as 4096"),
+        ((*SAXPY, *NUMBERS, "--arg", "2=1.5"), "is a pointer: give the bytes"),
+        ((*SAXPY, *NUMBERS, "--arg", "2=missing.npy"), "missing.npy"),
+        ((*SAXPY, *NUMBERS, "-D", "N=3"), "has no parameter 'N'"),
+        ((*SAXPY, *NUMBERS, "--mapping", "naive"), "goes with built-in kernels"),
+        ((*SAXPY, "--launch", "x.toml"), "exclude each other"),
+        ((PTX, "--kernel", "saxpy", "--grid", "1,1,1,1", "--block", "2"), "1 to 3 numbers"),
+        ((PTX, "--kernel", "saxpy", "--grid", "99999999999", "--block", "2"), "grid x must be"),
+        ((PTX, "--kernel", "saxpy", "--grid", "1", "--block", "2048"), "block x must be"),
+        (("copy", "--grid", "4"), "--grid goes with a CUDA source or PTX"),
+        (("nowhere.cu", "--grid", "1", "--block", "1"), "does not exist"),
+        (("nowhere.ptx", "--grid", "1", "--block", "1"), "nowhere.ptx"),
+    ],
+)
+def test_mistakes_are_one_clear_line(refused: Refused, words: tuple[str, ...], part: str) -> None:
+    assert part in refused("predict", *words)
+
+
+def test_truncated_ptx_is_one_clear_line(refused: Refused, tmp_path: Path) -> None:
+    whole = Path(PTX).read_text()
+    for share in (0.1, 0.37, 0.64, 0.98):
+        file = tmp_path / "cut.ptx"
+        file.write_text(whole[: int(len(whole) * share)])
+        message = refused(
+            "predict", str(file), "--kernel", "forever", "--grid", "1", "--block", "32"
+        )
+        assert len(message) < 400
