@@ -142,6 +142,7 @@ class Builder:
             guard=shared_guard,
             flop=Number(work.flop),
             precision=work.precision,
+            barriers=work.barriers,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
         )
