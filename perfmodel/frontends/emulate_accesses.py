@@ -28,6 +28,7 @@ Report = Callable[[int, Array, Array, int], None]
 """Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
 _ADDRESS: Final = np.dtype(np.uint64)
+_OPERANDS: Final = {"ld": 2, "ldu": 2, "st": 2, "atom": 3, "red": 2, "cp": 1}
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
 
@@ -45,6 +46,8 @@ def access(machine: Machine, at: int, instruction: Instruction, report: Report) 
         Told every execution that goes to global, shared or local memory.
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
+    if len(instruction.operands) < _OPERANDS.get(opcode, 0):
+        return None  # broken: it does nothing
     if opcode in ("ld", "ldu"):
         if "param" in modifiers:
             return _parameter(machine, instruction)

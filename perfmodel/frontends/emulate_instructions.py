@@ -42,7 +42,10 @@ def step(machine: Machine, instruction: Instruction) -> Step | None:
     opcode = instruction.opcode
     if opcode in _NOTHING:
         return None
-    made = _make(machine, instruction)
+    try:
+        made = _make(machine, instruction)
+    except (IndexError, ValueError):
+        made = None  # too few operands
     if made is None:
         return _unfollowed(machine, instruction)
     return made

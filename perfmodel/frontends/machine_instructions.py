@@ -127,7 +127,7 @@ def _steps(function: Function, inside: range) -> set[str]:
         instruction = function.instructions[at]
         for register in written_registers(instruction):
             changes[register] = changes.get(register, 0) + 1
-        if instruction.opcode not in ("add", "sub"):
+        if instruction.opcode not in ("add", "sub") or not instruction.operands:
             continue
         first, *rest = instruction.operands
         constant = any(isinstance(o, Immediate) for o in rest)
@@ -224,7 +224,7 @@ def _folded(function: Function, at: int, users: dict[str, list[int]]) -> bool:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     targets = written_registers(instruction)
     kind = modifiers[-1] if modifiers else ""
-    if opcode == "mov":
+    if opcode == "mov" and len(instruction.operands) > 1:
         source = instruction.operands[1]
         if isinstance(source, SpecialRegister):
             return not users.get(targets[0] if targets else "")

@@ -168,9 +168,9 @@ class Interpreter:
             return
         try:
             results = self._results(at, instruction, state, len(targets))
-        except TooLargeError:
-            results = None
-        if results is None:
+        except (TooLargeError, IndexError, ValueError):
+            results = None  # too long to follow, or too few operands
+        if results is None or len(results) != len(targets):
             results = self._opaque(at, instruction, state, targets)
         for target, result in zip(targets, results, strict=True):
             self.assign(at, instruction, target, result, state)

@@ -44,7 +44,7 @@ def test_sources_show_their_accesses(run: Run) -> None:
 def test_formulas_are_explained(run: Run) -> None:
     words = (PTX, "--kernel", "product", "--grid", "8,8", "--block", "16x16")
     text = run("explain", *words, "--arg", "3=128", "--arg", "4=128", "--arg", "5=128")
-    assert "param_5*y + k*4" in text
+    assert "param_0[k*4 + param_5*y]" in text
     assert "y = blockIdx.y*blockDim.y + threadIdx.y" in text
 
 
