@@ -27,10 +27,10 @@ from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
+from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.kernel import (
     Access,
     Buffer,
-    Counted,
     Kernel,
     Launch,
     Loop,
@@ -142,6 +142,7 @@ class Builder:
             guard=shared_guard,
             flop=Number(work.flop),
             precision=work.precision,
+            barriers=work.barriers,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
         )

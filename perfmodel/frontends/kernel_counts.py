@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.ptx.control_flow import ControlFlow
-from perfmodel.kernels.kernel import Counted
+from perfmodel.kernels.counted import Counted
 
 
 def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:

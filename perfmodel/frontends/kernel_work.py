@@ -26,7 +26,16 @@ from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
 from perfmodel.kernels.instance import Instance, bind
-from perfmodel.kernels.kernel import Access, Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
+from perfmodel.kernels.kernel import (
+    Access,
+    Arithmetic,
+    Barrier,
+    Buffer,
+    Kernel,
+    Launch,
+    Loop,
+    Parameter,
+)
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import ActivityCache, access_requests
 
@@ -51,12 +60,15 @@ class Work:
         Ceiling that most of them belong to.
     in_flight : int or None
         Loads that a thread issues before it waits for the first, in the loop that loads most.
+    barriers : tuple of Barrier
+        Those at which all warps of a block wait.
     """
 
     arithmetic: tuple[Arithmetic, ...]
     flop: float
     precision: str
     in_flight: int | None
+    barriers: tuple[Barrier, ...] = ()
 
 
 def work_of(
@@ -97,7 +109,19 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
-    return Work(arithmetic, flop[precision], precision, _in_flight(function, flow, found))
+    in_flight = _in_flight(function, flow, found)
+    return Work(arithmetic, flop[precision], precision, in_flight, _barriers(function, flow, found))
+
+
+def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[Barrier, ...]:
+    """Return how often a block's warps wait for one another, by loop."""
+    counts: dict[str | None, int] = {}
+    for run in found.blocks:
+        block = flow.blocks[run.block]
+        for instruction in function.instructions[block.start : block.stop]:
+            if instruction.opcode in ("bar", "barrier") and "arrive" not in instruction.modifiers:
+                counts[run.loop] = counts.get(run.loop, 0) + 1
+    return tuple(Barrier(Number(count), loop) for loop, count in counts.items())
 
 
 def _issued(

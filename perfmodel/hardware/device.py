@@ -160,6 +160,10 @@ class Device:
         "operations/second", "FP8 on random operands, likewise", required=False
     )
 
+    sustained_bf16_tensor: float | None = quantity(
+        "operations/second", "BF16, once the power limit has lowered the clock", required=False
+    )
+
     register_file_size: int = quantity("bytes", "register file of an SM")
     register_bandwidth: float | None = quantity(
         "bytes/second", "one 32-bit register a clock and FP32 lane", required=False

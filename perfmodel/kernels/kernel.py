@@ -8,9 +8,10 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
+from perfmodel.kernels.counted import Counted
 
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared"]
@@ -152,37 +153,6 @@ class Loop:
     variable: str
     trips: Node
     parent: str | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """What an access asks for in the whole launch, where no index and guard say it.
-
-    Somebody has run a sample of the launch's blocks and counted.
-
-    Attributes
-    ----------
-    requests, lanes : float
-        Warp requests, and the lanes that take part, summed over them.
-    sectors, lines, pairs : float
-        Distinct sectors, lines and 64 B halves of lines of each request, summed.
-    data_wavefronts, tag_wavefronts : float
-        Clocks in L1's two stages, summed.
-    sampled : float
-        Share of the launch that was counted.
-    addresses : array of shape (requests, 32), or None
-        Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
-    """
-
-    requests: float
-    lanes: float
-    sectors: float
-    lines: float
-    pairs: float
-    data_wavefronts: float
-    tag_wavefronts: float
-    sampled: float
-    addresses: Any = None
 
 
 @dataclass(frozen=True, slots=True)

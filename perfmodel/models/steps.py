@@ -133,10 +133,15 @@ def steps_inputs(
         for around in kernel.loop_nest(b.loop):
             times = times * np.asarray(instance.trips[around.variable], dtype=float)
         barriers = barriers + np.asarray(instance.number(b.count), dtype=float) * times
-    load = np.zeros(1)
+    load, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
+        latency = np.where(batch.count > 0, batch.latency, 0.0)
         if batch.loop is not None and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
-            load = np.maximum(load, np.where(batch.count > 0, batch.latency, 0.0))
+            load = np.maximum(load, latency)
+        else:
+            others = others + batch.count * latency
+            slowest = np.maximum(slowest, latency)
+    rounds = np.ceil(here / np.maximum(blocks_per_sm, 1))
     return {
         "issue": np.atleast_1d(issue) / here,
         "l1": np.atleast_1d(l1) / here,
@@ -148,7 +153,10 @@ def steps_inputs(
         "barriers": barriers / np.maximum(steps, 1),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
         "outside": np.atleast_1d(
-            chain.start + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+            chain.start
+            + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+            # The first of the loads is in the start-up.
+            + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
         "clock": chain.clock,
         "start": BARRIER_START,

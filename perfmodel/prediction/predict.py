@@ -361,6 +361,25 @@ def _atomics_and_weights(details: Details) -> Iterator[str]:
             )
 
 
+def _copying_ahead(details: Details) -> Iterator[str]:
+    """Yield what is not known of blocks that copy ahead, and how long their clock lasts."""
+    if details.instance.pipeline is None:
+        return
+    device, precision = details.device, details.instance.precision
+    reached = device.figures.get(f"reached_{precision}")
+    if reached is None or reached.kind not in ("measured", "fitted"):
+        yield f"how blocks that copy ahead do on {device.name} is taken from an H200"
+    long, short = device.sustained_bf16_tensor, device.reached_bf16_tensor
+    busy = float(np.max(details.time.terms_s.get(precision, np.zeros(1)))) > 0.5 * float(
+        details.time.time_s[0]
+    )
+    if busy and long is not None and short is not None:
+        yield (
+            "this is the time in the first 25 ms of such work: run on and on, the power limit "
+            f"lowers the clock, and it takes up to {short / long:.2f} times as long"
+        )
+
+
 def _warnings(details: Details) -> Iterator[str]:
     yield from details.setting.warnings
     yield from details.instance.kernel.notes
@@ -373,9 +392,6 @@ def _warnings(details: Details) -> Iterator[str]:
                 "were counted"
             )
     yield from _atomics_and_weights(details)
-    if details.instance.pipeline is not None:
-        reached = details.device.figures.get(f"reached_{details.instance.precision}")
-        if reached is None or reached.kind not in ("measured", "fitted"):
-            yield f"how blocks that copy ahead do on {details.device.name} is taken from an H200"
+    yield from _copying_ahead(details)
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"

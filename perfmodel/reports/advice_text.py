@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
 from perfmodel.reports import units
-from perfmodel.reports.prediction_text import binding, title
+from perfmodel.reports.binding_text import binding
+from perfmodel.reports.prediction_text import title
 from perfmodel.reports.tables import plain, table
 
 

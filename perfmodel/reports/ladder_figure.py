@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from perfmodel.prediction.ladder import Rung
 from perfmodel.reports import units
+from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.figure_style import BLUE, FAINT, STYLE
-from perfmodel.reports.prediction_text import TERMS, title
+from perfmodel.reports.prediction_text import title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

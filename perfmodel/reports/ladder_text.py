@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 
 from perfmodel.prediction.ladder import Removed, Rung
 from perfmodel.reports import units
-from perfmodel.reports.prediction_text import TERMS
+from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.tables import plain, table
 
 

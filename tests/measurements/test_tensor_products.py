@@ -16,11 +16,11 @@ from perfmodel.prediction.predict import predict_many
 RECORDING = read_recording(root() / "h200-tensor")
 
 
-def measured(use, cache, dtype="bf16"):
+def measured(use, cache, dtype="bf16", topic="products"):
     wanted = {"timing": "profiler", "cache": cache, "use": use, "dtype": dtype}
     found = [
         row
-        for row in RECORDING.topics["products"].rows
+        for row in RECORDING.topics[topic].rows
         if row.trusted and all(row.values[key] == value for key, value in wanted.items())
     ]
     shapes = {name: np.array([row.values[name] for row in found]) for name in "MNK"}
@@ -74,7 +74,22 @@ def test_cold_caches_are_no_worse():
     assert ninetieth < 0.19
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.10), ("tf32", 0.20)])
+@pytest.mark.parametrize("cache", ["warm", "cold"])
+def test_shapes_that_came_after_the_models(cache):
+    # 360 shapes measured when all else was done; reached when they came in: 6.7% and 19.0% warm,
+    # 5.0% and 15.5% cold
+    shapes, times = measured("validation", cache, topic="unseen")
+    some = slice(None, None, 2)
+    shapes = {name: values[some] for name, values in shapes.items()}
+    predicted = predict_many(
+        "gemm", mapping="tensor-core", device="h200-sxm", cache=cache, **shapes
+    ).time_s
+    median, ninetieth = off(predicted, times[some])
+    assert median < 0.08
+    assert ninetieth < 0.20
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.12), ("tf32", 0.16)])
 def test_other_types(dtype, most):
     shapes, times = measured("validation", "warm", dtype)
     predicted = predict_many(

@@ -137,3 +137,11 @@ def test_the_explanation_ends_in_the_time(shape):
 def test_an_h100_is_said_to_be_like_an_h200():
     assert any("taken from an H200" in w for w in product("h100-sxm", N=1024).warnings)
     assert not any("taken from" in w for w in product(N=1024).warnings)
+
+
+@pytest.mark.parametrize("depth", [32, 64, 128])
+def test_what_moves_does_not_depend_on_the_depth_of_a_step(depth):
+    found = product(M=256, N=512, K=1024, BK=depth, **TILE).traffic
+    # 2 x 4 tiles, of 128 rows of A and of B each; C once.
+    assert found["global_load_sectors"] * 32 == 8 * 2 * 128 * 1024 * 2
+    assert found["global_store_sectors"] * 32 == 256 * 512 * 2

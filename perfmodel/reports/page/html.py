@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from perfmodel.reports import units
+from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import explain, left_out
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report, ReportedLaunch, Table
@@ -21,7 +22,7 @@ from perfmodel.reports.page.mathml import ShownStep, shown_step
 from perfmodel.reports.page.roofline_svg import roofline_picture
 from perfmodel.reports.page.svg import TEMPLATES, inline, stylesheet
 from perfmodel.reports.page.time_svg import terms_picture, times_picture
-from perfmodel.reports.prediction_text import binding, facts, launch, parameters, protocol, rate
+from perfmodel.reports.prediction_text import facts, launch, parameters, protocol, rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from perfmodel.prediction.advise import Advice
 from perfmodel.reports import units
+from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain_text import explanation_text
 from perfmodel.reports.markdown import escaped, fenced, table
 from perfmodel.reports.page import tables
@@ -15,7 +16,7 @@ from perfmodel.reports.page.flow_svg import flow_picture
 from perfmodel.reports.page.roofline_svg import roofline_picture
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.page.time_svg import terms_picture, times_picture
-from perfmodel.reports.prediction_text import binding, facts, launch, parameters, protocol, rate
+from perfmodel.reports.prediction_text import facts, launch, parameters, protocol, rate
 
 
 def pictures(report: Report) -> tuple[Picture, ...]:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
+from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.svg import (
     NARROW,
@@ -23,7 +24,7 @@ from perfmodel.reports.page.svg import (
     rectangle,
     width_of,
 )
-from perfmodel.reports.prediction_text import TERMS, ranked_terms
+from perfmodel.reports.prediction_text import ranked_terms
 
 HALF: Final = 560.0
 """Width of pictures that stand beside each other on wide screens [CSS px]."""

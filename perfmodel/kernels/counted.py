@@ -1,0 +1,37 @@
+"""What an access asks for, where somebody has counted it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What an access asks for in the whole launch, where no index and guard say it.
+
+    Somebody has run a sample of the launch's blocks and counted.
+
+    Attributes
+    ----------
+    requests, lanes : float
+        Warp requests, and the lanes that take part, summed over them.
+    sectors, lines, pairs : float
+        Distinct sectors, lines and 64 B halves of lines of each request, summed.
+    data_wavefronts, tag_wavefronts : float
+        Clocks in L1's two stages, summed.
+    sampled : float
+        Share of the launch that was counted.
+    addresses : array of shape (requests, 32), or None
+        Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
+    """
+
+    requests: float
+    lanes: float
+    sectors: float
+    lines: float
+    pairs: float
+    data_wavefronts: float
+    tag_wavefronts: float
+    sampled: float
+    addresses: Any = None

@@ -1,0 +1,160 @@
+"""What holds a launch back, as one sentence with the numbers behind it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.issue import TENSOR_PIPES
+from perfmodel.prediction import Prediction
+from perfmodel.reports import units
+from perfmodel.reports.step import scalar
+
+TERMS: Final = {
+    "launch": "as long as an empty kernel",
+    "ramp": "until the first data arrives",
+    "issue": "issuing warp instructions",
+    "fma32": "FP32 pipe",
+    "fma64": "FP64 pipe",
+    "int32": "integer pipe",
+    "imad": "integer multiply pipe",
+    "conversion": "conversion pipe",
+    "tensor16": "tensor cores",
+    "bf16_tensor": "tensor cores, bf16",
+    "fp16_tensor": "tensor cores, fp16",
+    "tf32_tensor": "tensor cores, tf32",
+    "fp8_tensor": "tensor cores, fp8",
+    "sfu": "special function pipe",
+    "port": "data coming in at the SMs",
+    "tiles": "first and last steps of tiles",
+    "parts": "adding up parts along K",
+    "l1": "L1 and shared memory",
+    "l2": "L2 bandwidth",
+    "writeback": "write-backs that a set-aside holds up",
+    "dram": "DRAM bandwidth",
+    "atomics": "atomics in L2",
+    "shared-loops": "atomics in shared memory",
+    "latency": "blocks one after the other",
+    "stalls": "warps waiting for loads",
+    "dispatch": "starting blocks",
+}
+"""What each term is the time of."""
+
+
+def binding(prediction: Prediction) -> str:
+    """Return what holds the launch back, as one sentence with the numbers behind it."""
+    name = prediction.bottleneck
+    term = prediction.terms_s[name]
+    what, why = _BINDING.get(name, _other_binds)(prediction, name)
+    share = units.percent(term / prediction.time_s)
+    return f"{what} {share} of the time ({units.seconds(term)}): {why}."
+
+
+def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    chain = units.seconds(_input(prediction, name, "chain"))
+    rounds = units.count(max(1.0, prediction.occupancy.waves))
+    return "Waiting for loads takes", (
+        f"a block lasts {chain} from its first instruction to its last, an SM holds "
+        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} rounds of "
+        "that"
+    )
+
+
+def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    traffic = prediction.traffic
+    data, fills, tags = (_input(prediction, name, stage) for stage in ("data", "fills", "tags"))
+    requests = (
+        traffic["global_load_requests"]
+        + traffic["global_store_requests"]
+        + traffic["shared_requests"]
+    )
+    each = requests / prediction.details.device.sm_count
+    if tags > data + fills:
+        return "The L1 tag stage is busy", (
+            f"{units.count(requests)} requests, {units.number(tags / each)} wavefronts each"
+        )
+    return "The L1 data stage is busy", (
+        f"{units.count(requests)} requests, {units.number(data / each)} wavefronts each, and "
+        f"{units.count(traffic['l2_read_sectors'])} sectors filled from L2"
+    )
+
+
+def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    reads, writes, read, write = (
+        _input(prediction, name, what) for what in ("reads", "writes", "read", "write")
+    )
+    parts = [
+        f"{units.data(moved)} {verb} at {units.bandwidth(rate)}"
+        for moved, verb, rate in ((reads, "read", read), (writes, "written", write))
+        if moved
+    ]
+    return "L2 is busy", " and ".join(parts)
+
+
+def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
+    reached = _input(prediction, name, "bytes") / prediction.terms_s[name]
+    peak = units.percent(reached / prediction.details.device.dram_bandwidth)
+    cost = prediction.traffic["dram_read_cost"]
+    scattered = f", scattered reads {units.number(cost)} times slower" if cost > 1.005 else ""
+    return "DRAM is busy", (
+        f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{scattered}"
+    )
+
+
+def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    given = prediction.details.time.inputs["port-cycles"]
+    taken = scalar(given["sectors"]) * SECTOR
+    return "Taking in data keeps the SMs busy", (
+        f"{units.data(taken)} in tiles, {units.number(scalar(given['port']))} B a clock and SM"
+    )
+
+
+def _writeback_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    aside = units.capacity(prediction.details.setting.control.set_aside)
+    return "Write-backs take", (
+        f"dirty lines may not use the {aside} set aside, so L2 hands "
+        f"{units.data(prediction.traffic['dram_write_bytes'])} to DRAM in short runs"
+    )
+
+
+def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    what = "Instruction issue is busy" if name == "issue" else f"The {TERMS[name]} is busy"
+    return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
+
+
+def _tensor_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    device = prediction.details.device
+    reached, peak = device.tensor_rate(name), device.require(f"peak_{name}")
+    return "The tensor cores are busy", (
+        f"{units.flop_rate(reached)} while they are, {units.percent(reached / peak)} of the peak"
+    )
+
+
+def _dispatch_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    blocks, rate = _input(prediction, name, "b"), _input(prediction, name, "rate")
+    return "Starting blocks takes", f"{units.count(blocks)} of them, {units.count(rate)} a second"
+
+
+def _other_binds(prediction: Prediction, name: str) -> tuple[str, str]:
+    what = {"launch": "The launch", "ramp": "Start-up"}.get(name, name)
+    return f"{what} takes", TERMS.get(name, "the largest term")
+
+
+_BINDING: Final = {
+    "latency": _latency_binds,
+    "l1": _l1_binds,
+    "l2": _l2_binds,
+    "dram": _dram_binds,
+    "port": _port_binds,
+    "writeback": _writeback_binds,
+    "dispatch": _dispatch_binds,
+    **dict.fromkeys(("issue", *PIPES), _pipe_binds),
+    **dict.fromkeys(TENSOR_PIPES, _tensor_binds),
+}
+
+
+def _input(prediction: Prediction, term: str, name: str) -> float:
+    """Return a number that went into a term's formula."""
+    return scalar(prediction.details.time.inputs[term][name])
