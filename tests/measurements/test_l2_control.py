@@ -129,7 +129,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "embedding": (
         ("embedding",),
         *("embedding", sizes("table_bytes", "stream_bytes", "lookups"), "table", {}, None),
-        *((0.04, 0.09), (0.22, 0.3)),
+        *((0.04, 0.09), (0.22, 0.31)),
     ),
     "gather": (
         ("gather",),
