@@ -339,6 +339,8 @@ class _Runner:
         if self.machine.unfollowed:
             names = ", ".join(sorted(self.machine.unfollowed)[:4])
             notes.append(f"not emulated, results taken as 0: {names}")
+        if self.machine.memory.strayed:
+            notes.append("some accesses go to addresses that no buffer has: they are left out")
         if self.stuck:
             notes.append("some threads of a block never reach the barrier at which others wait")
         return Emulation(

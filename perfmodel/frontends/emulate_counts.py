@@ -25,6 +25,7 @@ _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics share addresses."""
+_MOST_REGIONS: Final = 1 << 16
 _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 
 
@@ -39,7 +40,7 @@ class Count:
     width : int
         Bytes a lane.
     region : int
-        Number of the buffer; -1 is shared memory, -2 local.
+        Number of the buffer; -1 is shared memory, -2 local, -3 none of these.
     looked : float
         Requests that the following stand for.
     sectors, lines, pairs, data, tags : float
@@ -51,7 +52,7 @@ class Count:
     width: int
     requests: int = 0
     lanes: int = 0
-    region: int = -1
+    region: int = -3
     looked: float = 0.0
     sectors: float = 0.0
     lines: float = 0.0
@@ -116,6 +117,8 @@ class Counter:
         """Work out requests, given by row and lane, that stand for `stands`."""
         first = int(address[0])
         region = (first >> GAP_SHIFT) - 1
+        if region >= _MOST_REGIONS:
+            return  # an address that no buffer has
         start = region + 1 << GAP_SHIFT
         if region < 0:
             count.region = -2 if first >= LOCAL_BASE else -1

@@ -27,6 +27,7 @@ from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
+from perfmodel.frontends.symbolic_values import DATUM
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.kernel import (
     Access,
@@ -263,7 +264,7 @@ class Builder:
             drawn = Operation("random", (_LINEAR, Number(places)))
             return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
         elements, rest = split(p.offset, size)
-        assert not rest.terms, "the element divides every term"
+        assert local or not rest.terms, "the element divides every term"
         if local:
             # Words of a thread's local memory lie beside those of its neighbours.
             return Operation(
@@ -314,7 +315,7 @@ class Builder:
         """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""
         if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
             return False
-        lanes = ("threadIdx.", "data")
+        lanes = ("threadIdx.", DATUM)
         if p.offset is None:
             return False
         same = not any(name.startswith(lanes) for name in p.offset.names)

@@ -33,7 +33,8 @@ from perfmodel.frontends.symbolic_records import (
     is_data,
 )
 from perfmodel.frontends.symbolic_registers import is_memory
-from perfmodel.frontends.symbolic_sums import minus, single
+from perfmodel.frontends.symbolic_sums import minus, scaled, single
+from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
 
 
@@ -99,9 +100,14 @@ def _placed(
         for factor in factors
         if isinstance(factor, Name) and factor.name in bases
     ]
-    if len(inside) != 1 or access.address.terms.get((Name(inside[0]),)) != 1:
+    start = single(Name(inside[0])) if inside else None
+    if start is not None and bases[inside[0]].parameter is not None:
+        start = scaled(start, ALIGNED)
+    if start is None or any(access.address.terms.get(k) != v for k, v in start.terms.items()):
         return Placed(access, "", None, what, counted=True)
-    offset = minus(access.address, single(Name(inside[0])))
+    offset = minus(access.address, start)
+    if any(name in bases for name in offset.names):
+        return Placed(access, "", None, what, counted=True)
     made = [follower.data[name] for name in offset.names if name in follower.data]
     # A number that is computed in a way that is not followed is no random one.
     counted = counted or any(not datum.sources for datum in made) or len(made) > 1
@@ -146,7 +152,7 @@ def _with_base(
     if p.base:
         return p
     count = emulation.counts.get(p.access.at)
-    if count is None:
+    if count is None or count.region == -3:
         return p
     if count.region < 0:
         space = "shared" if count.region == -1 else "local"

@@ -233,7 +233,10 @@ class Flow:
         ends = self._merge(back, loop.header) if back else trial
         start, goes_on = self._loops.solve(loop, state, ends, carried, back, variable)
         entered = conjuncts(reach)
-        count = trips(goes_on, variable, entered, algebra) if not is_data(goes_on) else None
+        sure = reach == TRUE and not interpreter.trial
+        count = None
+        if not is_data(goes_on):
+            count = trips(goes_on, variable, entered, algebra, sure)
         parent = self._path[-1] if self._path else None
         run, guard, last = self._loops.plan(
             index, loop, variable, count, goes_on, entered, reach, parent

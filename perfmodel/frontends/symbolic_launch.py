@@ -14,8 +14,8 @@ from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.frontends.ptx.syntax import Function, Module, Parameter
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_instructions import Interpreter
-from perfmodel.frontends.symbolic_sums import Sum, constant, plus, product, single
-from perfmodel.frontends.symbolic_values import Unknown, Value, base_name
+from perfmodel.frontends.symbolic_sums import Sum, constant, plus, product, scaled, single
+from perfmodel.frontends.symbolic_values import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.kernels.intervals import Interval
 
 Dimensions = tuple[int, int, int]
@@ -149,11 +149,11 @@ def _parameter(
     if p.count is not None:
         return  # a structure: its parts are not followed
     if p.name in launch.pointers:
-        base = f"at_{name}"
+        base = f"{BASE}{name}"
         ranges[base] = _ADDRESSES
         readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
         bases[base] = Base(readable, "global", launch.sizes.get(p.name), p.name)
-        parameters[p.name, 0] = single(Name(base))
+        parameters[p.name, 0] = scaled(single(Name(base)), ALIGNED)
     elif p.type[:1] == "f":
         parameters[p.name, 0] = Unknown()
     elif value is None:

@@ -26,7 +26,7 @@ from perfmodel.frontends.symbolic_loops import (
 from perfmodel.frontends.symbolic_records import LoopRun
 from perfmodel.frontends.symbolic_registers import is_memory
 from perfmodel.frontends.symbolic_sums import Sum, constant, minus, single, written
-from perfmodel.frontends.symbolic_values import Unknown, Value
+from perfmodel.frontends.symbolic_values import CARRIED, Unknown, Value
 
 OPEN: Final = 1 << 31
 """Iterations that a loop is taken to have until its condition is known."""
@@ -65,7 +65,7 @@ class LoopSolver:
         self, index: int, state: State, changed: frozenset[str]
     ) -> tuple[State, dict[str, Name]]:
         """Return registers for a first walk: names for what the loop changes, and these names."""
-        carried = {r: Name(f"carried_{index}_{_identifier(r)}") for r in sorted(changed)}
+        carried = {r: Name(f"{CARRIED}{index}_{_identifier(r)}") for r in sorted(changed)}
         found: State = dict(state)
         for register, name in carried.items():
             value = state.get(register, Unknown())

@@ -137,7 +137,9 @@ def _factor(r: Recurrence, operator: str) -> int | None:
     return None
 
 
-def trips(goes_on: Node, variable: Name, entered: Iterable[Node], algebra: Algebra) -> Sum | None:
+def trips(
+    goes_on: Node, variable: Name, entered: Iterable[Node], algebra: Algebra, sure: bool = True
+) -> Sum | None:
     """Return how many iterations a loop has, the first being sure; None if no formula says.
 
     Parameters
@@ -148,13 +150,17 @@ def trips(goes_on: Node, variable: Name, entered: Iterable[Node], algebra: Algeb
     entered : iterable of Node
         Conditions that hold where the loop is entered.
     algebra : Algebra
+    sure : bool
+        Whether the loop is surely entered.
 
     Raises
     ------
     PerfmodelError
-        If it never ends.
+        If it is surely entered and never ends.
     """
     if isinstance(goes_on, Number):
+        if goes_on.value and not sure:
+            return None
         if goes_on.value:
             raise PerfmodelError("a loop never ends: its condition holds whatever happens in it")
         return constant(1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, names
 from perfmodel.frontends.symbolic_sums import Sum
-from perfmodel.frontends.symbolic_values import DATUM
+from perfmodel.frontends.symbolic_values import BASE, CARRIED, DATUM
 
 
 class NotFollowedError(PerfmodelError):
@@ -80,5 +80,5 @@ class Followed:
 
 
 def is_data(node: Node) -> bool:
-    """Say whether data decides a condition or an index."""
-    return any(name.startswith((DATUM, "carried_")) for name in names(node))
+    """Say whether data decides a condition or an index, or where buffers lie."""
+    return any(name.startswith((DATUM, CARRIED, BASE)) for name in names(node))

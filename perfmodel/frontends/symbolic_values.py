@@ -8,8 +8,14 @@ from typing import Final, TypeAlias
 from perfmodel.expressions import Name, Number, Operation
 from perfmodel.frontends.symbolic_sums import Sum
 
-DATUM: Final = "data"
-"""How the names of data start."""
+DATUM: Final = "datum__"
+"""How the names of data start; C leaves names with two underscores to compilers."""
+CARRIED: Final = "carried__"
+"""How the names start of what a loop changes, while that is not solved."""
+BASE: Final = "base__"
+"""How the names of the places start that addresses start at."""
+ALIGNED: Final = 256
+"""Multiples that buffers start at [B]: cudaMalloc's, as the CUDA C++ Programming Guide says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +58,4 @@ class Datum:
 def base_name(symbol: str) -> str:
     """Return the name that stands for the address of a variable in expressions."""
     cleaned = "".join(c if c.isalnum() or c == "_" else "_" for c in symbol)
-    return f"at_{cleaned}"
+    return f"{BASE}{cleaned}"
