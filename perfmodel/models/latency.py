@@ -175,14 +175,7 @@ def _batch(
     members = [i for i in every if depths[i] == depth]
     if not members:
         return None
-    nest = instance.kernel.loop_nest(loop)
-    times = np.ones(1)
-    for around in nest:
-        times = times * np.asarray(instance.trips[around.variable], dtype=float)
-    stated = instance.loads_in_flight
-    in_flight = LOADS_IN_FLIGHT if stated is None else stated
-    unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
-    unroll = np.minimum(unroll, np.maximum(times, 1.0))
+    times, unroll = loop_unroll(instance, loop, len(every))
     count = np.ceil(times / unroll)
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -214,6 +207,26 @@ def _batch(
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth)
+
+
+def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
+    """Return how often a loop runs, in those around it, and how many times it is unrolled.
+
+    Parameters
+    ----------
+    loop : str or None
+        None for what is outside all loops: once.
+    loads : int
+        Loads of the loop, which share those that a warp has in flight.
+    """
+    nest = instance.kernel.loop_nest(loop)
+    times = np.ones(1)
+    for around in nest:
+        times = times * np.asarray(instance.trips[around.variable], dtype=float)
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
+    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if nest else np.ones(1)
+    return times, np.minimum(unroll, np.maximum(times, 1.0))
 
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
