@@ -69,3 +69,27 @@ extern "C" __global__ void walk_1(const float* in, int width, float* out, long l
 extern "C" __global__ void walk_4(const float* in, int width, float* out, long long* clocks) { walk<4>(in, width, out, clocks); }
 extern "C" __global__ void walk_8(const float* in, int width, float* out, long long* clocks) { walk<8>(in, width, out, clocks); }
 extern "C" __global__ void walk_16(const float* in, int width, float* out, long long* clocks) { walk<16>(in, width, out, clocks); }
+
+// Batches of M loads, `step` floats apart, whose next addresses wait for all of them: a warp's lanes
+// read neighbours, its batches follow on.
+template <int M>
+__device__ void batch(const float* in, long long step, long long warp_step, int trips, float* out, long long* clocks) {
+  const long long warp = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / 32;
+  const float* mine = in + warp * warp_step + threadIdx.x % 32;
+  float sum = 0;
+  __syncthreads();
+  const long long start = now();
+#pragma unroll 1
+  for (int i = 0; i < trips; ++i) {
+    float v[M], all = 0;
+#pragma unroll
+    for (int j = 0; j < M; ++j) v[j] = __ldcg(mine + j * step);
+#pragma unroll
+    for (int j = 0; j < M; ++j) all += v[j];
+    sum += all;
+    mine += M * step + (all == -1);
+  }
+  end(sum, start, out, clocks);
+}
+#define BATCH(M) extern "C" __global__ void batch_##M(const float* in, long long step, long long warp_step, int trips, float* out, long long* clocks) { batch<M>(in, step, warp_step, trips, out, clocks); }
+BATCH(1) BATCH(2) BATCH(4) BATCH(8) BATCH(16) BATCH(32)

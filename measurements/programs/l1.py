@@ -1,7 +1,7 @@
 """Measure what an SM's L1 does with loads that miss: python l1.py FOLDER (needs CuPy).
 
-Writes ports.csv, requests.csv and rows.csv; with a second argument it only launches some points of
-rows.csv once, for a profiler around it.
+Writes ports.csv, requests.csv, rows.csv and batches.csv; with a second argument it only launches
+some points of rows.csv once, for a profiler around it.
 """
 
 import csv
@@ -67,6 +67,37 @@ def main(folder: Path) -> None:
         time, clocks = measure(f"walk_{together}", blocks, threads, width)
         rows.append((together, blocks, threads, width, round(time, 3), clocks))
     write(folder / "rows.csv", "in_flight blocks block width time_us clocks", rows)
+    write(
+        folder / "batches.csv",
+        "level loads step_floats blocks warps trips clocks clocks_per_batch",
+        batches(),
+    )
+
+
+def batches() -> list[tuple[object, ...]]:
+    """Return the clocks of batches of loads that come from L2, warm, or from DRAM."""
+    other = cupy.zeros(1 << 26, dtype=cupy.float32)
+    rows: list[tuple[object, ...]] = []
+    for level, loads, step, blocks, warps in itertools.product(
+        ("l2", "dram"), (1, 2, 4, 8, 16), (32, 1024, 5000), (1, 16, 132), (1, 4)
+    ):
+        trips = min(64, 512 // loads)
+        apart = 32 if step > 32 else 32 * loads * trips  # warps side by side, or a run each
+        if level == "l2" and blocks * warps * loads * trips * 128 > 24 << 20:
+            continue
+        clocks = []
+        for _ in range(6):
+            if level == "dram":
+                other += 1  # 256 MiB of other data: L2 holds none of ours
+            given = np.int64(step), np.int64(apart), np.int32(trips)
+            MODULE.get_function(f"batch_{loads}")(
+                (blocks,), (32 * warps,), (DATA, *given, OUT, CLOCKS)
+            )
+            cupy.cuda.runtime.deviceSynchronize()
+            clocks.append(float(np.median(CLOCKS[:blocks].get())))
+        median = float(np.median(clocks[1:]))
+        rows.append((level, loads, step, blocks, warps, trips, median, round(median / trips, 1)))
+    return rows
 
 
 if __name__ == "__main__":

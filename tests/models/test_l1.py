@@ -10,6 +10,7 @@ from measured import FOLDER, rows
 
 from perfmodel import predict
 from perfmodel.models.l1 import PORT_CLOCKS, l1_stages
+from perfmodel.models.latency import DRAM_SPREAD, MOST_SPREAD
 from perfmodel.validation.sweeps import KERNELS
 
 MEASURED = FOLDER.parent / "h200-l1"
@@ -72,6 +73,20 @@ def test_port_of_an_sm() -> None:
     # measured: 32 warps an SM that read L2 as fast as they can, before L2 is what limits
     reached = [r["bytes_per_clock"] for r in rows("ports", MEASURED, warps=32) if r["blocks"] < 132]
     assert np.median(reached) == pytest.approx(32 / PORT_CLOCKS, rel=0.1)
+
+
+def test_slowest_of_a_batch_from_dram() -> None:
+    # measured (fit rows): what batches of one warp take more from DRAM than from L2, less what one
+    # load does; within 20 ns
+    found = {
+        (r["level"], r["loads"]): r["clocks_per_batch"] / 1.98e9
+        for r in rows("batches", MEASURED, step_floats=5000, blocks=1, warps=1)
+    }
+    one = found["dram", 1] - found["l2", 1]
+    for loads in (2, 4, 8, 16):
+        later = found["dram", loads] - found["l2", loads] - one
+        assert later == pytest.approx(DRAM_SPREAD * np.log2(loads), abs=20e-9), loads
+    assert loads == MOST_SPREAD
 
 
 def test_waiting_by_hand(tmp_path: Path) -> None:
