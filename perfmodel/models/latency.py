@@ -62,6 +62,12 @@ Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothin
 one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
 (streams.csv, strided.csv, stride 1).
 """
+WIDE_CLOCKS: Final = 14.0
+"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
+
+Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
+and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
+"""
 MOST_SPREAD: Final = 16.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured.
 
@@ -191,10 +197,12 @@ def _batch(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
+    words = max(float(np.max(requests[i].width)) for i in members) / 4
+    wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency * far,
-        "dram": max(device.dram_latency, device.l2_latency * far),
+        "l2": device.l2_latency * far + wide,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide,
         "spread": DRAM_SPREAD,
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
