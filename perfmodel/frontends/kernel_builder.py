@@ -107,7 +107,15 @@ class Builder:
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         accesses = chained(accesses, placed)
-        work = work_of(self.function, found, self.launch, self._parameters(), parts, self.emulation)
+        work = work_of(
+            self.function,
+            found,
+            self.launch,
+            self._parameters(),
+            parts,
+            self.emulation,
+            self.registers,
+        )
         buffers = tuple(
             Buffer(
                 name=names_of[base],
@@ -144,6 +152,7 @@ class Builder:
             flop=Number(work.flop),
             precision=work.precision,
             barriers=work.barriers,
+            paces=work.paces,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
         )

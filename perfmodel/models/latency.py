@@ -39,6 +39,13 @@ Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 cloc
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
 instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
+BARRIER_START: Final = 12.3
+BARRIER_WARP: Final = 2.0
+"""Clocks of a barrier whose warps arrive together, and for each of them.
+
+Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
+(measurements/h200-latency/latency.csv).
+"""
 CODE_FETCH: Final = 0.2e-6
 FIRST_TOUCH: Final = 0.25e-6
 """Seconds that a launch with any work takes beyond an empty one; and that the first reads of a cold
@@ -139,6 +146,7 @@ def block_chain(
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
+    once, paced = _paced(instance)
     return Chain(
         overhead=overhead,
         instructions=np.asarray(instructions_per_warp) - looped,
@@ -149,7 +157,40 @@ def block_chain(
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
+        once=once,
+        paced=paced,
+        barriers=_barriers(instance, overhead["warps"]) if once is not None else 0.0,
     )
+
+
+def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
+    """Return the clocks of a lone warp for what runs once, and for loops, where they are known."""
+    kernel = instance.kernel
+    if not kernel.paces:
+        return None, None
+    once, looped = np.zeros(1), np.zeros(1)
+    for pace in kernel.paces:
+        clocks = np.asarray(instance.number(pace.clocks), dtype=float)
+        if pace.loop is None:
+            once = once + clocks
+            continue
+        for around in kernel.loop_nest(pace.loop):
+            clocks = clocks * np.asarray(instance.trips[around.variable], dtype=float)
+        looped = looped + clocks
+    return np.atleast_1d(once), np.atleast_1d(looped)
+
+
+def _barriers(instance: Instance, warps: Array) -> Array:
+    """Return the clocks of a block's barriers outside of loops."""
+    count = sum(
+        (
+            np.asarray(instance.number(b.count), dtype=float)
+            for b in instance.kernel.barriers
+            if b.loop is None
+        ),
+        np.zeros(1),
+    )
+    return np.asarray(count * (BARRIER_START + BARRIER_WARP * warps))
 
 
 def _batch(
@@ -181,7 +222,10 @@ def _batch(
         times = times * np.asarray(instance.trips[around.variable], dtype=float)
     stated = instance.loads_in_flight
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
+    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
+    if nest and abreast is not None:
+        unroll = np.asarray(instance.number(abreast), dtype=float)
     unroll = np.minimum(unroll, np.maximum(times, 1.0))
     count = np.ceil(times / unroll)
     blocks = np.asarray(instance.blocks, dtype=float)

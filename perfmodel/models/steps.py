@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.chain import CLOCKS_PER_INSTRUCTION, Chain
+from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -154,7 +154,7 @@ def steps_inputs(
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
         "outside": np.atleast_1d(
             chain.start
-            + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+            + chain.alone / chain.clock
             # The first of the loads is in the start-up.
             + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
