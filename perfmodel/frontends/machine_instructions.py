@@ -34,6 +34,9 @@ TABLE: Final = Path(__file__).with_suffix(".toml")
 UNROLLED: Final = 4
 """Iterations that ptxas puts together of a loop whose body is one block and whose counter steps by
 a constant; read from machine code of sm_90 (nvcc 13.0)."""
+MOST_UNROLLED: Final = 48
+"""PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of 65
+and more were not (the same)."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""
 
@@ -96,6 +99,8 @@ def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
     if number not in block.successors:
         return False
     inside = range(block.start, block.stop)
+    if len(inside) > MOST_UNROLLED:
+        return False
     if any(at in inside and "nounroll" in text for at, text in function.pragmas):
         return False
     if any(function.instructions[at].opcode in _STOPS for at in inside):

@@ -238,6 +238,8 @@ def _batch(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
+    # Warps that walk over the same data in order all wait for whoever comes first.
+    regular = abreast is not None and all(requests[i].strides is not None for i in members)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far,
@@ -247,7 +249,7 @@ def _batch(
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(1 - np.exp(-filled)),
+        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else 1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
     if loop is None and any(
