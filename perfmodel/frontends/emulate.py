@@ -8,7 +8,7 @@ loop early wait where the others come to. A barrier holds a block's lanes until 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
 
@@ -63,6 +64,8 @@ class Emulation:
         Buffers, in the order in which counts number them.
     notes : tuple of str
         What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
     """
 
     sampled: int
@@ -73,6 +76,7 @@ class Emulation:
     counts: dict[int, Count]
     regions: list[Region]
     notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def scale(self) -> float:
@@ -160,7 +164,7 @@ class _Runner:
         atomics = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
-        self.counter = Counter(atomics)
+        self.counter = Counter(atomics, Touches(_cached(function), self.padded))
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
@@ -193,6 +197,7 @@ class _Runner:
 
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
+        self.counter.touches.turn += 1
         if self.first[segment.block] == place:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
@@ -350,9 +355,19 @@ class _Runner:
             threads=self.threads,
             edges=self.edges,
             counts=self.counter.counts,
+            misses=self.counter.touches.misses(),
             regions=self.regions,
             notes=tuple(notes),
         )
+
+
+def _cached(function: Function) -> frozenset[int]:
+    """Return the loads that L1 keeps."""
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+    )
 
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:

@@ -307,9 +307,9 @@ class Builder:
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        return counted(
-            self.emulation.counts.get(p.access.at), self.emulation, p.moved.kind == "atomic"
-        )
+        at = p.access.at
+        count = self.emulation.counts.get(at)
+        return counted(count, self.emulation, p.moved.kind == "atomic", at)
 
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""

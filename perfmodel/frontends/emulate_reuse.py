@@ -1,0 +1,111 @@
+"""What L1 would have of the loads that emulated blocks make, for caches of any size.
+
+Of a few blocks every load is written down. A load finds its sector if, since a load of the same
+sector, the block has touched no more lines than the cache holds for it. How many lines a stretch of
+so many touches meets follows from how long lines wait for their next touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.coalescing import LINE, SECTOR
+
+Array = npt.NDArray[Any]
+
+LINES: Final = tuple(1 << k for k in range(2, 15))
+"""Sizes of a block's part of the cache for which shares are worked out [lines]."""
+MOST_TOUCHES: Final = 1 << 21
+"""Sectors that are written down; loads after these are taken to be like those before."""
+MOST_BLOCKS: Final = 8
+
+
+class Touches:
+    """Writes down which sectors some blocks load.
+
+    Parameters
+    ----------
+    loads : frozenset of int
+        Instructions that L1 caches.
+    padded : int
+        Lanes of a block.
+    """
+
+    def __init__(self, loads: frozenset[int], padded: int) -> None:
+        self._loads = loads
+        self._padded = padded
+        self._parts: list[tuple[int, int, Array, Array]] = []
+        self._count = 0
+        self.turn = 0
+        """Counts executions of straight code: in one, each warp makes its loads in a row."""
+
+    def take(self, at: int, address: Array, lanes: Array) -> None:
+        """Write down one execution: byte addresses, each byte of memory with its own."""
+        if at not in self._loads or self._count > MOST_TOUCHES:
+            return
+        chosen = lanes < MOST_BLOCKS * self._padded
+        if not chosen.any():
+            return
+        sector = address[chosen].astype(np.int64) // SECTOR
+        warp = (lanes[chosen] >> 5).astype(np.int64)
+        order = np.lexsort((sector, warp))
+        sector, warp = sector[order], warp[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (sector[1:] != sector[:-1]) | (warp[1:] != warp[:-1])
+        sector = sector[new]
+        self._parts.append((at, self.turn, sector, warp[new]))
+        self._count += len(sector)
+
+    def misses(self) -> Mapping[int, tuple[float, ...]]:
+        """Return the share of each load's sectors that are not there, for each of `LINES`."""
+        if not self._parts:
+            return MappingProxyType({})
+        at = np.concatenate([np.full(len(s), a) for a, _, s, _ in self._parts])
+        turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in self._parts])
+        sector = np.concatenate([s for *_, s, _ in self._parts])
+        warp = np.concatenate([w for *_, w in self._parts])
+        block = warp * 32 // self._padded
+        # A block's touches in a row, in the order in which they come.
+        order = np.lexsort((warp, turn, block))
+        at, sector, block = at[order], sector[order], block[order]
+        since = _since(block, sector)
+        lines = _since(block, sector // (LINE // SECTOR))
+        reach = _reach(lines)
+        found = {}
+        for one in np.unique(at):
+            mine = since[at == one]
+            found[int(one)] = tuple(float(np.mean(mine > r)) for r in reach)
+        return MappingProxyType(found)
+
+
+def _since(block: Array, item: Array) -> Array:
+    """Return the touches of the block since the last of the same item; infinite for the first."""
+    order = np.lexsort((np.arange(len(item)), item, block))
+    same = (item[order][1:] == item[order][:-1]) & (block[order][1:] == block[order][:-1])
+    found = np.full(len(item), np.inf)
+    found[order[1:][same]] = np.diff(order)[same]
+    return found
+
+
+def _reach(since: Array) -> list[float]:
+    """Return the touches in which so many lines are met, for each of `LINES`."""
+    known = np.sort(since)
+    count = len(known)
+    finite = known[np.isfinite(known)]
+    # Lines met in t touches: the sum, up to t, of the share that waits for longer.
+    edges = np.concatenate([[0.0], np.unique(finite)])
+    longer = 1.0 - np.searchsorted(known, edges, side="right") / count
+    met = np.concatenate([[0.0], np.cumsum(np.diff(edges) * longer[:-1])])
+    found = []
+    for most in LINES:
+        if met[-1] <= most:
+            rest = longer[-1]
+            found.append(edges[-1] + (most - met[-1]) / rest if rest > 0 else np.inf)
+        else:
+            found.append(float(np.interp(most, met, edges)))
+    return found
