@@ -11,6 +11,7 @@ import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
 from perfmodel.frontends.dependence import LoopPace, paces
+from perfmodel.frontends.divergence import MEETING, meetings
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import (
@@ -99,7 +100,10 @@ def work_of(
     def add(pipe: str, loop: str | None, count: float) -> None:
         totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
 
+    meeting = meetings(function, flow)
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
+        if run.block in meeting:
+            add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
