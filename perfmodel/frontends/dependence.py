@@ -1,8 +1,8 @@
 """How long a lone warp takes for each loop's instructions, and how many loads it waits for at once.
 
 Kernels from PTX show which instruction needs which result. With the latency of each, and the order
-in which ptxas issues them (`perfmodel.frontends.schedule`), follow the clocks of an iteration, waits
-for global memory apart, and the times that an iteration waits for loads.
+in which ptxas issues them (`perfmodel.frontends.schedule`), follow the clocks of an iteration,
+waits for global memory apart, and the times that an iteration waits for loads.
 """
 
 from __future__ import annotations
@@ -241,7 +241,9 @@ class _Reader:
         # A branch stays behind all else.
         end = [s for s in steps if s.branch]
         steps = [s for s in steps if not s.branch]
-        ordered = scheduled(steps, words, wanted, through, budget or self.budget, _FAR, latencies().guard)
+        ordered = scheduled(
+            steps, words, wanted, through, budget or self.budget, _FAR, latencies().guard
+        )
         return Body((*ordered, *end), version, copies)
 
     def _step(
@@ -260,17 +262,15 @@ class _Reader:
         if is_memory(instruction):
             return _memory(instruction, reads, writes, found)
         counts = self.counts[at]
-        # What iterations do once for all of them, the last does: the others have offsets.
-        shared = copies > 1 and 0 < sum(counts.values()) and opcode in ("bra", "add", "sub", "setp")
         total = sum(counts.values())
-        if total <= 0:
-            return Step(reads, writes, 0.0, 0.0)
-        if shared and copy < copies - 1 and total < 1:
+        # What iterations do once for all of them, the last does: the others have offsets.
+        once = copies > 1 and 0 < total < 1
+        if total <= 0 or (once and copy < copies - 1):
             return Step(reads, writes, 0.0, 0.0)
         if opcode == "mov" and any(isinstance(o, SpecialRegister) for o in instruction.operands):
             return Step(reads, writes, 1.0, found.special, pipe="special", busy=2.0)
         pipe = max(counts, key=lambda name: counts[name])
-        slots = max(total, 1.0) if not shared else 1.0
+        slots = max(total, 1.0)
         latency = found.of(instruction, pipe)
         if opcode in ("bra", "brx"):
             forward = instruction.guard is not None and not self._goes_back(at)
@@ -278,14 +278,13 @@ class _Reader:
             return Step(reads, writes, clocks, 0.0, branch=True)
         return Step(reads, writes, slots, latency, pipe=pipe, busy=found.busy.get(pipe, 1.0))
 
-
     def _goes_back(self, at: int) -> bool:
         number = self.flow.block_of[at]
         return any(target <= number for target in self.flow.blocks[number].successors)
 
 
 def _addresses(function: Function) -> frozenset[str]:
-    """Return registers that lead to addresses only: ptxas makes them just before they are needed."""
+    """Return registers that lead to addresses only: ptxas makes them as they are needed."""
     readers: dict[str, list[Instruction]] = {}
     for instruction in function.instructions:
         for register in read_registers(instruction):

@@ -16,7 +16,7 @@ from perfmodel.frontends.ptx.syntax import (
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
 MEETING: Final = 2.0
-"""Instructions of a branch at which lanes may part: where they meet again is noted and waited for."""
+"""Instructions of a branch at which lanes may part: they note where they meet, and wait there."""
 SHARED_BASE: Final = 3.0
 """Instructions that make the address of a variable in shared memory: since clusters of blocks it
 holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""

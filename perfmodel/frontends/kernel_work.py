@@ -16,9 +16,7 @@ from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import (
     START,
-    UNROLLED,
     machine_instructions,
-    unrolls,
 )
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
@@ -120,7 +118,9 @@ def work_of(
     )
     precision = max(flop, key=lambda name: flop[name])
     trips = _trips(found, launch, parameters)
-    taken = [(run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)]
+    taken = [
+        (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
+    ]
     found_paces = paces(function, flow, counts, taken, trips, registers)
     return Work(
         arithmetic,

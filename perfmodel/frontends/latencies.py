@@ -1,4 +1,4 @@
-"""Clocks from an instruction's issue to its result, on a GPU with nothing else to do; data: TOML."""
+"""Clocks from an instruction's issue to its result, with nothing else to do; data: TOML."""
 
 from __future__ import annotations
 

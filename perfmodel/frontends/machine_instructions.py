@@ -36,11 +36,9 @@ UNROLLED: Final = 4
 """Iterations that ptxas puts together of a loop whose body is one block and whose counter steps by
 a constant; read from machine code of sm_90 (nvcc 13.0)."""
 MOST_UNROLLED: Final = 48
-"""PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of 65
-and more were not (the same)."""
-RECIPROCAL: Final = MappingProxyType(
-    {"conversion": 2.0, "sfu": 1.0, "imad": 3.0, "int32": 3.0}
-)
+"""PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of
+65 and more were not (the same)."""
+RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, "int32": 3.0})
 """Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""

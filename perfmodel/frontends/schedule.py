@@ -1,13 +1,13 @@
 """The order in which ptxas issues a block's instructions, and how long a lone warp takes for them.
 
 A warp issues in order and waits where a result is not there yet. ptxas sorts the instructions of a
-block so that it waits little, as far as registers allow: a list schedule, the longest way to the end
-first, within the registers that the kernel has. Iterations that ptxas puts together are one block.
+block so that it waits little, as far as registers allow: a list schedule, the longest way to the
+end first, within the registers that the kernel has. Iterations put together are one block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -138,9 +138,7 @@ def scheduled(
     def growth(i: int) -> int:
         step = steps[i]
         grown = sum(words.get(v, 1) for v in step.writes if uses.get(v, 0) or v in alive_after)
-        freed = sum(
-            words.get(v, 1) for v in _values(step) if uses[v] == 1 and v not in alive_after
-        )
+        freed = sum(words.get(v, 1) for v in _values(step) if uses[v] == 1 and v not in alive_after)
         return grown - freed
 
     while ready:
@@ -174,7 +172,7 @@ def _best(
     now: float,
     live: int,
     budget: int,
-    growth,  # type: ignore[no-untyped-def]
+    growth: Callable[[int], int],
 ) -> int:
     """Return what to issue next."""
     room = [i for i in ready if live + growth(i) <= budget or growth(i) <= 0]

@@ -159,7 +159,7 @@ def block_chain(
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
         once=once,
         paced=paced,
-        barriers=_barriers(instance, overhead["warps"]) if once is not None else 0.0,
+        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if once is not None else 0.0,
     )
 
 

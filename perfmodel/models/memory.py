@@ -12,8 +12,9 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
-from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
+from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.merged_stores import sent
@@ -289,28 +290,10 @@ def _l1_fills(
     for i, r in enumerate(requests):
         counted = r.access.counted
         if counted is not None and counted.misses and r.access.cache == "l1":
-            fills[i] = _counted_fills(r, counted.misses, capacity, sharing, blocks, device, instance)
+            fills[i] = followed_fills(
+                r, counted.misses, capacity, sharing, blocks, device, instance
+            )
     return multicast_fills(instance, requests, fills, device)
-
-
-def _counted_fills(
-    r: Requests,
-    misses: Sequence[tuple[int, float]],
-    capacity: Array,
-    sharing: Array,
-    blocks: Array,
-    device: Device,
-    instance: Instance,
-) -> Array:
-    """Return the sectors that a load whose addresses were followed brings into L1."""
-    lines, shares = (np.asarray(column, dtype=float) for column in zip(*misses, strict=True))
-    own = np.maximum(capacity / (LINE * sharing), 1.0)
-    found = r.sectors * np.interp(np.log2(own), np.log2(lines), shares)
-    # A buffer that L1 holds comes once to each SM.
-    size = buffer_bytes(instance, r)
-    once = np.minimum(found, np.minimum(blocks, device.sm_count) * size / SECTOR)
-    kept = held(size, capacity)
-    return np.asarray(kept * once + (1 - kept) * found)
 
 
 def _l2_misses(

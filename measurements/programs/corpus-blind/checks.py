@@ -1,7 +1,7 @@
 """What each kernel of the blind corpus should have written: formulas of CuPy and NumPy.
 
-`EXPECTED[kernel](a)` gives a pair of what came and what should have, by the arguments' names; output
-buffers come as bytes.
+`EXPECTED[kernel](a)` gives a pair of what came and what should have, by the arguments' names;
+output buffers come as bytes.
 """
 
 import cupy as cp
@@ -61,7 +61,7 @@ def fourier_256(a):
 
 
 def edit_distance(a):
-    """The first 32 pairs."""
+    """Return the distances of the first 32 pairs."""
     pairs = [cp.asnumpy(a[k].reshape(-1, 128)[:32]) for k in ("first", "second")]
     found = []
     for p, q in zip(*pairs, strict=True):

@@ -1,7 +1,7 @@
 """What each kernel of the corpus should have written: formulas of CuPy, in double where it matters.
 
-`EXPECTED[kernel](a)` gives a pair of what came and what should have, by the arguments' names; output
-buffers come as bytes. Sums that atomics add up in any order are compared with a tolerance.
+`EXPECTED[kernel](a)` gives a pair of what came and what should have, by the arguments' names;
+output buffers come as bytes. Sums that atomics add up in any order are compared with a tolerance.
 """
 
 import cupy as cp
