@@ -43,7 +43,8 @@ SAMPLED_LANES: Final = 1 << 14
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
-"""Wall clock of an emulation [s]."""
+"""Wall clock of an emulation [s]; half of it for all lanes, then half for fewer of them."""
+FEWER: Final = 16
 
 
 @dataclass(slots=True)
@@ -131,10 +132,22 @@ def emulate(
             f"kernel {function.name!r}, PTX line {call.line}: it calls a function, which is not "
             "emulated; let the compiler inline it (__forceinline__)"
         )
-    runner = _Runner(module, function, launch, lanes)
     with np.errstate(all="ignore"):
-        runner.run(most_seconds, most_steps, progress)
+        # Where loops are long, a few blocks have to do.
+        for some in (lanes, max(LANES, lanes // FEWER)):
+            runner = _Runner(module, function, launch, some)
+            try:
+                runner.run(most_seconds / 2, most_steps, progress)
+            except _TooSlowError:
+                if some < lanes:
+                    raise
+                continue
+            break
     return runner.result()
+
+
+class _TooSlowError(PerfmodelError):
+    """The time is up."""
 
 
 class _Runner:
@@ -170,10 +183,12 @@ class _Runner:
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
+        self.most_steps = MOST_STEPS
 
     def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
         """Run all lanes to their end."""
         end = len(self.segments)
+        self.most_steps = most_steps
         at = np.where(self.inside, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
         began = time.perf_counter()
@@ -287,7 +302,8 @@ class _Runner:
             if guessed
             else ""
         )
-        raise PerfmodelError(
+        kind = PerfmodelError if steps > self.most_steps else _TooSlowError
+        raise kind(
             f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
             f"threads are still at PTX line {line}{hint}"
         )

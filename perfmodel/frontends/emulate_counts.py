@@ -90,7 +90,8 @@ class Counter:
         """Take in one execution."""
         if not len(lanes):
             return
-        self.touches.take(at, _own(address, lanes), lanes)
+        if not self.touches.full:
+            self.touches.take(at, _own(address, lanes), lanes)
         count = self.counts.get(at)
         if count is None:
             count = self.counts[at] = Count(width)

@@ -20,9 +20,12 @@ Array = npt.NDArray[Any]
 
 LINES: Final = tuple(1 << k for k in range(2, 15))
 """Sizes of a block's part of the cache for which shares are worked out [lines]."""
-MOST_TOUCHES: Final = 1 << 21
-"""Sectors that are written down; loads after these are taken to be like those before."""
-MOST_BLOCKS: Final = 8
+MOST_TOUCHES: Final = 1 << 20
+MOST_EXECUTIONS: Final = 1 << 11
+"""Sectors, and executions of loads, that are written down; later ones are taken to be like these."""
+MOST_BLOCKS: Final = 4
+_WARP: Final = 48
+"""Bits below a warp's number: sectors of all memory."""
 
 
 class Touches:
@@ -46,20 +49,21 @@ class Touches:
 
     def take(self, at: int, address: Array, lanes: Array) -> None:
         """Write down one execution: byte addresses, each byte of memory with its own."""
-        if at not in self._loads or self._count > MOST_TOUCHES:
+        if self.full or at not in self._loads:
             return
-        chosen = lanes < MOST_BLOCKS * self._padded
-        if not chosen.any():
+        count = int(np.searchsorted(lanes, MOST_BLOCKS * self._padded))
+        if not count:
             return
-        sector = address[chosen].astype(np.int64) // SECTOR
-        warp = (lanes[chosen] >> 5).astype(np.int64)
-        order = np.lexsort((sector, warp))
-        sector, warp = sector[order], warp[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (sector[1:] != sector[:-1]) | (warp[1:] != warp[:-1])
-        sector = sector[new]
-        self._parts.append((at, self.turn, sector, warp[new]))
-        self._count += len(sector)
+        sector = address[:count].astype(np.int64) // SECTOR
+        touched = np.unique((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
+        warp = touched >> _WARP
+        self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
+        self._count += len(touched)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more is written down."""
+        return self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
 
     def misses(self) -> Mapping[int, tuple[float, ...]]:
         """Return the share of each load's sectors that are not there, for each of `LINES`."""

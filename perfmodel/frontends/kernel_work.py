@@ -44,6 +44,8 @@ _MOST_IN_FLIGHT: Final = 16
 _PREDICATED: Final = 8
 """PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
 sm_90 (nvcc 13.0)."""
+_ROUNDED: Final = ("div", "sqrt", "rcp", "rem")
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -193,6 +195,9 @@ def _predicated(function: Function, flow: ControlFlow, number: int) -> int | Non
         return None
     # What is left by an exit is not come back to; calls and barriers need whole warps.
     if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
+        return None
+    # Odd values go a way of their own: a call, which stays behind its branch.
+    if any(i.opcode in _ROUNDED and _ODD & {*i.modifiers} for i in inside):
         return None
     after = block.successors[0]
     if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (

@@ -223,7 +223,7 @@ def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]
     """
     issue, l1 = (SCHEDULERS * given[unit] / given["warps"] for unit in ("issue", "l1"))
     # What a lone warp takes beyond both units, it waits for its own results.
-    delay = np.maximum(given["alone"] - issue - l1, 0.0)
+    delay = np.maximum(given.get("alone", 0.0) - issue - l1, 0.0)
     at_issue, at_l1 = np.zeros(1), np.zeros(1)
     for n in range(1, most + 1):
         found = {"issue": issue, "l1": l1, "a": at_issue, "b": at_l1, "delay": delay, "n": float(n)}
