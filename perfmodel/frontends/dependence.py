@@ -144,7 +144,7 @@ def pace(
     rounds = _ROUNDS if loop else 1
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
-    alone = (_clocks(singles, 1, _FAR) - _clocks(singles, 1, 0.0)) / _FAR
+    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
     begin = 0.0 if loop else latencies().begin
     return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
 

@@ -1,8 +1,9 @@
 """What L1 would have of the loads that emulated blocks make, for caches of any size.
 
-Of a few blocks every load is written down. A load finds its sector if, since a load of the same
-sector, the block has touched no more lines than the cache holds for it. How many lines a stretch of
-so many touches meets follows from how long lines wait for their next touch.
+Of a few blocks every load is written down. A line is there if, since its last
+touch, the block has touched no more lines than the cache holds for it; a sector, if it was loaded
+since the line came. How many lines a stretch of so many touches meets follows from how long lines
+wait for their next touch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LINES: Final = tuple(1 << k for k in range(2, 15))
 """Sizes of a block's part of the cache for which shares are worked out [lines]."""
 MOST_TOUCHES: Final = 1 << 20
 MOST_EXECUTIONS: Final = 1 << 11
-"""Sectors, and executions of loads, that are written down; later ones are taken to be like these."""
+"""Sectors, and executions of loads, that are written down; later ones are taken to be alike."""
 MOST_BLOCKS: Final = 4
 _WARP: Final = 48
 """Bits below a warp's number: sectors of all memory."""
@@ -77,23 +78,44 @@ class Touches:
         # A block's touches in a row, in the order in which they come.
         order = np.lexsort((warp, turn, block))
         at, sector, block = at[order], sector[order], block[order]
-        since = _since(block, sector)
-        lines = _since(block, sector // (LINE // SECTOR))
-        reach = _reach(lines)
-        found = {}
-        for one in np.unique(at):
-            mine = since[at == one]
-            found[int(one)] = tuple(float(np.mean(mine > r)) for r in reach)
+        order, since = _since(block, sector // (LINE // SECTOR))
+        part = sector[order] % (LINE // SECTOR)
+        absent = np.stack([_absent(since[order] > reach, part) for reach in _reach(since)])
+        at = at[order]
+        found = {
+            int(one): tuple(float(share) for share in absent[:, at == one].mean(axis=1))
+            for one in np.unique(at)
+        }
         return MappingProxyType(found)
 
 
-def _since(block: Array, item: Array) -> Array:
-    """Return the touches of the block since the last of the same item; infinite for the first."""
+def _absent(gone: Array, part: Array) -> Array:
+    """Return which touches, line by line, find no such sector: the first since the line came.
+
+    Parameters
+    ----------
+    gone : array of bool
+        Touches that find no such line.
+    part : array of int
+        Sector of the line.
+    """
+    key = np.cumsum(gone) * (LINE // SECTOR) + part
+    first = np.empty(int(key[-1]) + LINE // SECTOR, dtype=np.int64)
+    places = np.arange(len(key))
+    first[key[::-1]] = places[::-1]
+    return np.asarray(first[key] == places)
+
+
+def _since(block: Array, item: Array) -> tuple[Array, Array]:
+    """Return touches item by item, and how many went by since the last of the same item.
+
+    Infinitely many for the first.
+    """
     order = np.lexsort((np.arange(len(item)), item, block))
     same = (item[order][1:] == item[order][:-1]) & (block[order][1:] == block[order][:-1])
     found = np.full(len(item), np.inf)
     found[order[1:][same]] = np.diff(order)[same]
-    return found
+    return order, found
 
 
 def _reach(since: Array) -> list[float]:
