@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
+from perfmodel.models.l1 import PORT_CLOCKS
 
 Array = npt.NDArray[Any]
 
@@ -136,7 +137,9 @@ def steps_inputs(
         barriers = barriers + np.asarray(instance.number(b.count), dtype=float) * times
     load, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
-        latency = np.where(batch.count > 0, batch.latency, 0.0)
+        # A step waits for its last sector, and all come through the SM's port.
+        through = batch.filled * PORT_CLOCKS / chain.clock
+        latency = np.where(batch.count > 0, batch.latency + through, 0.0)
         if batch.loop is not None and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
             load = np.maximum(load, latency)
         else:

@@ -24,6 +24,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.l1 import L1_CYCLES, l1_stages
 from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
@@ -45,7 +46,6 @@ from perfmodel.models.steps import (
     steps_inputs,
     waits_alone,
 )
-from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
 from perfmodel.traffic import Traffic
 
@@ -169,24 +169,10 @@ def time_model(
 
     for pipe, cycles in pipe_cycles(instructions, device).items():
         sm_unit(pipe, cycles)
-    # A load that misses gets its data as the sectors fill: no pass of its own through the banks.
-    served = sum(
-        (
-            a.data_wavefronts
-            * (1 - (a.l1_fill_sectors / np.maximum(a.sectors, 1) if a.kind == "load" else 0.0))
-            for a in traffic.accesses
-        ),
-        np.zeros(1),
-    )
-    stages = {
-        "data": (served + traffic.shared_wavefronts) / sms,
-        "fills": traffic.l2_read_sectors / sms,
-        "tags": traffic.l1_tag_wavefronts / sms,
-        "lanes": all_requests * (WARP_SIZE / device.lsu_lanes) / sms,
-    }
+    stages = l1_stages(instance, requests, traffic, device, all_requests)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
-    own = L1_CYCLES(**(stages | {"fills": np.zeros(1)}))
+    own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
     own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
 
     inputs["l2"] = {
