@@ -243,6 +243,19 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Clocks that a lone warp takes for an iteration of a loop, or for what runs once.
+
+    From the latencies of its instructions, waits for global memory and at barriers apart. `abreast`
+    is how many iterations wait for their loads together: below 1 where an iteration waits again.
+    """
+
+    clocks: Node
+    loop: str | None = None
+    abreast: Node = _ONE
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """Says that a block copies the data of later steps while it works on this one.
 
@@ -316,6 +329,8 @@ class Kernel:
     dependent : bool
         Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
         then a warp takes as long for each as in code that runs once.
+    paces : tuple of Pace
+        Of each loop and of what runs once; without any, every instruction takes as long.
     longest : Node
         Work of the longest block over that of an average one, which loops and counts describe.
     pipeline : Pipeline or None
@@ -342,6 +357,7 @@ class Kernel:
     mapping: str = ""
     notes: tuple[str, ...] = ()
     dependent: bool = False
+    paces: tuple[Pace, ...] = ()
     longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()

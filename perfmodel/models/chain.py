@@ -116,6 +116,11 @@ class Chain:
         Whether the instructions of loops wait for one another, as those of code that runs once.
     schedulers : float
         Schedulers that issue a block's warps between barriers; 0 where it has none.
+    once, paced : array or None
+        Clocks of a lone warp, waits for memory apart, for what runs once and for loops; None where
+        the kernel does not say.
+    barriers : array
+        Clocks that a block's barriers take, outside of loops.
     """
 
     overhead: Mapping[str, Any]
@@ -127,6 +132,9 @@ class Chain:
     clock: float
     dependent: bool = False
     schedulers: float = 0.0
+    once: Array | None = None
+    paced: Array | None = None
+    barriers: Array | float = 0.0
 
     @property
     def start(self) -> Array:
@@ -159,8 +167,22 @@ class Chain:
     @property
     def between(self) -> Array:
         """Clocks of the instructions between loads: a warp's own, or the turns of all of them."""
-        own = CLOCKS_PER_INSTRUCTION * self.instructions + self.clocks_in_loops * self.looped
+        own = self.alone + self.in_loops + self.barriers
         return np.asarray(np.maximum(own, self.turns * (self.instructions + self.looped)))
+
+    @property
+    def alone(self) -> Array:
+        """Clocks of a lone warp for what runs once."""
+        if self.once is not None:
+            return self.once
+        return np.asarray(CLOCKS_PER_INSTRUCTION * self.instructions)
+
+    @property
+    def in_loops(self) -> Array:
+        """Clocks of a lone warp for its loops."""
+        if self.paced is not None:
+            return self.paced
+        return np.asarray(self.clocks_in_loops * self.looped)
 
     @property
     def turns(self) -> Array:

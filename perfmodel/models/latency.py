@@ -39,6 +39,13 @@ Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 cloc
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
 instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
+BARRIER_START: Final = 12.3
+BARRIER_WARP: Final = 2.0
+"""Clocks of a barrier whose warps arrive together, and for each of them.
+
+Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
+(measurements/h200-latency/latency.csv).
+"""
 CODE_FETCH: Final = 0.2e-6
 FIRST_TOUCH: Final = 0.25e-6
 """Seconds that a launch with any work takes beyond an empty one; and that the first reads of a cold
@@ -149,6 +156,7 @@ def block_chain(
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
+    once, paced = _paced(instance)
     return Chain(
         overhead=overhead,
         instructions=np.asarray(instructions_per_warp) - looped,
@@ -159,7 +167,40 @@ def block_chain(
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
+        once=once,
+        paced=paced,
+        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if once is not None else 0.0,
     )
+
+
+def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
+    """Return the clocks of a lone warp for what runs once, and for loops, where they are known."""
+    kernel = instance.kernel
+    if not kernel.paces:
+        return None, None
+    once, looped = np.zeros(1), np.zeros(1)
+    for pace in kernel.paces:
+        clocks = np.asarray(instance.number(pace.clocks), dtype=float)
+        if pace.loop is None:
+            once = once + clocks
+            continue
+        for around in kernel.loop_nest(pace.loop):
+            clocks = clocks * np.asarray(instance.trips[around.variable], dtype=float)
+        looped = looped + clocks
+    return np.atleast_1d(once), np.atleast_1d(looped)
+
+
+def _barriers(instance: Instance, warps: Array) -> Array:
+    """Return the clocks of a block's barriers outside of loops."""
+    count = sum(
+        (
+            np.asarray(instance.number(b.count), dtype=float)
+            for b in instance.kernel.barriers
+            if b.loop is None
+        ),
+        np.zeros(1),
+    )
+    return np.asarray(count * (BARRIER_START + BARRIER_WARP * warps))
 
 
 def _batch(
@@ -199,6 +240,8 @@ def _batch(
     missing = _own_missing(traffic, members, missing)
     words = max(float(np.max(requests[i].width)) for i in members) / 4
     wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
+    # Warps that walk over the same data in order all wait for whoever comes first.
+    regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far + wide,
@@ -208,7 +251,7 @@ def _batch(
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(1 - np.exp(-filled)),
+        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else 1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
     if loop is None and any(
@@ -224,6 +267,8 @@ def _batch(
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
     """Return how often a loop runs, in those around it, and how many times it is unrolled.
 
+    Below 1 where an iteration waits for its loads more than once.
+
     Parameters
     ----------
     loop : str or None
@@ -238,6 +283,9 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     stated = instance.loads_in_flight
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
     unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if nest else np.ones(1)
+    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
+    if nest and abreast is not None:
+        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
     return times, np.minimum(unroll, np.maximum(times, 1.0))
 
 

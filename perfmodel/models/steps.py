@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.chain import CLOCKS_PER_INSTRUCTION, Chain
+from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1 import PORT_CLOCKS
 
@@ -36,12 +36,13 @@ The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
 WARPS_TIME = Formula(
     name="time of a block's work beside other warps",
     unit="s",
-    text="(issue*(1 + a) + l1*(1 + b))/n",
+    text="(issue*(1 + a) + l1*(1 + b) + delay)/n",
     symbols={
         "issue": "the schedulers' time for the work of one block, spread over its warps [s]",
         "l1": "L1's time for it [s]",
         "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
         "b": "strands at L1 then [1]",
+        "delay": "how long a warp waits for its own results, units apart [s]",
         "n": "strands of a scheduler's warps [1]",
     },
     holds="one warp a scheduler, which uses one unit after the other, to many",
@@ -155,9 +156,10 @@ def steps_inputs(
         "load": load,
         "barriers": barriers / np.maximum(steps, 1),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
+        "alone": np.atleast_1d(chain.in_loops / chain.clock if chain.paced is not None else 0.0),
         "outside": np.atleast_1d(
             chain.start
-            + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+            + chain.alone / chain.clock
             # The first of the loads is in the start-up.
             + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
@@ -223,9 +225,11 @@ def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]
     Each warp has its scheduler, and a quarter of L1: the other schedulers use the rest.
     """
     issue, l1 = (SCHEDULERS * given[unit] / given["warps"] for unit in ("issue", "l1"))
+    # What a lone warp takes beyond both units, it waits for its own results.
+    delay = np.maximum(given.get("alone", 0.0) - issue - l1, 0.0)
     at_issue, at_l1 = np.zeros(1), np.zeros(1)
     for n in range(1, most + 1):
-        found = {"issue": issue, "l1": l1, "a": at_issue, "b": at_l1, "n": float(n)}
+        found = {"issue": issue, "l1": l1, "a": at_issue, "b": at_l1, "delay": delay, "n": float(n)}
         yield found
         each = np.maximum(WARPS_TIME(**found), 1e-30)
         at_issue, at_l1 = issue * (1 + at_issue) / each, l1 * (1 + at_l1) / each
