@@ -87,9 +87,9 @@ def _tensor_clocks(prediction: Prediction, pipe: str) -> Step:
         },
     )
     given: dict[str, Any] = {
-        "operations": clocks * rate / device.sm_clock,
+        "operations": clocks * rate / details.time.clock,
         "rate": rate,
-        "clock": device.sm_clock,
+        "clock": details.time.clock,
     }
     return step(_SM, formula, given)
 
