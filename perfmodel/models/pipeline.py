@@ -279,12 +279,8 @@ def pipeline_time(
 
 
 def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
-    """Return the time of the slowest pipe.
-
-    Warps that issue mma.sync also copy, if no engine does: their times add.
-    """
-    issued = terms["issue"] + terms.get("tensor16", 0.0)
-    return np.maximum.reduce([issued, *(terms[name] for name in pipes)])
+    """Return the time of the slowest pipe."""
+    return np.maximum.reduce([terms["issue"], *(terms[name] for name in pipes)])
 
 
 def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:

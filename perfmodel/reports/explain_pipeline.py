@@ -47,9 +47,8 @@ def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
     given = {"streams": streams.result, "share": inputs["dram-tiles"]["share"]}
     yield step(_MEMORY, named(DRAM_TILES, "time of dram"), given)
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
-    note = "work: issue and mma.sync together" if "tensor16" in terms else ""
     work = float(slowest_pipe(terms, pipes))
-    yield (steps := step(_TIME, TOGETHER, {**parts, "work": work, "p": OVERLAP}, note))
+    yield (steps := step(_TIME, TOGETHER, {**parts, "work": work, "p": OVERLAP}))
     yield step(_TIME, PIPELINE_START, inputs["ramp"])
     yield step(_TIME, TILES_TIME, inputs["tiles"])
     added = {
