@@ -56,14 +56,6 @@ FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
-PIPE_OVERLAP: Final = 3.0
-"""Exponent between issue and the pipes that take fewer instructions than are issued.
-
-Fitted: the arithmetic of a softmax, whole and in parts, 16 warps a scheduler and no memory, takes
-1.27 (whole), 1.22 (divisions), 1.26 (logic and FMA), 1.09 (exponentials), 1.02 (conversions) and
-1.63 (comparisons) times its issue slots; this exponent says 1.25, 1.22, 1.23, 1.14, 1.03 and 1.45
-(measurements/h200-launches/mix.csv).
-"""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 
@@ -355,12 +347,10 @@ def combine(
 def busiest_pipe(terms: Mapping[str, Array]) -> Array:
     """Return the time of issue and the arithmetic pipes [s].
 
-    Every arithmetic instruction was issued first: a soft maximum, not their sum. The FP32 pipe
-    takes as many as are issued, so it holds up nothing besides.
+    Every arithmetic instruction was issued first: the slowest of them, not their sum.
     """
-    slower = [terms[name] for name in ("issue", *PIPES) if name in terms and name != "fma32"]
-    found = power_mean(slower, PIPE_OVERLAP)
-    return np.asarray(np.maximum(found, terms.get("fma32", 0.0)))
+    found = [terms[name] for name in ("issue", *PIPES) if name in terms]
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*found)))
 
 
 def power_mean(parts: Any, exponent: float) -> Array:
