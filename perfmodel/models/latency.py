@@ -43,9 +43,9 @@ CODE_FETCH: Final = 0.2e-6
 """Seconds that a launch with any work takes beyond an empty one, unless the device says.
 
 Fitted: warm writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv). Part of
-it is the profiler's doing, which empties the instruction caches before each launch: straight code of
-1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take 0.01 us,
-on one SM, to 0.17 us, on all of them (measurements/h200-launches).
+it is the profiler's doing, which empties the instruction caches before each launch: straight code
+of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
+0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
 """
 DRAM_SPREAD: Final = 35e-9
 """Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.

@@ -3,8 +3,8 @@
 Rows of measurements/h200-operators that nothing was fitted on: those marked validation before
 anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which an empty
 kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are regression: a
-little over what was reached when the models were done (2026-11-21), never to be fitted to. Argmax in
-fp32 was held against a fill of its semaphore at first, where a row has several blocks.
+little over what was reached when the models were done (2026-11-21), never to be fitted to. Argmax
+in fp32 was held against a fill of its semaphore at first, where a row has several blocks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Products through cuBLAS on an H200, those that nothing was fitted on.
 
 Bounds: what the project set out to reach (median 8%, ninetieth percentile 20%), held tighter, as
-they were reached (2026-11-21): 4.6% and 15.5% warm, 5.1% and 15.0% cold. The roofline beside it has three constants, fitted to the same rows.
+they were reached (2026-11-21): 4.6% and 15.5% warm, 5.1% and 15.0% cold. The roofline beside it
+has three constants, fitted to the same rows.
 """
 
 import numpy as np

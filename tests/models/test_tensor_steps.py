@@ -1,4 +1,4 @@
-"""Copies ahead, the clock of tensor cores, and first reads: what each of them changes, and what not."""
+"""Copies ahead, the clock of tensor cores, and first reads: what each of them changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def copying(cache: str) -> Any:
 def test_copies_ahead_are_waited_for_once() -> None:
     # by hand: 64 steps of one batch of loads each; copied ahead, only the first is waited for
     past, ahead = (
-        predict(copying(cache), device=H200, cache="warm").details.time for cache in ("l2", "shared")
+        predict(copying(cache), device=H200, cache="warm").details.time
+        for cache in ("l2", "shared")
     )
     (there,) = [b for b in past.chain.batches if b.loop == "j"]
     (early,) = [b for b in ahead.chain.batches if b.loop == "j"]
@@ -72,7 +73,7 @@ def test_products_lower_the_clock() -> None:
     full = replace(H200, tensor_clock=None)
     times = [predict(**ATTENTION, device=d, cache="warm").details.time for d in (slow, full)]
     launch = [float(t.terms_s["launch"][0] + t.terms_s["ramp"][0]) for t in times]
-    work = [float(t.time_s[0]) - l for t, l in zip(times, launch, strict=True)]
+    work = [float(t.time_s[0]) - spent for t, spent in zip(times, launch, strict=True)]
     assert work[0] / work[1] == pytest.approx(2, rel=0.02)
     assert times[0].clock == H200.sm_clock / 2
     # and nothing else: a copy has no products
