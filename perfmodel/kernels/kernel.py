@@ -15,7 +15,7 @@ from perfmodel.kernels.counted import Counted
 
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared"]
-CacheLevel = Literal["l1", "l2"]
+CacheLevel = Literal["l1", "l2", "shared"]
 AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
 
 DATA_TYPES: Final = {
@@ -53,6 +53,7 @@ PIPES: Final = {
     "fp16_tensor": "the same in fp16",
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
+    "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
@@ -171,8 +172,10 @@ class Access:
         Variable of the innermost loop around it; None is outside all loops.
     guard : Node or None
         Condition under which a thread takes part, besides the kernel's own guard.
-    cache : {"l1", "l2"}
-        Nearest cache that may hold a load: "l2" is ``ld.global.cg``.
+    cache : {"l1", "l2", "shared"}
+        Nearest cache that may hold a load: "l2" is ``ld.global.cg``. "shared" is a copy from L2 to
+        shared memory, past registers (``cp.async.cg``), that is under way while its block works on
+        what came before: nobody waits for it but at the start.
     returns : bool or Node
         Whether an atomic gives the old value back.
     name : str

@@ -77,6 +77,8 @@ class Batch:
         What `BATCH_LATENCY` takes.
     depth : int
         Batches of the same iteration that it has to wait for: those that bring its indices.
+    ahead : bool
+        Whether they are copied while the block works on earlier ones: waited for at the start only.
     """
 
     loop: str | None
@@ -86,6 +88,12 @@ class Batch:
     unroll: Array
     inputs: Mapping[str, Any]
     depth: int = 0
+    ahead: bool = False
+
+    @property
+    def waited(self) -> Array:
+        """Batches that a block waits for, one after the other."""
+        return np.minimum(self.count, 1.0) if self.ahead else self.count
 
     @property
     def latency(self) -> Array:
@@ -152,12 +160,12 @@ class Chain:
     @property
     def loads(self) -> Array:
         """All batches of loads [s]."""
-        return np.asarray(sum((b.count * b.latency for b in self.batches), np.zeros(1)))
+        return np.asarray(sum((b.waited * b.latency for b in self.batches), np.zeros(1)))
 
     @property
     def waits(self) -> Array:
         """Batches of loads, one after the other [1]."""
-        return np.asarray(sum((b.count for b in self.batches), np.zeros(1)))
+        return np.asarray(sum((b.waited for b in self.batches), np.zeros(1)))
 
     @property
     def total(self) -> Array:

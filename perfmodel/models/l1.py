@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency import loop_unroll
 from perfmodel.models.requests import Requests
@@ -78,6 +79,10 @@ def l1_stages(
     sms = float(device.sm_count)
     hits, fills = np.zeros(1), np.zeros(1)
     for r, access in zip(requests, traffic.accesses, strict=True):
+        if r.access.cache == "shared":
+            # What is copied to shared memory goes there by whole rows of banks, past the registers.
+            fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
+            continue
         missing, waiting = waiting_shares(instance, r, requests, access)
         hits = hits + access.data_wavefronts * (1 - waiting)
         first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)

@@ -47,13 +47,12 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 (measurements/h200-latency/latency.csv).
 """
 CODE_FETCH: Final = 0.2e-6
-FIRST_TOUCH: Final = 0.25e-6
-"""Seconds that a launch with any work takes beyond an empty one; and that the first reads of a cold
-launch take beyond DRAM's latency [s].
+"""Seconds that a launch with any work takes beyond an empty one, unless the device says.
 
-Fitted: warm and cold writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv).
-That the first is the fetch of instructions and parameters, the second address translation, is
-likely but not established.
+Fitted: warm writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv). Part of
+it is the profiler's doing, which empties the instruction caches before each launch: straight code
+of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
+0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
 """
 DRAM_SPREAD: Final = 35e-9
 """Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
@@ -69,12 +68,31 @@ Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothin
 one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
 (streams.csv, strided.csv, stride 1).
 """
+WIDE_CLOCKS: Final = 14.0
+"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
+
+Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
+and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
+"""
 MOST_SPREAD: Final = 16.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured.
 
 Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
 from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
 """
+FIRST_TOUCH = Formula(
+    name="first reads of a cold launch beyond DRAM's latency",
+    unit="s",
+    text="spread*log2(n)",
+    symbols={
+        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "n": "SMs whose first blocks read at once [1]",
+    },
+    holds="launches whose blocks start together",
+    source="derived: the slowest of the SMs' first reads; blocks of one warp that read 512 B each "
+    "take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's on 1, 8, 32 and "
+    "132 SMs (measurements/h200-launches)",
+)
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
@@ -82,7 +100,7 @@ RAMP_TIME = Formula(
     symbols={
         "fetch": "a launch with any work, beyond an empty one [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency [s]",
+        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
     },
     holds="launches whose first block is like the others",
     source="fitted: streams of 256 KiB to 4 MiB on an H200",
@@ -99,6 +117,20 @@ LATENCY_TIME = Formula(
     holds="blocks replaced as they end",
     source="Little's law",
 )
+
+
+def first_touch(dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float) -> Array:
+    """Return how much later than DRAM's latency the first data of the slowest SM arrives [s].
+
+    A warm launch has next to no reads from DRAM, or none to wait for.
+    """
+    late = FIRST_TOUCH(spread=DRAM_SPREAD, n=np.maximum(np.minimum(blocks, sms), 1.0))
+    return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
+
+
+def code_fetch(device: Device) -> float:
+    """Return what a launch with any work takes beyond an empty one [s]."""
+    return CODE_FETCH if device.launch_fetch is None else device.launch_fetch
 
 
 def met_once(kernel: Kernel) -> bool:
@@ -141,9 +173,10 @@ def block_chain(
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = _depths(requests)
     found = (
-        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round)
+        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round, ahead)
         for loop in loops
         for depth in range(1 + max(depths, default=0))
+        for ahead in (False, True)
     )
     batches = tuple(b for b in found if b is not None)
     looped = np.asarray(looped_per_warp, dtype=float)
@@ -207,15 +240,19 @@ def _batch(
     depth: int,
     depths: Sequence[int],
     dram_round: Any,
+    ahead: bool,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
 
-    None if there are no such loads.
+    Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
+    loads.
     """
     every = [
         i
         for i, r in enumerate(requests)
-        if r.access.loop == loop and (r.access.kind == "load" or _returns(instance, r))
+        if r.access.loop == loop
+        and (r.access.kind == "load" or _returns(instance, r))
+        and (r.access.cache == "shared") == ahead
     ]
     members = [i for i in every if depths[i] == depth]
     if not members:
@@ -232,12 +269,14 @@ def _batch(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
+    words = max(float(np.max(requests[i].width)) for i in members) / 4
+    wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
     # Warps that walk over the same data in order all wait for whoever comes first.
     regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency * far,
-        "dram": max(device.dram_latency, device.l2_latency * far),
+        "l2": device.l2_latency * far + wide,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide,
         "spread": DRAM_SPREAD,
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
@@ -253,7 +292,7 @@ def _batch(
         fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth)
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
 
 
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:

@@ -27,6 +27,7 @@ TERMS: Final = {
     "tf32_tensor": "tensor cores, tf32",
     "fp8_tensor": "tensor cores, fp8",
     "sfu": "special function pipe",
+    "lsu": "L1's data banks",
     "port": "data coming in at the SMs",
     "tiles": "first and last steps of tiles",
     "parts": "adding up parts along K",

@@ -80,7 +80,7 @@ def ramp_steps(details: Details, derived: bool) -> Iterator[Step]:
     values = {
         "warps": scalar(given["warps"]),
         "warp": given["warp"],
-        "clock": details.device.sm_clock,
+        "clock": details.time.clock,
     }
     meanings = {
         "warps": "warps of a block [1]",
