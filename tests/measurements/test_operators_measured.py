@@ -24,45 +24,45 @@ from perfmodel.prediction.predict import predict_many
 FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
-PYTORCH_MEDIAN = 0.085
+PYTORCH_MEDIAN = 0.08
 PYTORCH_NINETIETH = 0.25
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
 # operator, who does it, types, L2: rows, median and 90th percentile of the error
 BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
-    ("argmax", "torch", "fp32", "cold"): (20, 0.045, 0.200),  # 4.1%, 18.7%
-    ("argmax", "torch", "fp32", "warm"): (20, 0.095, 0.230),  # 8.5%, 21.4%
-    ("argmax", "torch", "halves", "cold"): (19, 0.030, 0.265),  # 2.8%, 24.6%
-    ("argmax", "torch", "halves", "warm"): (19, 0.095, 0.305),  # 8.9%, 28.7%
-    ("decode-attention", "flash", "halves", "cold"): (11, 0.060, 0.255),  # 5.6%, 25.2%
-    ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.265),  # 4.4%, 24.7%
-    ("decode-attention", "own", "halves", "cold"): (39, 0.090, 0.215),  # 7.9%, 19.5%
-    ("decode-attention", "own", "halves", "warm"): (39, 0.115, 0.315),  # 10.6%, 28.8%
-    ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.210),  # 4.8%, 19.1%
-    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.155),  # 5.1%, 13.9%
-    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.090, 0.240),  # 8.2%, 22.2%
-    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.095, 0.300),  # 8.7%, 27.8%
+    ("argmax", "torch", "fp32", "cold"): (20, 0.040, 0.240),  # 3.6%, 22.3%
+    ("argmax", "torch", "fp32", "warm"): (20, 0.065, 0.265),  # 5.9%, 24.8%
+    ("argmax", "torch", "halves", "cold"): (19, 0.035, 0.255),  # 3.1%, 24.0%
+    ("argmax", "torch", "halves", "warm"): (19, 0.085, 0.315),  # 7.6%, 29.6%
+    ("decode-attention", "flash", "halves", "cold"): (11, 0.070, 0.255),  # 6.2%, 27.5%
+    ("decode-attention", "flash", "halves", "warm"): (11, 0.065, 0.270),  # 6.0%, 29.2%
+    ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.165),  # 7.0%, 15.2%
+    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.315),  # 10.3%, 29.3%
+    ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.195),  # 4.8%, 18.0%
+    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.135),  # 5.0%, 12.6%
+    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.070, 0.235),  # 6.5%, 21.9%
+    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.300),  # 7.7%, 31.4%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
-    ("kv-append", "copy", "halves", "cold"): (7, 0.050, 0.095),  # 4.5%, 8.6%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.080, 0.120),  # 7.2%, 11.3%
-    ("kv-append", "index_copy", "halves", "cold"): (8, 0.070, 0.105),  # 6.3%, 9.9%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.085, 0.130),  # 7.8%, 11.8%
-    ("kv-append", "own", "halves", "cold"): (5, 0.145, 0.235),  # 13.6%, 22.0%
-    ("kv-append", "own", "halves", "warm"): (5, 0.220, 0.245),  # 20.5%, 22.9%
-    ("layernorm", "torch", "fp32", "cold"): (19, 0.090, 0.225),  # 8.2%, 20.5%
-    ("layernorm", "torch", "fp32", "warm"): (19, 0.110, 0.270),  # 10.1%, 24.8%
-    ("layernorm", "torch", "halves", "cold"): (25, 0.145, 0.260),  # 13.3%, 23.8%
-    ("layernorm", "torch", "halves", "warm"): (25, 0.080, 0.225),  # 7.1%, 20.4%
-    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.3%
-    ("prefill-attention", "flash", "halves", "warm"): (23, 0.070, 0.145),  # 6.6%, 13.5%
-    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.090, 0.175),  # 8.2%, 15.8%
-    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.090, 0.160),  # 7.9%, 14.7%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.115, 0.205),  # 10.4%, 19.3%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.135, 0.220),  # 12.6%, 20.6%
-    ("softmax", "torch", "halves", "cold"): (24, 0.190, 0.290),  # 17.8%, 27.1%
-    ("softmax", "torch", "halves", "warm"): (24, 0.185, 0.285),  # 17.1%, 26.8%
+    ("kv-append", "copy", "halves", "cold"): (7, 0.060, 0.105),  # 5.5%, 9.6%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.095, 0.140),  # 8.8%, 13.0%
+    ("kv-append", "index_copy", "halves", "cold"): (8, 0.060, 0.100),  # 5.5%, 9.1%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.080, 0.115),  # 7.4%, 10.8%
+    ("kv-append", "own", "halves", "cold"): (5, 0.165, 0.255),  # 15.2%, 23.7%
+    ("kv-append", "own", "halves", "warm"): (5, 0.245, 0.270),  # 22.8%, 25.3%
+    ("layernorm", "torch", "fp32", "cold"): (19, 0.090, 0.210),  # 8.6%, 19.6%
+    ("layernorm", "torch", "fp32", "warm"): (19, 0.110, 0.265),  # 15.1%, 24.7%
+    ("layernorm", "torch", "halves", "cold"): (25, 0.125, 0.250),  # 11.5%, 23.4%
+    ("layernorm", "torch", "halves", "warm"): (25, 0.080, 0.225),  # 8.0%, 21.1%
+    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.160),  # 6.8%, 14.7%
+    ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.145),  # 6.8%, 13.6%
+    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.085, 0.170),  # 7.9%, 15.9%
+    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.080, 0.155),  # 7.5%, 14.3%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.110, 0.205),  # 10.1%, 19.0%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.130, 0.215),  # 12.2%, 20.2%
+    ("softmax", "torch", "halves", "cold"): (24, 0.190, 0.280),  # 17.6%, 26.2%
+    ("softmax", "torch", "halves", "warm"): (24, 0.175, 0.290),  # 16.4%, 27.3%
 }
 
 
@@ -160,7 +160,7 @@ def test_operators_stay_in_their_bands(errors: Errors, key: tuple[str, str, str,
 
 
 def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
-    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 7.8% and 23.2%
+    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 7.3% and 22.9%
     of = [x for (_, impl, *_), found in errors.items() if not impl.startswith("own") for x in found]
     assert len(of) == PYTORCH_ROWS
     assert np.median(np.abs(of)) < PYTORCH_MEDIAN
