@@ -91,7 +91,10 @@ def test_odd_shapes_go_through_registers():
     even = product(M=1022, N=1022, K=1022)
     aligned = product(M=1024, N=1024, K=1024)
     assert "bf16_tensor" not in odd.terms_s
-    assert odd.time_s > 1.3 * even.time_s > 1.3 * 1.3 * aligned.time_s
+    # measured (h200-tensor, some 1000 a side): 75 to 84 TFLOP/s where rows are odd, 72 to 123 where
+    # they are even, 270 and more where they are whole pieces of 16 B
+    assert odd.time_s > 1.1 * even.time_s
+    assert even.time_s > 2.0 * aligned.time_s
 
 
 def test_types():
