@@ -19,7 +19,9 @@ from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Chain
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 
@@ -62,6 +64,18 @@ Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothin
 one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
 (streams.csv, strided.csv, stride 1).
 """
+EARLY_MISSES = Formula(
+    name="batches with a miss, of a table that L1 comes to hold",
+    unit="1",
+    text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
+    symbols={
+        "new": "share of the lines that the launch brings into L1 [1]",
+        "k": "lines of a batch [1]",
+    },
+    holds="places met at random: misses thin out as the table fills",
+    source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
+    "harmonic number",
+)
 MOST_SPREAD: Final = 4.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured."""
 RAMP_TIME = Formula(
@@ -194,6 +208,17 @@ def _batch(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
+    # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
+    met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
+    apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
+    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
+    lines_at_once = apart if met else np.minimum(fresh, apart)
+    some_new = 1 - (1 - new) ** lines_at_once
+    if loop is not None and all(requests[i].strides is None for i in members):
+        sms = np.minimum(blocks, device.sm_count)
+        once = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
+        early = np.asarray(EARLY_MISSES(new=new, k=np.maximum(lines_at_once, 1.0)))
+        some_new = np.where(sectors <= 1.05 * sms * once, np.minimum(some_new, early), some_new)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far,
@@ -203,7 +228,7 @@ def _batch(
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(1 - np.exp(-filled)),
+        "p1": np.atleast_1d(some_new),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
     if loop is None and any(
@@ -214,6 +239,19 @@ def _batch(
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth)
+
+
+def _in_step(r: Requests, warps: Array) -> Array:
+    """Return the distinct sectors that the warps of a block ask for in one iteration."""
+    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps
+    if r.strides is None:
+        return every
+    extents = [
+        Extent(r.strides[v.name], v.extent)
+        for v in r.variables
+        if not v.is_block and v.target.startswith("threadIdx")
+    ]
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
 
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:

@@ -15,6 +15,7 @@ from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
 from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.l1_tables import table_fills
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
@@ -283,6 +284,11 @@ def _l1_fills(
         share = np.minimum(1.0, total / np.maximum(asked, 1))
         for i in g.members:
             fills[i] = requests[i].sectors * share
+    for i, r in enumerate(requests):
+        if r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
+            beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
+            sms = np.minimum(blocks, device.sm_count)
+            fills[i] = table_fills(r, buffer_bytes(instance, r), sms, beside, capacity)
     return multicast_fills(instance, requests, fills, device)
 
 
