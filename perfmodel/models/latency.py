@@ -204,6 +204,7 @@ def _batch(
     filled = np.asarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    lines = lines * (unroll / np.maximum(blocks * times, 1))
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
@@ -214,6 +215,8 @@ def _batch(
     new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
+    # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
+    alone = (count > 1) & (loop is not None)
     if loop is not None and all(requests[i].strides is None for i in members):
         sms = np.minimum(blocks, device.sm_count)
         once = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
@@ -229,7 +232,7 @@ def _batch(
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(some_new),
-        "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
+        "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
