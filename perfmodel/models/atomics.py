@@ -182,9 +182,7 @@ def _atomic_time(
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
     returns = np.atleast_1d(np.asarray(kind.returns)) > 0
     pieces = np.where(hot[2] > 0, most, 1.0)
-    slot = slice_slot(
-        each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock
-    )
+    slot = slice_slot(each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock)
     # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
     slot = np.maximum(slot, each * np.where(full & doubles, DOUBLE_SPREAD, float(compares)))
     one_pass = {

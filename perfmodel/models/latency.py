@@ -238,7 +238,9 @@ def _batch(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
         # Indices are read once, in order: warps that share a line all wait while it is under way.
-        fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
+        fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+        # A table that L2 mostly has is no such stream.
+        fetches = fetched > 0.5 * SECTOR * sectors
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth)

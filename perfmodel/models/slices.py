@@ -108,7 +108,9 @@ def slice_slot(
     clock : float
         SM clock [Hz].
     """
-    silent = np.minimum(PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=s) / clock, single)
+    silent = np.minimum(
+        PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=s) / clock, single
+    )
     one, full = ANSWER_CLOCKS
     busy = np.where(answers, (one + (full - one) * filled) / clock, silent)
     several = np.clip(np.asarray(most) - 2.0, 0.0, 1.0)

@@ -281,8 +281,9 @@ def _banks(base: Prediction) -> Iterator[Change]:
     instance = base.details.instance
     for layout, kernel in layouts(base):
         name = layout.buffer
-        length, element = int(np.max(instance.lengths[name])), int(
-            np.max(instance.element_bytes[name])
+        length, element = (
+            int(np.max(instance.lengths[name])),
+            int(np.max(instance.element_bytes[name])),
         )
         worst = max(conflict(r) for r in base.details.on_chip if r.access.buffer == name)
         how = (

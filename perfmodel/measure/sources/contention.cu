@@ -102,7 +102,8 @@ extern "C" __global__ void slice_latency(const char* data, unsigned short* out, 
         for (int t = 0; t < turns; ++t) {
             uint32 v;
             long long start = clock64();
-            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+            // The address waits for the clock, whose highest bit is never set.
+            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(p + (start >> 62)) : "memory");
             sum += v;
             asm volatile("" : "+r"(sum) : : "memory");
             long long stop = clock64() + (sum == 0x7fffffffu);
@@ -123,7 +124,7 @@ extern "C" __global__ void watch(const uint32* table, uint32 lines, int hops, ui
     for (int h = 0; h < hops && threadIdx.x % 32 == 0; ++h) {
         uint32 line = (uint32)(((uint64)hashed(at + h) * lines) >> 32), v;
         long long start = clock64();
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(table + (long long)line * 32) : "memory");
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(table + (long long)line * 32 + (start >> 62)) : "memory");
         at += v;
         asm volatile("" : "+r"(at) : : "memory");
         long long stop = clock64() + (at == 0x7fffffffu);
@@ -180,4 +181,36 @@ extern "C" __global__ void embedding_parts(const float* __restrict__ table, cons
 #endif
         if (s == 12345.678f) out[0] = s;
     }
+}
+
+// A tile of 32 x 32 floats is transposed through shared memory, rows padded by PAD, or swizzled.
+#ifndef PAD
+#define PAD 0
+#endif
+#ifndef SWIZZLE
+#define SWIZZLE 0
+#endif
+extern "C" __global__ void tile_transpose(const float* in, float* out, int n) {
+    __shared__ float tile[32 * (32 + PAD)];
+    int x = threadIdx.x, y = threadIdx.y;
+    for (int k = 0; k < 4; ++k) {
+        int row = y + 8 * k;
+        int column = SWIZZLE ? x ^ row : x;
+        tile[row * (32 + PAD) + column] = in[(long long)(blockIdx.y * 32 + row) * n + blockIdx.x * 32 + x];
+    }
+    __syncthreads();
+    for (int k = 0; k < 4; ++k) {
+        int row = y + 8 * k;
+        int column = SWIZZLE ? row ^ x : row;
+        out[(long long)(blockIdx.x * 32 + row) * n + blockIdx.y * 32 + x] = tile[x * (32 + PAD) + column];
+    }
+}
+
+// Each thread reads `reads` floats of a table at random places, each index ready in time.
+extern "C" __global__ void random_reads(const float* __restrict__ table, float* out, uint32 length, int reads) {
+    uint32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+#pragma unroll 4
+    for (int k = 0; k < reads; ++k) s += table[(uint32)(((uint64)hashed(i * 64 + k) * length) >> 32)];
+    if (s == 12345.678f) out[0] = s;
 }
