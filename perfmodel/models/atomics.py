@@ -90,8 +90,8 @@ COMPARE_FULL: Final = 2.1
 2.55 and 2.34 against 1.2 and 1.15 clocks with 32 elements of 4 and 8 B (atomics-cas.csv, fit rows).
 """
 COMPARE_FULL_COST: Final = 2.7
-"""Network time of a compare-and-swap over an addition, full sectors: 37 to 40 against 103 G a second
-(atomics-cas.csv, fit rows)."""
+"""Network time of a compare-and-swap over an addition, full sectors: 37 to 40 against 103 G a
+second (atomics-cas.csv, fit rows)."""
 RETURN_LATENCY: Final = 2.0
 """Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
 and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""

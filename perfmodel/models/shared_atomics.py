@@ -93,8 +93,8 @@ BEST_COPIES = Formula(
 
 LOOP_ALONE: Final = (98.0, 117.0)
 LOOP_TURN: Final = (3.6, 6.1)
-"""`alone` and `turn` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122 clocks
-for lone warps, 116 and 196 for 32 that do not meet (shared-atomics.csv)."""
+"""`alone` and `turn` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122
+clocks for lone warps, 116 and 196 for 32 that do not meet (shared-atomics.csv)."""
 LOOP_SOONER: Final = 0.31
 """`p` of `LOOP_CLOCKS`; fitted: 0.25 to 0.37 but for a few (the same rows)."""
 MERGE_CLOCKS: Final = 0.3

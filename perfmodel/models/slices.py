@@ -1,4 +1,4 @@
-"""L2's slices as atomics meet them: how many neighbours share one, and how fast it makes its passes.
+"""L2's slices as atomics meet them: how many neighbours share one, and how fast its passes are.
 
 A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
 better for more than that: the busiest slice decides how long atomics to few addresses take.

@@ -91,7 +91,7 @@ def layouts(base: Prediction) -> Iterator[tuple[Layout, Kernel]]:
             continue
         bad = [r for r in own if conflict(r) >= CONFLICT]
         element = int(np.max(instance.element_bytes[name]))
-        unit = max(max(r.width for r in own), BANK_WORD) // element
+        unit = max(BANK_WORD, *(r.width for r in own)) // element
         rows = dict.fromkeys(row for r in bad for row in _rows(r, element, unit))
         for row in rows:
             for pad in (unit, 2 * unit, 4 * unit):

@@ -287,7 +287,7 @@ def _banks(base: Prediction) -> Iterator[Change]:
         )
         worst = max(conflict(r) for r in base.details.on_chip if r.access.buffer == name)
         how = (
-            f"leave {layout.pad} elements out after each row of {layout.row}"
+            f"leave {layout.pad} element{'s' * (layout.pad > 1)} out after each row of {layout.row}"
             if layout.pad
             else f"XOR the column with the row's number, in rows of {layout.row}"
         )

@@ -34,6 +34,7 @@ def test_names_and_parameters() -> None:
         "argmax",
         "atomic-add",
         "atomic-privatized",
+        "cas-loop",
         "copy",
         "data-reset",
         "decode-attention",

@@ -199,7 +199,8 @@ def test_names_of_results_are_fine() -> None:
 
 
 def test_folders_of_one_gpu_belong_together() -> None:
-    names = ["h200-sxm", "h200-sxm-ladder", "h200-sxm-suite", "h200-sxm-unseen", "h200-tensor"]
+    suite = ["h200-sxm-contention", "h200-sxm-ladder", "h200-sxm-suite", "h200-sxm-unseen"]
+    names = ["h200-sxm", *suite, "h200-tensor"]
     assert [path.name for path in measured()["h200-sxm"]] == names
 
 
