@@ -26,8 +26,10 @@ def reads(table: int, threads: int) -> Requests:
             "launch": {"grid": [threads // 256], "block": [256]},
             "buffers": {"table": {"length": table // 4}},
             "accesses": [
-                {"load": "table", "index": "random(blockIdx.x*blockDim.x + threadIdx.x, %d)"
-                 % (table // 4)}
+                {
+                    "load": "table",
+                    "index": f"random(blockIdx.x*blockDim.x + threadIdx.x, {table // 4})",
+                }
             ],
         }
     )  # fmt: skip

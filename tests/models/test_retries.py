@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_more_addresses_never_take_longer(pattern: str) -> None:
     times = [
         seconds(n=1 << 14, addresses=1 << k, spacing=32, pattern=pattern) for k in range(0, 15, 2)
     ]
-    assert all(b <= a * 1.01 for a, b in zip(times, times[1:], strict=False))
+    assert all(b <= a * 1.01 for a, b in pairwise(times))
 
 
 def test_a_warp_at_one_address_takes_a_round_for_each_lane() -> None:

@@ -29,11 +29,12 @@ def test_the_busiest_slice_has_no_less_than_the_average_and_no_more_than_all() -
 
 
 def test_few_pieces_wait_for_each_pass() -> None:
-    single = np.array(1.48 / CLOCK)
+    single, four = np.array(1.48 / CLOCK), np.array(4.0)
     for answers in (False, True):
         for most in (1, 2):
-            found = slice_slot(single, np.array(4.0), most, answers, np.zeros(1), CLOCK)
+            given = (np.array(most), np.array(answers), np.zeros(1))
+            found = slice_slot(single, four, *given, CLOCK)
             assert float(found[0]) == float(single)
     # measured: 0.98 clocks a pass with packets of four sectors
-    many = slice_slot(single, np.array(4.0), np.array(6.0), np.array(False), np.zeros(1), CLOCK)
+    many = slice_slot(single, four, np.array(6.0), np.array(False), np.zeros(1), CLOCK)
     assert float(many[0]) * CLOCK == pytest.approx(0.98, rel=0.01)
