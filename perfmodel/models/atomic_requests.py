@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,6 @@ from perfmodel.models.contention import (
 )
 
 Array = npt.NDArray[Any]
-
-_WRAPPED: Final = 4 * WARP_SIZE
-"""Elements from which on the place where ``i % m`` starts again is too rare to matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +109,9 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) 
     m, pitch, lanes, uniform = np.broadcast_arrays(m, pitch, lanes, uniform)
     hot = _even(m, pitch)
     distinct = np.minimum(m, lanes)
-    # Warps start anywhere among few addresses; among many, at multiples of 32 of them.
-    step = np.where(m >= _WRAPPED, np.gcd((pitch * WARP_SIZE).astype(np.int64), LINE), LINE)
+    # All addresses start where they start; of more, warps take the next ones in turn.
+    turn = np.gcd(np.maximum(m, 1).astype(np.int64), WARP_SIZE)
+    step = np.where(m > lanes, np.gcd((pitch * turn).astype(np.int64), LINE), LINE)
 
     def granules(count: Array, granule: int) -> Array:
         common = np.gcd(step.astype(np.int64), granule)

@@ -25,37 +25,11 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
+from perfmodel.models.retries import LOOP_TIME, contenders, loop_inputs
+from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME, most_pieces, slice_slot
 
 Array = npt.NDArray[Any]
 
-BUSIEST_SLICE = Formula(
-    name="share of the busiest L2 slice",
-    unit="1",
-    text="min(1, 1/slices + h + a*third + b*sqrt(third/slices))",
-    symbols={
-        "slices": "L2 slices [1]",
-        "h": "share of all passes in the most popular 256 B [1]",
-        "third": "share of the third most popular 256 B [1]",
-        "a": "how often another popular granule has the same slice [1]",
-        "b": "how unevenly many granules fall on the slices [1]",
-    },
-    holds="256 B to 100 MiB of equally popular elements within 25%, one hot element exactly",
-    source="fitted form: a hash deals granules of 256 B to slices; additions modulo m on an H200 "
-    "(measurements/h200-sxm-suite/atomics.csv)",
-)
-PASS_TIME = Formula(
-    name="time of a pass at the busiest slice",
-    unit="s",
-    text="slot + again*max(0, turn - slot*s)/s",
-    symbols={
-        "slot": "from one pass of a slice to the next [s]",
-        "turn": "from one pass through a sector to the next through the same [s]",
-        "s": "sectors of a packet [1]",
-        "again": "probability that the next packet goes to the same sector [1]",
-    },
-    holds="one sector exactly; several take turns at random",
-    source="derived: a pass waits for the one before it only where both go to one sector",
-)
 SLICE_TIME = Formula(
     name="time of the busiest slice",
     unit="s",
@@ -96,23 +70,6 @@ SEND_CYCLES = Formula(
     source="fitted: A100 additions from one SM take 5, 10, 20, 48 and 36 clocks for 1, 2, 4, 16 "
     "and 32 lines, and the same on an H200 (atomics-shape.csv); repeats: one address from one SM",
 )
-LOOP_TIME = Formula(
-    name="time of compare-and-swap loops",
-    unit="s",
-    text="lanes*hottest*2*latency",
-    symbols={
-        "lanes": "lanes that take part in the launch [1]",
-        "hottest": "share of them at the most popular address [1]",
-        "latency": "of an atomic that returns [s]",
-    },
-    holds="one address within 10%; with 32 to 1000 addresses, loops fail so often that they take "
-    "1.5 to 2.5 times as long, at random ones up to ten times",
-    source="derived: each success needs the old value to come back, and then the swap",
-)
-
-SAME_SLICE: Final = 0.8
-UNEVEN: Final = 0.35
-"""`a` and `b` of `BUSIEST_SLICE`; fitted (measurements/h200-sxm-suite/atomics.csv, fit rows)."""
 RETURN_COST: Final = 1.4
 RETURN_FULL_COST: Final = 1.93
 """Network time of an atomic whose old value is used over one whose is not, one lane a sector and
@@ -121,13 +78,20 @@ full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spr
 HALF2_COST: Final = 1.38
 HALF2_FULL_COST: Final = 1.75
 """The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
+DOUBLE_FULL_COST: Final = 1.32
+"""The same for full sectors of float64 against uint64: 105 against 78 G (atomics-spread.csv)."""
 WIDE_FLOAT: Final = 2.0
 """A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
 (atomics.csv)."""
+DOUBLE_SPREAD: Final = 0.66
+"""The same with three pieces of 256 B at the slice and more, over one: 1.53 against 2.31 clocks."""
 COMPARE_FULL: Final = 2.1
 """A compare-and-swap's pass through a full sector over an addition's, for it brings two operands:
 2.55 and 2.34 against 1.2 and 1.15 clocks with 32 elements of 4 and 8 B (atomics-cas.csv, fit rows).
 """
+COMPARE_FULL_COST: Final = 2.7
+"""Network time of a compare-and-swap over an addition, full sectors: 37 to 40 against 103 G a
+second (atomics-cas.csv, fit rows)."""
 RETURN_LATENCY: Final = 2.0
 """Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
 and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
@@ -205,31 +169,33 @@ def _atomic_time(
     turn_of_float = device.atomic_float_interval or partial
     full = filled > _FULL
     each = np.where(full, device.atomic_full_interval or partial, partial)
-    each = np.where(full & _DOUBLES[dtype], each * WIDE_FLOAT, each)
-    if r.access.operation in ("cas", "cas-loop"):
-        each = np.where(full, each * COMPARE_FULL, each)
-    turn = np.where(_FLOATS[dtype], np.maximum(turn_of_float, 2 * each * _DOUBLES[dtype]), each)
+    compares = r.access.operation in ("cas", "cas-loop")
+    # Only additions know what the bits mean.
+    floats, doubles = (f[dtype] & (r.access.operation == "add") for f in (_FLOATS, _DOUBLES))
+    each = np.where(full, each * np.where(doubles, WIDE_FLOAT, 1.0), each)
+    each = np.where(full & compares, each * COMPARE_FULL, each)
+    turn = np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each)
     hot = _in_flight(instance, r, device)
-    share = {
-        "slices": float(device.l2_slices or _USUAL_SLICES),
-        "h": hot[1],
-        "third": hot[2],
-        "a": SAME_SLICE,
-        "b": UNEVEN,
-    }
-    busiest = np.atleast_1d(BUSIEST_SLICE(**share))
+    slices = float(device.l2_slices or _USUAL_SLICES)
+    most = most_pieces(1 / np.maximum(hot[2], 1e-12), slices)
+    share = {"h": hot[1], "third": hot[2], "most": most}
+    busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
+    returns = np.atleast_1d(np.asarray(kind.returns)) > 0
+    pieces = np.where(hot[2] > 0, most, 1.0)
+    slot = slice_slot(each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock)
+    # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
+    slot = np.maximum(slot, each * np.where(full & doubles, DOUBLE_SPREAD, float(compares)))
     one_pass = {
-        "slot": each,
+        "slot": slot,
         "turn": turn,
         "s": per_packet,
         "again": np.minimum(1.0, hot[0] * per_packet / busiest),
     }
-    returns = np.atleast_1d(np.asarray(kind.returns)) > 0
     network = {
         "passes": passes,
         "cost": np.maximum(
-            np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * filled, 1.0),
-            np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * filled, 1.0),
+            _network_cost(returns, dtype, of_pass, filled),
+            1 + (COMPARE_FULL_COST - 1) * filled * compares,
         ),
         "filled": filled,
         "lone": rate,
@@ -254,14 +220,32 @@ def _atomic_time(
         "network": network,
         "send": send,
     }
+    time = _together(parts)
     if r.access.operation == "cas-loop":
-        latency = device.l2_latency * RETURN_LATENCY
-        inputs["loop"] = {"lanes": lanes, "hottest": shared.hottest, "latency": latency}
+        popular = 1 / np.maximum(shared.hottest, 1e-12)
+        wanted = contenders(lanes * shared.hottest, r.random, popular)
+        meet = lanes / np.maximum(r.requests * c.addresses, 1e-9)
+        inputs["loop"] = loop_inputs(lanes, wanted, meet, r.requests, parts["slice"], device)
         parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))
+        time = _together(parts)
+    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs)
+
+
+def _together(parts: Mapping[str, Array]) -> Array:
+    """Return the time of parts that overlap."""
     stacked = np.stack(np.broadcast_arrays(*parts.values()))
     largest = np.maximum(stacked.max(axis=0), 1e-30)
-    time = largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP)
-    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs)
+    return np.asarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))
+
+
+def _network_cost(returns: Array, dtype: Array, of_pass: Array, filled: Array) -> Array:
+    """Return the cost of a sector on its way, relative to one of plain additions."""
+    # An answer is as long as its lanes are many, whatever their type.
+    lanes = np.clip((of_pass - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
+    answer = np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
+    half = np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
+    double = np.where(_DOUBLES[dtype], 1 + (DOUBLE_FULL_COST - 1) * filled, 1.0)
+    return np.asarray(np.maximum(np.maximum(answer, half), double))
 
 
 def _in_flight(instance: Instance, r: Requests, device: Device) -> tuple[Array, Array, Array]:

@@ -230,11 +230,14 @@ def random_conflicts(
     packets, _ = _rounds(found, sizes[LINE], lanes)
     conflicts = Conflicts(touched(found), touched(sectors), touched(lines), passes, packets)
     granules = found.merged(sizes[GRANULE])
-    usual = 1 / granules.bins
+    # Of equally likely bins the last granule may have fewer, and the others then more.
+    even = len(found.likely) == 1
+    usual = min(1.0, sizes[GRANULE] / found.bins) if even else 1 / granules.bins
     top = np.sort(np.append(_grouped(of_sectors, sizes[GRANULE] // sizes[SECTOR]) / passes, 0.0))
     first = max(float(top[-1]), usual)
     third = max(float(top[-3]) if len(top) > 3 else 0.0, usual if granules.bins > 2 else 0.0)
-    sector = max(float(np.max(of_sectors, initial=0.0) / passes), 1 / sectors.bins)
+    alone = min(1.0, sizes[SECTOR] / found.bins) if even else 1 / sectors.bins
+    sector = max(float(np.max(of_sectors, initial=0.0) / passes), alone)
     return conflicts, Hot(*(np.asarray(share) for share in (sector, first, third)))
 
 

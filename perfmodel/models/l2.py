@@ -18,7 +18,7 @@ L2_TIME = Formula(
     text="max(reads/read, fetched/dram) + writes*cost/write"
     " - beside*min(max(0, reads - fetched)/read, writes*cost/write)",
     symbols={
-        "reads": "bytes that the SMs read from L2 [B]",
+        "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.6 [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
@@ -43,6 +43,13 @@ TABLES_BESIDE: Final = 0.9
 Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
 (measurements/h200-sxm-suite/data-reset.csv).
 """
+LONE_SECTOR: Final = 1.6
+"""Sectors that one alone of its line costs L2: it takes so many requests a second, whatever they
+ask for.
+
+Fitted: single floats of tables of 1 and 8 MiB at random places come at 160 to 174 G a second, where
+full lines bring 258 G sectors (measurements/h200-sxm-contention/random-reads.csv, fit rows).
+"""
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -61,6 +68,16 @@ def reads_beside(traffic: Traffic) -> Array:
     tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
     share = np.minimum(tables, 1.0)
     return np.atleast_1d(READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * share)
+
+
+def read_sectors(traffic: Traffic) -> Array:
+    """Return the sectors that loads read from L2, as many of full lines as cost the same."""
+    total = np.zeros(1)
+    for a in traffic.accesses:
+        if a.kind == "load":
+            of_line = a.sectors / np.maximum(a.lines, 1e-9)
+            total = total + a.l1_fill_sectors * np.maximum(1.0, LONE_SECTOR / of_line)
+    return np.asarray(total)
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:

@@ -19,7 +19,9 @@ from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Chain
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 
@@ -92,6 +94,18 @@ FIRST_TOUCH = Formula(
     source="derived: the slowest of the SMs' first reads; blocks of one warp that read 512 B each "
     "take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's on 1, 8, 32 and "
     "132 SMs (measurements/h200-launches)",
+)
+EARLY_MISSES = Formula(
+    name="batches with a miss, of a table that L1 comes to hold",
+    unit="1",
+    text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
+    symbols={
+        "new": "share of the lines that the launch brings into L1 [1]",
+        "k": "lines of a batch [1]",
+    },
+    holds="places met at random: misses thin out as the table fills",
+    source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
+    "harmonic number",
 )
 RAMP_TIME = Formula(
     name="start-up",
@@ -265,6 +279,7 @@ def _batch(
     filled = np.asarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    lines = lines * (unroll / np.maximum(blocks * times, 1))
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
@@ -273,6 +288,21 @@ def _batch(
     wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
     # Warps that walk over the same data in order all wait for whoever comes first.
     regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
+    # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
+    met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
+    apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
+    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
+    lines_at_once = apart if met else np.minimum(fresh, apart)
+    some_new = 1 - (1 - new) ** lines_at_once
+    # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps. Where
+    # places are not random, neighbours miss together.
+    scattered = any(requests[i].random for i in members)
+    alone = (count > 1) | (loop is None and not scattered)
+    if loop is not None and all(requests[i].strides is None for i in members):
+        sms = np.minimum(blocks, device.sm_count)
+        once = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
+        early = np.asarray(EARLY_MISSES(new=new, k=np.maximum(lines_at_once, 1.0)))
+        some_new = np.where(sectors <= 1.05 * sms * once, np.minimum(some_new, early), some_new)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
         "l2": device.l2_latency * far + wide,
@@ -282,14 +312,16 @@ def _batch(
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else 1 - np.exp(-filled)),
-        "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
+        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
+        "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
         # Indices are read once, in order: warps that share a line all wait while it is under way.
-        fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
+        fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+        # A table that L2 mostly has is no such stream.
+        fetches = fetched > 0.5 * SECTOR * sectors
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
@@ -318,6 +350,19 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     if nest and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
     return times, np.minimum(unroll, np.maximum(times, 1.0))
+
+
+def _in_step(r: Requests, warps: Array) -> Array:
+    """Return the distinct sectors that the warps of a block ask for in one iteration."""
+    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps
+    if r.strides is None:
+        return every
+    extents = [
+        Extent(r.strides[v.name], v.extent)
+        for v in r.variables
+        if not v.is_block and v.target.startswith("threadIdx")
+    ]
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
 
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:

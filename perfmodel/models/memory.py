@@ -16,6 +16,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
 from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.l1_tables import table_fills
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
@@ -293,6 +294,10 @@ def _l1_fills(
             fills[i] = followed_fills(
                 r, counted.misses, capacity, sharing, blocks, device, instance
             )
+        elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
+            beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
+            sms = np.minimum(blocks, device.sm_count)
+            fills[i] = table_fills(r, buffer_bytes(instance, r), sms, beside, capacity)
     return multicast_fills(instance, requests, fills, device)
 
 

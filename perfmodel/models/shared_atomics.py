@@ -21,6 +21,7 @@ from perfmodel.models.contention import random_conflicts
 from perfmodel.models.footprint import power_of_two_gcd
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
+from perfmodel.models.retries import contenders
 from perfmodel.models.wavefronts import BANK_WORD, BANKS
 
 Array = npt.NDArray[Any]
@@ -41,15 +42,17 @@ BANK_TURNS = Formula(
 LOOP_CLOCKS = Formula(
     name="clocks from one success to the next",
     unit="clocks",
-    text="a + b/sqrt(w)",
+    text="max(alone, turn*all)/w**p",
     symbols={
-        "a": "clocks where very many warps try [clocks]",
-        "b": "further clocks of a lone warp [clocks]",
+        "alone": "clocks of a try of a lone warp [clocks]",
+        "turn": "clocks that a try keeps the SM [clocks]",
+        "all": "warps of the SM that try anything [1]",
         "w": "warps of the block that try the address [1]",
+        "p": "how much sooner than the next try of the same warp one of another succeeds [1]",
     },
-    holds="1 to 32 warps within 25%",
-    source="fitted: float32 and 64-bit additions at 1 to 1024 addresses "
-    "(measurements/h200-sxm-suite/shared-atomics.csv, fit rows)",
+    holds="1 to 64 warps an SM within 25%",
+    source="fitted: float32 and 64-bit additions at 1 to 1024 addresses, and privatised sums "
+    "(measurements/h200-sxm-suite/shared-atomics.csv, privatized.csv, fit rows)",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of loops in shared memory",
@@ -61,7 +64,7 @@ SHARED_LOOP_TIME = Formula(
         "each": "from one success to the next [clocks]",
         "clock": "SM clock [Hz]",
     },
-    holds="blocks of an SM do not slow each other down",
+    holds="blocks of an SM share its time, not their addresses",
     source="derived: one success at a time",
 )
 COPIES_TIME = Formula(
@@ -88,11 +91,12 @@ BEST_COPIES = Formula(
     source="derived: where the derivative of `COPIES_TIME` by c vanishes",
 )
 
-LOOP_CONTENDED: Final = 38.0
-LOOP_ALONE: Final = 58.0
-"""`a` and `b` of `LOOP_CLOCKS` for 4 B; fitted (shared-atomics.csv, fit rows)."""
-WIDE_LOOP: Final = 1.2
-"""Clocks of a loop on 8 B over one on 4 B: 110 against 95 for a lone warp, 62 against 43 for 32."""
+LOOP_ALONE: Final = (98.0, 117.0)
+LOOP_TURN: Final = (3.6, 6.1)
+"""`alone` and `turn` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122
+clocks for lone warps, 116 and 196 for 32 that do not meet (shared-atomics.csv)."""
+LOOP_SOONER: Final = 0.31
+"""`p` of `LOOP_CLOCKS`; fitted: 0.25 to 0.37 but for a few (the same rows)."""
 MERGE_CLOCKS: Final = 0.3
 """`merge` of `COPIES_TIME`, blocks of 256 threads."""
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
@@ -132,7 +136,7 @@ def bank_clocks(instance: Instance, r: Requests) -> Array:
 
 
 def loop_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, clock: float
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
 ) -> dict[str, Any] | None:
     """Return what `SHARED_LOOP_TIME` takes for the atomics that are loops; None if there are none.
 
@@ -143,6 +147,8 @@ def loop_inputs(
         Of the shared accesses.
     rounds : array
         Rounds of blocks.
+    held : array
+        Blocks that share an SM.
     clock : float
         SM clock [Hz].
     """
@@ -155,10 +161,11 @@ def loop_inputs(
             continue
         dtype = np.atleast_1d(np.asarray(kind.dtype))
         loop = ~_NATIVE[dtype] | (r.access.operation == "cas-loop")
-        turns = np.where(loop, r.active_lanes / blocks * r.sharing.hottest, 0.0)
+        popular = 1 / np.maximum(r.sharing.hottest, 1e-12)
+        wanted = contenders(r.active_lanes / blocks * r.sharing.hottest, r.random, popular)
+        turns = np.where(loop, wanted, 0.0)
         tried = np.maximum(1.0, warps * np.minimum(1.0, WARP_SIZE * r.sharing.hottest))
-        each = LOOP_CLOCKS(a=LOOP_CONTENDED, b=LOOP_ALONE, w=tried)
-        each = np.asarray(each) * np.where(r.width == 8, WIDE_LOOP, 1.0)
+        each = np.asarray(loop_clocks(tried, warps * held, r.width))
         clocks = turns * each
         total = clocks if total is None else total + clocks
         last = {"turns": turns, "each": each}
@@ -167,6 +174,25 @@ def loop_inputs(
     if np.any(total != last["turns"] * last["each"]):
         last = {"turns": total, "each": np.ones(1)}
     return {"rounds": rounds, "clock": clock, **last}
+
+
+def loop_clocks(tried: Any, every: Any, width: int) -> Array:
+    """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
+
+    Parameters
+    ----------
+    tried : array
+        Warps of the block that try the address.
+    every : array
+        Warps of the SM.
+    width : int
+        Bytes of an element, 4 or 8.
+    """
+    wide = int(width == 8)
+    given = {"alone": LOOP_ALONE[wide], "turn": LOOP_TURN[wide], "p": LOOP_SOONER}
+    return np.asarray(
+        LOOP_CLOCKS(**given, all=np.asarray(every, float), w=np.asarray(tried, float))
+    )
 
 
 def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:

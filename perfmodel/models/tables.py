@@ -201,6 +201,8 @@ def _table(
         _, fleeting = _marked(control, instance, other, use.touched)
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
+        # What is read and then written takes its lines once.
+        loads = np.maximum(loads - stores, 0.0)
         read, written = read + loads, written + stores
         fleeting_read = fleeting_read + loads * fleeting
         fleeting_written = fleeting_written + stores * fleeting

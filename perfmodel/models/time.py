@@ -25,7 +25,7 @@ from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
-from perfmodel.models.l2 import L2_TIME, reads_beside
+from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
     LATENCY_TIME,
@@ -180,7 +180,7 @@ def time_model(
     own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
 
     inputs["l2"] = {
-        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
+        "reads": np.atleast_1d(read_sectors(traffic) * SECTOR),
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
@@ -247,7 +247,8 @@ def time_model(
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
-    looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], device.sm_clock)
+    beside = np.minimum(held, np.ceil(blocks / sms))
+    looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], beside, device.sm_clock)
     if looping is not None:
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))

@@ -9,8 +9,9 @@ import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics import PASS_TIME, AtomicTime
+from perfmodel.models.atomics import AtomicTime
 from perfmodel.models.requests import Requests
+from perfmodel.models.slices import PASS_TIME
 
 REQUESTS: Final = 4
 """Requests that are drawn: half of them from the near side of L2, half from the far."""

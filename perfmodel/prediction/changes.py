@@ -16,6 +16,7 @@ from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kern
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.residency import WAYS, best_hit_ratio, granted
+from perfmodel.prediction.bank_layouts import conflict, layouts
 from perfmodel.prediction.cuda_lines import fetch_lines, residency_lines
 from perfmodel.prediction.record import Prediction
 
@@ -27,6 +28,8 @@ Kind = Literal[
     "block size",
     "mapping",
     "tiles",
+    "padding",
+    "swizzle",
     "privatisation",
 ]
 
@@ -76,6 +79,7 @@ def changes(base: Prediction, *, fixed_set_aside: int | None = None) -> Iterator
     yield from _tiles(base)
     yield from _coalescing(base)
     yield from _parameters(base)
+    yield from _banks(base)
     yield from _privatisation(base)
 
 
@@ -270,6 +274,31 @@ def _parameters(base: Prediction) -> Iterator[Change]:
 def _allowed(parameter: Any, value: int) -> bool:
     within = bool(parameter.minimum <= value <= parameter.maximum)
     return within and (not parameter.choices or value in parameter.choices)
+
+
+def _banks(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with the rows of conflicting shared arrays padded, or swizzled."""
+    instance = base.details.instance
+    for layout, kernel in layouts(base):
+        name = layout.buffer
+        length, element = (
+            int(np.max(instance.lengths[name])),
+            int(np.max(instance.element_bytes[name])),
+        )
+        worst = max(conflict(r) for r in base.details.on_chip if r.access.buffer == name)
+        how = (
+            f"leave {layout.pad} element{'s' * (layout.pad > 1)} out after each row of {layout.row}"
+            if layout.pad
+            else f"XOR the column with the row's number, in rows of {layout.row}"
+        )
+        yield _with(
+            base,
+            "padding" if layout.pad else "swizzle",
+            f"lay shared {name!r} out so that lanes spread over the banks ({worst:.1f} times the "
+            f"clocks of its data now): {how}",
+            cuda=layout.cuda(length, element),
+            kernel=kernel,
+        )
 
 
 def _privatisation(base: Prediction) -> Iterator[Change]:

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.models.atomics import (
-    BUSIEST_SLICE,
-    LOOP_TIME,
     NETWORK_TIME,
     OVERLAP,
-    PASS_TIME,
     SEND_CYCLES,
     SLICE_TIME,
     AtomicTime,
 )
 from perfmodel.models.formula import Formula
+from perfmodel.models.retries import LOOP_TIME
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
+from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.prediction.record import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 

@@ -119,7 +119,7 @@ CHOSEN = {
     "minigpt-cache-in-l2": "yes, all of it",  # 16 of 40 MiB
     "who-shares-a-warp": "one threadIdx.y, all 32 of threadIdx.x",  # CUDA guide: x runs fastest
     "where-atomics-serialise": "in the L2 line that owns the address",  # the article
-    "data-reset-gain": "a few per cent",  # 1194.208 / 1116.672 us = 1.069, data-reset.csv
+    "data-reset-gain": "a few per cent",  # 1168.576 / 1045.888 us = 1.117, data-reset-long.csv
     "embedding": "no",  # 8 + 40 = 48 < 50
     "exam-mig": "disabled",  # the exam table, as all that follow
     "exam-hit-ratio": "about the share of the window's lines, picked at random, that get hitProp",

@@ -34,6 +34,7 @@ def test_names_and_parameters() -> None:
         "argmax",
         "atomic-add",
         "atomic-privatized",
+        "cas-loop",
         "copy",
         "data-reset",
         "decode-attention",
@@ -75,7 +76,7 @@ def test_names_and_parameters() -> None:
         "returns": "false",
         "pattern": "modulo",
     }
-    assert [p.name for p in builtin("atomic-privatized").parameters] == ["n", "block"]
+    assert [p.name for p in builtin("atomic-privatized").parameters] == ["n", "block", "dtype"]
     first = [p.name for p in builtin("shared-atomic").parameters][:3]
     assert first == ["blocks", "iterations", "addresses"]
     assert list(parameters(builtin("gather"))) == ["n", "run", "table_bytes"]

@@ -196,12 +196,12 @@ def test_what_l2_control_leaves_out_is_said() -> None:
 
 
 def test_compare_and_swap_loops_take_round_trips() -> None:
-    # derived: two round trips for each success at one address
+    # measured: 983 us for 2048 threads at one address (retries.csv), between events
     device = load_device("h200-sxm")
     loop = kernel_from_table(custom({"index": 0, "operation": "cas-loop"}, length="1"))
     n = 2048
-    per_success = predict(loop, n=n, device=device).terms_s["atomics"] / n
-    assert per_success == pytest.approx(2 * atomics.RETURN_LATENCY * device.l2_latency, rel=0.02)
+    whole = predict(loop, n=n, device=device).terms_s["atomics"]
+    assert whole == pytest.approx(980e-6, rel=0.12)
 
 
 @pytest.mark.parametrize("turns", [10.0, 1e3, 1e5])

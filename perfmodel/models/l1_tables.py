@@ -1,0 +1,92 @@
+"""Tables in L1: what an SM keeps of small data that it reads at irregular or random places.
+
+Where addresses are no straight walk, reuse has no window to be counted in. But an SM never fetches
+a sector again that L1 still has: data that fits is fetched once an SM, and of a larger table that
+is read at random, L1 has the lines drawn last.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests import Requests
+from perfmodel.models.residency import ATOM_HITS
+from perfmodel.models.reuse import held
+
+Array = npt.NDArray[Any]
+
+TOUCHED_SECTORS = Formula(
+    name="distinct sectors of a table that an SM touches",
+    unit="sectors",
+    text="s*(1 - (1 - 1/s)**r)",
+    symbols={
+        "s": "sectors of the table [1]",
+        "r": "sectors that an SM asks for [1]",
+    },
+    holds="random places",
+    source="derived: each sector is missed by all with probability (1 - 1/s)**r",
+)
+DRAWN_SINCE = Formula(
+    name="L1 taken up by the last draws and what came between",
+    unit="B",
+    text="table*(1 - (1 - 1/n)**t) + t*beside",
+    symbols={
+        "table": "bytes of the table [B]",
+        "t": "draws [1]",
+        "n": "lines of the table [1]",
+        "beside": "bytes of other loads for each draw [B]",
+    },
+    holds="random places; a line is there if it was drawn in the last t draws that fill L1",
+    source="derived: Che, Tung and Wang's characteristic time",
+)
+
+
+TABLE_SHARE: Final = 0.9
+"""Share of L1 that holds a table at random places: 224 KiB of 248 still fit, and of 256 KiB a third
+misses (measurements/h200-sxm-contention/random-reads.csv, fit rows)."""
+
+
+def table_fills(r: Requests, table: Array, sms: Array, beside: Array, capacity: Array) -> Array:
+    """Return the sectors that an irregular or random access brings into all L1s.
+
+    Parameters
+    ----------
+    r : Requests
+        Without strides.
+    table : array
+        Bytes of its buffer.
+    sms : array
+        SMs at work.
+    beside : array
+        Bytes that the other loads bring into all L1s.
+    capacity : array
+        Bytes of L1.
+    """
+    asked = r.sectors / sms
+    sectors = np.maximum(table / SECTOR, 1.0)
+    if not r.random:
+        # A walk that is no random one may touch everything before it comes back.
+        kept = held(table, capacity)
+        return np.asarray((kept * np.minimum(asked, sectors) + (1 - kept) * asked) * sms)
+    draws = np.maximum(r.lines / sms, 1e-9)
+    found = _line_hits(table, beside / sms / draws, TABLE_SHARE * capacity)
+    parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
+    hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
+    first = TOUCHED_SECTORS(s=sectors, r=asked)
+    return np.asarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
+
+
+def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:
+    """Return the share of a table's lines that L1 has."""
+    n = np.maximum(table / LINE, 1.0)
+    low, high = np.zeros(np.broadcast(n, beside, capacity).shape), 50 * n + 0.0 * beside
+    for _ in range(60):
+        t = (low + high) / 2
+        fits = DRAWN_SINCE(table=n * LINE, t=t, n=n, beside=beside) <= capacity
+        low, high = np.where(fits, t, low), np.where(fits, high, t)
+    return np.asarray(1 - (1 - 1 / n) ** low)

@@ -1,0 +1,117 @@
+"""L2's slices as atomics meet them: how many neighbours share one, and how fast its passes are.
+
+A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
+better for more than that: the busiest slice decides how long atomics to few addresses take.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+BUSIEST_SLICE = Formula(
+    name="share of the busiest L2 slice",
+    unit="1",
+    text="min(1, h + third*(most - 1))",
+    symbols={
+        "h": "share of all passes in the most popular 256 B [1]",
+        "third": "share of the third most popular 256 B [1]",
+        "most": "pieces of 256 B in the slice that has most, of as many equally popular ones [1]",
+    },
+    holds="256 B to 512 KiB of neighbouring elements exactly on an H200, one hot element exactly",
+    source="derived; `most` is counted by the profiler and by time (measurements/"
+    "h200-sxm-contention/slices.csv)",
+)
+PACKET_SLOT = Formula(
+    name="from one pass of a busy slice to the next",
+    unit="clocks",
+    text="packet/s + sector",
+    symbols={
+        "packet": "for a packet [clocks]",
+        "sector": "for each sector of it [clocks]",
+        "s": "sectors of a packet [1]",
+    },
+    holds="three pieces of 256 B and more at the slice: of fewer, each pass waits for the last",
+    source="fitted: 1, 2 and 4 sectors a packet take 1.31, 1.20 and 0.98 clocks a pass "
+    "(slices.csv, fit rows)",
+)
+PASS_TIME = Formula(
+    name="time of a pass at the busiest slice",
+    unit="s",
+    text="slot + again*max(0, turn - slot*s)/s",
+    symbols={
+        "slot": "from one pass of a slice to the next [s]",
+        "turn": "from one pass through a sector to the next through the same [s]",
+        "s": "sectors of a packet [1]",
+        "again": "probability that the next packet goes to the same sector [1]",
+    },
+    holds="one sector exactly; several take turns at random",
+    source="derived: a pass waits for the one before it only where both go to one sector",
+)
+
+# Pieces of 256 B side by side, and how many of them the busiest of 94 slices has.
+_PIECES: Final = (1, 2, 3, 28, 31, 64, 80, 112, 160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048)
+_MOST: Final = (1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32)
+_SLICES: Final = 94
+_MANY: Final = 160
+"""Pieces from which on a GPU's number of slices matters: below, two to five share one anyway."""
+
+PACKET_CLOCKS: Final = 0.44
+SECTOR_CLOCKS: Final = 0.87
+"""`packet` and `sector` of `PACKET_SLOT`."""
+ANSWER_CLOCKS: Final = (1.4, 1.8)
+"""Clocks of a pass that gives old values back, and of half2, with one lane a sector and with full
+sectors: 1.34 to 1.55, and 1.74 to 1.82 (slices.csv, atomics.csv, fit rows)."""
+
+
+def most_pieces(pieces: Any, slices: float) -> Array:
+    """Return how many of some equally popular pieces of 256 B the busiest slice has.
+
+    Parameters
+    ----------
+    pieces : array
+        Side by side.
+    slices : float
+        L2 slices of the GPU; counted with 94.
+    """
+    g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
+    like = np.where(g > _MANY, np.maximum(g * (_SLICES / slices), _MANY), g)
+    known = np.exp(np.interp(np.log(like), np.log(_PIECES), np.log(_MOST)))
+    # Of very many, each slice has its share and some more.
+    far = like / _SLICES + (_MOST[-1] - _PIECES[-1] / _SLICES) * np.sqrt(like / _PIECES[-1])
+    return np.asarray(np.where(like > _PIECES[-1], far, known))
+
+
+def slice_slot(
+    single: Array, s: Array, most: Array, answers: Array, filled: Array, clock: float
+) -> Array:
+    """Return the time from one pass of the busiest slice to the next [s].
+
+    Parameters
+    ----------
+    single : array
+        The same where all go to one piece of 256 B [s].
+    s : array
+        Sectors of a packet.
+    most : array
+        Pieces of 256 B that the slice has.
+    answers : array
+        Whether old values go back, or the type takes as long.
+    filled : array
+        Share of a sector's bytes that a pass changes, beyond one lane's.
+    clock : float
+        SM clock [Hz].
+    """
+    silent = np.minimum(
+        PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=s) / clock, single
+    )
+    one, full = ANSWER_CLOCKS
+    busy = np.where(answers, (one + (full - one) * filled) / clock, silent)
+    several = np.clip(np.asarray(most) - 2.0, 0.0, 1.0)
+    return np.asarray(single * (1 - several) + busy * several)

@@ -1,0 +1,75 @@
+"""Tables in L1: against a cache of least-recently-used lines, draw by draw."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel.kernels import bind
+from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.models import l1_tables
+from perfmodel.models.formula import Formula
+from perfmodel.models.geometry import block_shape
+from perfmodel.models.l1_tables import TABLE_SHARE, table_fills
+from perfmodel.models.requests import Requests, access_requests
+
+LINE, SECTOR = 128, 32
+
+
+def reads(table: int, threads: int) -> Requests:
+    kernel = kernel_from_table(
+        {
+            "name": "reads",
+            "launch": {"grid": [threads // 256], "block": [256]},
+            "buffers": {"table": {"length": table // 4}},
+            "accesses": [
+                {
+                    "load": "table",
+                    "index": f"random(blockIdx.x*blockDim.x + threadIdx.x, {table // 4})",
+                }
+            ],
+        }
+    )  # fmt: skip
+    return access_requests(bind(kernel, {}), 0, block_shape((256, 1, 1)), {})
+
+
+def drawn(table: int, threads: int, capacity: int) -> float:
+    """Return the sectors that miss, of one random float a thread."""
+    rng = np.random.default_rng(11)
+    lines: OrderedDict[int, set[int]] = OrderedDict()
+    misses = 0
+    for word in rng.integers(0, table // 4, threads):
+        line, sector = divmod(int(word) * 4, LINE)
+        held = lines.pop(line, set())
+        misses += sector // SECTOR not in held
+        lines[line] = held | {sector // SECTOR}
+        if len(lines) > capacity // LINE:
+            lines.popitem(last=False)
+    return float(misses)
+
+
+@pytest.mark.parametrize("table", [16 << 10, 64 << 10, 128 << 10, 512 << 10])
+def test_random_places_against_a_cache(table: int) -> None:
+    threads, capacity = 1 << 16, 64 << 10
+    r = reads(table, threads)
+    assert r.random
+    # A warp's lanes rarely share sectors: the draws are the sectors.
+    r = replace(r, sectors=np.full(1, float(threads)), lines=np.full(1, float(threads)))
+    one = np.ones(1)
+    found = table_fills(r, table * one, one, 0 * one, capacity / TABLE_SHARE * one)
+    assert float(found[0]) == pytest.approx(drawn(table, threads, capacity), rel=0.05)
+
+
+def test_what_fits_is_fetched_once_an_sm() -> None:
+    r = reads(32 << 10, 1 << 20)
+    found = table_fills(r, np.full(1, 32768.0), np.full(1, 132.0), np.zeros(1), np.full(1, 2e5))
+    assert float(found[0]) == pytest.approx(132 * 32768 / 32, rel=0.01)
+
+
+def test_formulas_explain_their_symbols() -> None:
+    for value in vars(l1_tables).values():
+        if isinstance(value, Formula):
+            assert not value.unexplained(), value.name

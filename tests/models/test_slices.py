@@ -1,0 +1,40 @@
+"""Slices: how atomics to neighbouring pieces of 256 B spread over L2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.models.slices import most_pieces, slice_slot
+
+CLOCK = 1.98e9
+# measured: lts__t_sectors.max over .sum/1.5 of int32 additions on an H200, one session
+COUNTED = {8: 2, 16: 2, 32: 3, 64: 3, 128: 5.5, 256: 6, 512: 12}
+
+
+@pytest.mark.parametrize(("pieces", "most"), COUNTED.items())
+def test_the_busiest_slice_is_the_counted_one(pieces: int, most: float) -> None:
+    assert float(most_pieces(pieces, 94)) == pytest.approx(most, rel=0.12)
+
+
+def test_the_busiest_slice_has_no_less_than_the_average_and_no_more_than_all() -> None:
+    pieces = np.unique(np.geomspace(1, 1e7, 400).astype(int))
+    for slices in (80, 94, 96):
+        found = most_pieces(pieces, slices)
+        assert np.all(found >= pieces / slices)
+        assert np.all(found <= pieces)
+        assert np.all(np.diff(found) >= 0)
+        # property: of very many pieces each slice has its share
+        assert float(found[-1]) == pytest.approx(pieces[-1] / slices, rel=0.05)
+
+
+def test_few_pieces_wait_for_each_pass() -> None:
+    single, four = np.array(1.48 / CLOCK), np.array(4.0)
+    for answers in (False, True):
+        for most in (1, 2):
+            given = (np.array(most), np.array(answers), np.zeros(1))
+            found = slice_slot(single, four, *given, CLOCK)
+            assert float(found[0]) == float(single)
+    # measured: 0.98 clocks a pass with packets of four sectors
+    many = slice_slot(single, four, np.array(6.0), np.array(False), np.zeros(1), CLOCK)
+    assert float(many[0]) * CLOCK == pytest.approx(0.98, rel=0.01)
