@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_accesses import access
-from perfmodel.frontends.emulate_counts import Count, Counter
+from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.frontends.emulate_counts import LINE, SECTOR, Count, Counter
 from perfmodel.frontends.emulate_instructions import step
 from perfmodel.frontends.emulate_layout import (
     EmulatedLaunch,
@@ -30,7 +31,7 @@ from perfmodel.frontends.emulate_layout import (
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory, Region
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
-from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
 
 Array = npt.NDArray[Any]
 Step = Callable[[Active], None]
@@ -119,14 +120,8 @@ def emulate(
     Raises
     ------
     PerfmodelError
-        If it does not end in that time, or calls a function.
+        If it does not end in that time.
     """
-    call = next((i for i in function.instructions if i.opcode == "call"), None)
-    if call is not None:
-        raise PerfmodelError(
-            f"kernel {function.name!r}, PTX line {call.line}: it calls a function, which is not "
-            "emulated; let the compiler inline it (__forceinline__)"
-        )
     runner = _Runner(module, function, launch, lanes)
     with np.errstate(all="ignore"):
         runner.run(most_seconds, most_steps, progress)
@@ -161,6 +156,7 @@ class _Runner:
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
         self.counter = Counter(atomics)
+        self.arrivals = Arrivals()
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
@@ -307,8 +303,7 @@ class _Runner:
                     continue
                 if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
                     continue
-                run = access(self.machine, at, instruction, self.counter.report)
-                run = run or step(self.machine, instruction)
+                run = self._step(at, instruction)
                 if run is None:
                     continue
                 guard = instruction.guard
@@ -323,9 +318,24 @@ class _Runner:
         self._resume = np.zeros(self.lanes, dtype=np.int64)
         return segments, first
 
+    def _step(self, at: int, instruction: Instruction) -> Step | None:
+        if instruction.opcode == "mbarrier":
+            return barrier_step(self.machine, instruction, self.arrivals)
+        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
+            return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
+        run = access(self.machine, at, instruction, self.counter.report)
+        return run or step(self.machine, instruction)
+
     def result(self) -> Emulation:
         """Return what was counted."""
         notes = []
+        sizes, told = self.arrivals.sizes()
+        for at, size in sizes.items():
+            count = self.counter.counts[at]
+            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
+            count.add_run(count.requests, *pieces)
+        if told:
+            notes.append(told)
         if len(self.sampled) < self.blocks:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
         guessed = [r.name for r in self.regions if r.guessed]

@@ -25,6 +25,8 @@ _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics share addresses."""
+_PIECE: Final = 16
+"""[B] that bulk copies are made of."""
 _MOST_REGIONS: Final = 1 << 16
 _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 
@@ -47,6 +49,8 @@ class Count:
         Distinct sectors, lines and 64 B halves of lines of each request, and L1's clocks, summed.
     kept : list of (array, array)
         Addresses, from the start of the buffer, and lanes that take part, of some requests.
+    bulk : bool
+        Whether each request moves a run of bytes, of which `lanes` counts the pieces.
     """
 
     width: int
@@ -63,6 +67,18 @@ class Count:
     due: int = 0
     kept: list[tuple[Array, Array]] = field(default_factory=list)
     rows_kept: int = 0
+    bulk: bool = False
+
+    def add_run(
+        self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
+    ) -> None:
+        """Add bulk copies, which take no clock of L1."""
+        self.bulk = True
+        self.lanes += round(pieces)
+        self.looked += requests
+        self.sectors += sectors
+        self.lines += lines
+        self.pairs += pairs
 
     def mean(self, total: float) -> float:
         """Return a sum a request."""
@@ -110,6 +126,20 @@ class Counter:
         else:
             looked = rows
         self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
+
+    def report_run(self, at: int, address: Array, sizes: Array) -> None:
+        """Take in bulk copies: runs of bytes, each asked for by one lane."""
+        if not len(address):
+            return
+        count = self.counts.setdefault(at, Count(_PIECE))
+        start = address.astype(np.int64)
+        end = start + np.maximum(sizes, 1)
+        count.region = (int(start[0]) >> GAP_SHIFT) - 1
+        count.requests += len(start)
+        count.add_run(
+            len(start),
+            *(float((-(-end // g) - start // g).sum()) for g in (_PIECE, SECTOR, LINE, LINE // 2)),
+        )
 
     def _look(
         self, count: Count, at: int, row: Array, lane: Array, address: Array, rows: int, stands: int

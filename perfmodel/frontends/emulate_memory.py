@@ -181,6 +181,23 @@ class Memory:
             else:
                 region.view(whole)[offset // width] = value[which]
 
+    def runs(self, address: Array, sizes: Array) -> tuple[Array, Array]:
+        """Return where in the address space runs of bytes lie, put inside of their buffers."""
+        found = address.copy()
+        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+        inside = np.zeros(len(address), dtype=bool)
+        for group in np.unique(number).tolist():
+            which = np.flatnonzero(number == group)
+            if not 0 <= group < len(self.regions):
+                self.strayed = True
+                continue
+            base = self.base(group)
+            longest = int(sizes[which].max(initial=0))
+            offset = self.regions[group].place(address[which].astype(np.int64) - base, longest or 1)
+            found[which] = (offset + base).astype(np.uint64)
+            inside[which] = True
+        return found[inside], sizes[inside]
+
     def parts(
         self, address: Array, lanes: Array, width: int
     ) -> list[tuple[Any, Region | Array, Array]]:

@@ -9,6 +9,7 @@ from typing import Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, text
 from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
     chained,
@@ -222,9 +223,11 @@ class Builder:
             if p.base != base:
                 continue
             if p.counted and self.emulation is not None:
-                count = self.emulation.counts.get(p.access.at)
+                count = self.emulation.counts.get(p.access.key)
                 if count is not None and count.region >= 0:
                     reach = max(reach, buffer_bytes(self.emulation, count.region))
+                elif count is not None and p.access.coordinates:
+                    reach = max(reach, self._boxes(p, count))
                 continue
             assert p.offset is not None
             high = range_under(p.offset, p.access.guard, self.algebra).high
@@ -239,6 +242,14 @@ class Builder:
                 f"give its size, as in --arg {name}=64MiB"
             )
         return reach
+
+    def _boxes(self, p: Placed, count: Count) -> int:
+        """Return the bytes that a tensor copy's boxes reach: all apart if nothing tells."""
+        assert self.emulation is not None
+        box = -(-count.width * count.lanes // max(count.requests, 1))
+        if p.offset is None:
+            return round(box * count.requests * self.emulation.scale)
+        return self.algebra.range(p.offset).high + box
 
     @property
     def _threads(self) -> int:
@@ -299,7 +310,7 @@ class Builder:
         if not p.counted or self.emulation is None:
             return None
         return counted(
-            self.emulation.counts.get(p.access.at), self.emulation, p.moved.kind == "atomic"
+            self.emulation.counts.get(p.access.key), self.emulation, p.moved.kind == "atomic"
         )
 
     def _source(self, p: Placed) -> str:

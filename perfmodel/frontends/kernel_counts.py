@@ -46,6 +46,7 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool) -> Counted:
         tag_wavefronts=total(count.tags),
         sampled=sampled,
         addresses=_addresses(count) if atomic and count.kept else None,
+        run=count.width * count.lanes / count.requests if count.bulk else 0.0,
     )
 
 

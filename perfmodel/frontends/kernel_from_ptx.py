@@ -15,10 +15,12 @@ from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
 from perfmodel.frontends.kernel_counts import mean_trips
+from perfmodel.frontends.kernel_tensors import tensor_copy, with_box
 from perfmodel.frontends.kernel_vectors import joined_loads
 from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.memory_instructions import moved
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_flow import Flow, loop_variables
@@ -32,7 +34,6 @@ from perfmodel.frontends.symbolic_records import (
     NotFollowedError,
     is_data,
 )
-from perfmodel.frontends.symbolic_registers import is_memory
 from perfmodel.frontends.symbolic_sums import minus, scaled, single
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
@@ -74,6 +75,7 @@ def kernel_from_ptx(
     if _needs_emulation(found, placed):
         emulation = emulate(module, function, emulated_launch(bound, function), progress=progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
+        placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
@@ -89,9 +91,11 @@ def _placed(
     follower: Interpreter,
 ) -> Placed:
     """Return an access with its buffer and offset, as far as they are known."""
-    what = moved(function, access.at)
+    what = moved(function, access.at, access.part)
+    if what.bulk and access.coordinates:
+        return tensor_copy(access, what, bases, follower)
     unknown = {loop.variable for loop in found.loops if loop.trips is None}
-    counted = is_data(access.guard) or bool(_around(access.loop, found) & unknown)
+    counted = what.bulk or is_data(access.guard) or bool(_around(access.loop, found) & unknown)
     if access.address is None:
         return Placed(access, "", None, what, counted=True)
     inside = [
@@ -142,7 +146,7 @@ def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> Loo
 
 def _runs(p: Placed, emulation: Emulation | None) -> bool:
     """Say whether an access is ever made, as far as the emulation shows."""
-    return emulation is None or not p.counted or p.access.at in emulation.counts
+    return emulation is None or not p.counted or p.access.key in emulation.counts
 
 
 def _with_base(
@@ -151,7 +155,7 @@ def _with_base(
     """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
     if p.base:
         return p
-    count = emulation.counts.get(p.access.at)
+    count = emulation.counts.get(p.access.key)
     if count is None or count.region == -3:
         return p
     if count.region < 0:
@@ -175,6 +179,7 @@ def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> 
         loop_of = None if inner is None else variables[inner]
         found.blocks.append(BlockRun(number, TRUE, loop_of))
         for at in range(block.start, block.stop):
-            if is_memory(function.instructions[at]):
-                found.accesses.append(MemoryAccess(at, None, TRUE, loop_of, frozenset()))
+            for part in range(len(memory_parts(function.instructions[at]))):
+                access = MemoryAccess(at, None, TRUE, loop_of, frozenset(), part)
+                found.accesses.append(access)
     return found

@@ -12,6 +12,7 @@ from typing import Final
 
 from perfmodel.expressions import Name, Node
 from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Register
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated
@@ -31,6 +32,7 @@ from perfmodel.frontends.symbolic_registers import (
     order,
     written_registers,
 )
+from perfmodel.frontends.symbolic_sums import Sum
 from perfmodel.frontends.symbolic_values import Unknown, Value
 
 MOST_STEPS: Final = 400_000
@@ -160,14 +162,23 @@ class Flow:
                     "instructions"
                 )
             last = self.function.instructions[at]
-            if is_memory(last):
+            if self._reads_parameters(last, state):
+                targets = written_registers(last)
+                held = interpreter.parameters(at, last, state, len(targets))
+                for target, value in zip(targets, held, strict=True):
+                    interpreter.assign(at, last, target, value, state)
+            elif is_memory(last):
                 self._memory(at, last, state, reach, loop)
-            elif last.opcode == "ld" and "param" in last.modifiers:
-                for target in written_registers(last):
-                    interpreter.assign(at, last, target, interpreter.parameter(last), state)
             else:
                 interpreter.run(at, last, state)
         return self._onward(block, last, state, reach)
+
+    def _reads_parameters(self, instruction: Instruction, state: State) -> bool:
+        if instruction.opcode != "ld" or len(instruction.operands) < 2:
+            return False
+        if any(m.partition("::")[0] == "param" for m in instruction.modifiers):
+            return True
+        return self.interpreter.structure_place(instruction.operands[1], state) is not None
 
     def _onward(
         self, block: int, last: Instruction | None, state: State, reach: Node
@@ -195,23 +206,32 @@ class Flow:
         self, at: int, instruction: Instruction, state: State, reach: Node, loop: str | None
     ) -> None:
         interpreter = self.interpreter
-        operand = next((o for o in instruction.operands if isinstance(o, Address)), None)
-        if operand is None:
+        if not any(isinstance(o, Address) for o in instruction.operands):
             interpreter.run(at, instruction, state)
             return
-        address = interpreter.address(operand, state, at)
-        sources = interpreter.sources(address)
         guard = reach
         if instruction.guard is not None:
             own = interpreter.condition(Register(instruction.guard.register.name), state, at)
             guard = all_of((reach, negated(own) if instruction.guard.negated else own))
-        if not interpreter.trial and guard != FALSE:
-            self.found.accesses.append(MemoryAccess(at, address, guard, loop, sources))
+        for number, part in enumerate(memory_parts(instruction)):
+            operand = instruction.operands[part.operand]
+            taken = all_of((guard, interpreter.takes_part(part, instruction, state, at)))
+            address = interpreter.address(operand, state, at)
+            coordinates: tuple[Sum, ...] = ()
+            if isinstance(operand, Address) and operand.coordinates:
+                coordinates = tuple(
+                    interpreter.integer(c, state, at) for c in operand.coordinates
+                )
+            if not interpreter.trial and taken != FALSE:
+                sources = interpreter.sources(address, *coordinates)
+                self.found.accesses.append(
+                    MemoryAccess(at, address, taken, loop, sources, number, coordinates)
+                )
         kind = instruction.modifiers[-1]
-        for part, target in enumerate(written_registers(instruction)):
+        for part_of, target in enumerate(written_registers(instruction)):
             made: Value = Unknown(frozenset({at}))
             if kind[:1] in "bsu" and kind[1:].isdecimal():
-                made = interpreter.datum(at, {at}, kind, part)
+                made = interpreter.datum(at, {at}, kind, part_of)
             interpreter.assign(at, instruction, target, made, state)
 
     def _loop(self, index: int, state: State, reach: Node) -> list[Edge]:

@@ -12,6 +12,7 @@ from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
 from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
 from perfmodel.frontends.program import Program, load_program
+from perfmodel.frontends.ptx.inline import inlined
 from perfmodel.frontends.signatures import base_name
 from perfmodel.kernels.kernel import Kernel
 
@@ -65,7 +66,8 @@ def translated(
     progress: Progress | None = None,
 ) -> Kernel:
     """Return the kernel that a launch of a loaded program runs; see `translate`."""
-    function = program.kernel(kernel or launch.kernel)
+    whole = inlined(program.module, program.kernel(kernel or launch.kernel))
+    function = whole.function
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:
@@ -74,7 +76,7 @@ def translated(
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
-    notes = made.notes
+    notes = (*made.notes, *whole.notes)
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
     name = base_name(function.name)
