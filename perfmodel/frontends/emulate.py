@@ -30,6 +30,7 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
 
@@ -42,8 +43,15 @@ SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
-MOST_SECONDS: Final = 12.0
+MOST_SECONDS: Final = 8.0
 """Wall clock of an emulation [s]."""
+
+
+class NoEndError(PerfmodelError):
+    """An emulation that was given up."""
+
+    guessed: bool = False
+    """Whether content was generated, which may decide how often loops run."""
 
 
 @dataclass(slots=True)
@@ -119,7 +127,7 @@ def emulate(
 
     Raises
     ------
-    PerfmodelError
+    NoEndError
         If it does not end in that time.
     """
     runner = _Runner(module, function, launch, lanes)
@@ -162,6 +170,9 @@ class _Runner:
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
+        self.waits = wait_exits(function, self.flow)
+        self.rounds: dict[int, int] = {}
+        self.waited = False
 
     def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
         """Run all lanes to their end."""
@@ -225,8 +236,21 @@ class _Runner:
         taken = self.machine.read(name, np.dtype(bool), active)
         if last.guard.negated:
             taken = ~taken
+        if block in self.waits:
+            taken = self._let_go(block, taken, targets)
         self._go(block, targets[0], self.machine.some(active.lanes[taken]), at, end)
         self._go(block, targets[1], self.machine.some(active.lanes[~taken]), at, end)
+
+    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
+        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
+        leaving = targets[0] == self.waits[block]
+        left = bool(np.all(taken == leaving))
+        self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
+        if self.rounds[block] < PATIENCE:
+            return taken
+        self.rounds[block] = 0
+        self.waited = True
+        return np.full(len(taken), leaving)
 
     def _indirect(self, block: int, active: Active, at: Array, end: int) -> None:
         last = self.function.instructions[self.flow.blocks[block].stop - 1]
@@ -278,10 +302,12 @@ class _Runner:
             if guessed
             else ""
         )
-        raise PerfmodelError(
+        error = NoEndError(
             f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
             f"threads are still at PTX line {line}{hint}"
         )
+        error.guessed = bool(guessed)
+        raise error
 
     def _segments(self) -> tuple[list[_Segment], list[int]]:
         """Return the pieces of straight code, and the first of each basic block."""
@@ -340,9 +366,13 @@ class _Runner:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
         guessed = [r.name for r in self.regions if r.guessed]
         if guessed:
-            notes.append(
-                f"content of {', '.join(guessed[:8])} is unknown: random numbers stood for it"
+            below = next((r.below for r in self.regions if r.guessed), None)
+            what = (
+                "random numbers"
+                if below is None
+                else f"integers below {below}, with which it ends,"
             )
+            notes.append(f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it")
         wrapped = [r.name for r in self.regions if r.wrapped]
         if wrapped:
             notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
@@ -351,6 +381,8 @@ class _Runner:
             notes.append(f"not emulated, results taken as 0: {names}")
         if self.machine.memory.strayed:
             notes.append("some accesses go to addresses that no buffer has: they are left out")
+        if self.waited:
+            notes.append("threads wait in a loop for what others write: how long is not modelled")
         if self.stuck:
             notes.append("some threads of a block never reach the barrier at which others wait")
         return Emulation(

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from perfmodel.frontends.emulate_counts import Count, Counter
 from perfmodel.frontends.emulate_machine import Active, Getter, Machine
 from perfmodel.frontends.ptx.memory_parts import memory_parts
-from perfmodel.frontends.ptx.syntax import Address, Immediate, Instruction, Register, SpecialRegister
+from perfmodel.frontends.ptx.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Register,
+    SpecialRegister,
+)
 
 Array = npt.NDArray[Any]
 Step = Callable[[Active], None]
@@ -158,8 +164,8 @@ def _barrier(machine: Machine, instruction: Instruction) -> Getter | None:
 def _place(machine: Machine, address: Address) -> Getter:
     base = machine.getter(address.base, _ADDRESS)
     # Addresses in another block of a cluster have its number above.
-    return lambda active: (base(active) + np.uint64(address.offset & 0xFFFFFFFF)) & np.uint64(
-        0xFFFFFF
+    return lambda active: (
+        (base(active) + np.uint64(address.offset & 0xFFFFFFFF)) & np.uint64(0xFFFFFF)
     )
 
 

@@ -25,7 +25,7 @@ _UNSIZED: Final = 1 << 38
 """Bytes of a buffer whose size nobody states: more than any index reaches."""
 
 
-def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
+def emulated_launch(bound: Bound, function: Function, below: int | None = None) -> EmulatedLaunch:
     """Return what a kernel is emulated with.
 
     Parameters
@@ -33,6 +33,8 @@ def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
     bound : Bound
         Its launch, matched with its parameters.
     function : Function
+    below : int, optional
+        What integers are below of which nobody states the content.
     """
     launch = bound.launch
     parameters: dict[str, bytes] = {}
@@ -48,6 +50,8 @@ def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
             parameters[p.name] = _bytes(launch.values[p.name], p.type, p.size)
         elif p.name in launch.pointers:
             buffers[p.name] = _buffer(name, bound.buffers.get(p.name))
+    for region in buffers.values():
+        region.below = below
     return EmulatedLaunch(launch.grid, launch.block, launch.shared_bytes, parameters, buffers)
 
 

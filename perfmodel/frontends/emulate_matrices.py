@@ -1,4 +1,4 @@
-"""Matrix loads and stores of emulated warps: rows of 16 bytes that lanes hold four bytes each of."""
+"""Matrix loads and stores of emulated warps: rows of 16 bytes of which lanes hold four each."""
 
 from __future__ import annotations
 

@@ -285,7 +285,8 @@ class Builder:
             return written(elements)
         key = self._key(p, indices)
         guard = p.access.guard
-        found = at_random(elements, length - wide + 1, key, guard, self.follower.data, self.algebra)
+        data = self.follower.data
+        found = at_random(elements, length - wide + 1, key, guard, data, self.algebra, wide)
         name = self.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:

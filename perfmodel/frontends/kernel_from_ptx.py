@@ -8,9 +8,16 @@ is emulated and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from perfmodel.expressions import Name, Number
-from perfmodel.frontends.emulate import Emulation, Progress, emulate
+from perfmodel.frontends.emulate import (
+    MOST_SECONDS,
+    Emulation,
+    NoEndError,
+    Progress,
+    emulate,
+)
 from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
@@ -37,6 +44,11 @@ from perfmodel.frontends.symbolic_records import (
 from perfmodel.frontends.symbolic_sums import minus, scaled, single
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
+
+_LONGEST: Final = 4000
+"""Parts of a condition."""
+_SMALL: Final = 64
+"""What unknown integers are below where a kernel does not end with any."""
 
 
 def kernel_from_ptx(
@@ -68,12 +80,14 @@ def kernel_from_ptx(
     flow = control_flow(function)
     try:
         found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
+        if _too_long(found):
+            raise NotFollowedError("conditions grow too long to follow")
     except NotFollowedError:
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
     if _needs_emulation(found, placed):
-        emulation = emulate(module, function, emulated_launch(bound, function), progress=progress)
+        emulation = _emulated(module, function, bound, progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
@@ -81,6 +95,32 @@ def kernel_from_ptx(
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+
+
+def _too_long(found: Followed) -> bool:
+    """Say whether what decides who runs what is beyond what anybody would read or work out."""
+    guards = [run.guard for run in found.blocks] + [a.guard for a in found.accesses]
+    guards += [loop.trips for loop in found.loops if loop.trips is not None]
+    return any(getattr(guard, "size", 1) > _LONGEST for guard in guards)
+
+
+def _emulated(
+    module: Module, function: Function, bound: Bound, progress: Progress | None
+) -> Emulation:
+    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
+
+    Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
+    beyond reason.
+    """
+    launch = emulated_launch(bound, function)
+    told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
+    seconds = MOST_SECONDS if told else MOST_SECONDS / 2
+    try:
+        return emulate(module, function, launch, most_seconds=seconds, progress=progress)
+    except NoEndError as error:
+        if not error.guessed:
+            raise
+    return emulate(module, function, emulated_launch(bound, function, _SMALL), progress=progress)
 
 
 def _placed(

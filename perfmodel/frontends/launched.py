@@ -75,8 +75,12 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
             elif parameter.name in pointers and isinstance(value, Scalar):
                 key = next(k for k in (name, parameter.name, str(i), f"param_{i}") if k in named)
                 named[key] = Buffer(_size(value, name))
+            elif value is None and not parameter_reads(function, parameter.name):
+                # Compilers leave parameters that nobody needs; tensor maps are only pointed to.
+                unread = Structure(bytes(parameter.size))
+                named[name] = Scalar(0) if parameter.count is None else unread
             elif parameter.count is not None and value is None:
-                named[name] = _unread(function, parameter, name, fields.get(parameter.name, ()))
+                raise _unstated(function, parameter, name, fields.get(parameter.name, ()))
         spec = replace(spec, named=named)
     arguments = bind(spec, function, names)
     values: dict[str, int | float] = {}
@@ -91,6 +95,7 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         match argument:
             case Buffer():
+                pointers |= {parameter.name}
                 if parameter.name not in unsized:
                     found.buffers[parameter.name] = argument
             case Structure():
@@ -117,19 +122,11 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
     return replace(found, launch=launch)
 
 
-def _unread(
+def _unstated(
     function: Function, parameter: Parameter, name: str, pointers: Sequence[int]
-) -> Structure:
-    """Return a structure that nobody states and nobody reads, such as a tensor map.
-
-    Raises
-    ------
-    PerfmodelError
-        If something is read of it.
-    """
+) -> PerfmodelError:
+    """Return what to say of a structure that nobody states: the fields that are read of it."""
     read = parameter_reads(function, parameter.name)
-    if not read:
-        return Structure(bytes(parameter.size))
     fields: list[str] = []
     at = 0
     for offset, kind in read:
@@ -142,7 +139,7 @@ def _unread(
     if parameter.size > at:
         fields.append(f"pad {parameter.size - at}")
     more = " ..." if len(fields) > _SHOWN_FIELDS else ""
-    raise PerfmodelError(
+    return PerfmodelError(
         f"kernel {function.name} has no argument for {name}, a structure of {parameter.size} B: "
         f"give its fields in a launch file, with your values: {name} = {{ fields = "
         f"{fields[:_SHOWN_FIELDS]}{more} }}"

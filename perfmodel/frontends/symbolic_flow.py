@@ -219,9 +219,7 @@ class Flow:
             address = interpreter.address(operand, state, at)
             coordinates: tuple[Sum, ...] = ()
             if isinstance(operand, Address) and operand.coordinates:
-                coordinates = tuple(
-                    interpreter.integer(c, state, at) for c in operand.coordinates
-                )
+                coordinates = tuple(interpreter.integer(c, state, at) for c in operand.coordinates)
             if not interpreter.trial and taken != FALSE:
                 sources = interpreter.sources(address, *coordinates)
                 self.found.accesses.append(

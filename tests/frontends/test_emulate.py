@@ -15,7 +15,6 @@ from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.launched import bound
-from perfmodel.frontends.ptx.parse import parse_ptx
 
 
 def ran(name: str, content: dict[str, np.ndarray], grid: Any, block: Any, **arguments: Any) -> Any:
