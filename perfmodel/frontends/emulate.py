@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_accesses import access
 from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
-from perfmodel.frontends.emulate_counts import LINE, SECTOR, Count, Counter
+from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
 from perfmodel.frontends.emulate_instructions import step
 from perfmodel.frontends.emulate_layout import (
     EmulatedLaunch,
@@ -29,7 +28,8 @@ from perfmodel.frontends.emulate_layout import (
     special_registers,
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
-from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.emulate_memory import Memory
+from perfmodel.frontends.emulate_result import Emulation, NoEndError
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
@@ -41,52 +41,12 @@ Progress = Callable[[int, int], None]
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
+MOST_LOCAL: Final = 1 << 22
+"""Bytes of local memory of all emulated lanes, unless one block has more."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 8.0
 """Wall clock of an emulation [s]."""
-
-
-class NoEndError(PerfmodelError):
-    """An emulation that was given up."""
-
-    guessed: bool = False
-    """Whether content was generated, which may decide how often loops run."""
-
-
-@dataclass(slots=True)
-class Emulation:
-    """What the sampled blocks did.
-
-    Attributes
-    ----------
-    sampled, blocks : int
-        Blocks that were run, and those of the launch.
-    warps, threads : array
-        By basic block: warps and threads that ran it, each time they did.
-    edges : mapping of (int, int) to int
-        Warps with a lane that went from one basic block to another.
-    counts : mapping of int to Count
-        By memory instruction.
-    regions : list of Region
-        Buffers, in the order in which counts number them.
-    notes : tuple of str
-        What was assumed or left out.
-    """
-
-    sampled: int
-    blocks: int
-    warps: Array
-    threads: Array
-    edges: dict[tuple[int, int], int]
-    counts: dict[int, Count]
-    regions: list[Region]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def scale(self) -> float:
-        """What a count of the sample stands for in the launch."""
-        return self.blocks / self.sampled
 
 
 @dataclass(slots=True)
@@ -147,6 +107,8 @@ class _Runner:
         x, y, z = launch.block
         threads = x * y * z
         self.padded = -(-threads // LANES) * LANES
+        # What all lanes have in local memory is to stay in this machine's caches.
+        lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
         self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
         self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
         count = len(self.sampled)
@@ -399,3 +361,6 @@ class _Runner:
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
     return lambda active: ~read(active)
+
+
+__all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -25,6 +25,8 @@ _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics share addresses."""
+LOCAL_REGION: Final = -2
+"""Number that stands for local memory among those of buffers."""
 _PIECE: Final = 16
 """[B] that bulk copies are made of."""
 _MOST_REGIONS: Final = 1 << 16
@@ -151,7 +153,7 @@ class Counter:
             return  # an address that no buffer has
         start = region + 1 << GAP_SHIFT
         if region < 0:
-            count.region = -2 if first >= LOCAL_BASE else -1
+            count.region = LOCAL_REGION if first >= LOCAL_BASE else -1
             base = 0
         else:
             count.region = region
@@ -161,7 +163,7 @@ class Counter:
         places[row, lane] = address.astype(np.int64) - base
         active[row, lane] = True
         width = count.width
-        if count.region == -2:
+        if count.region == LOCAL_REGION:
             # Words of local memory lie beside those of the neighbouring lanes.
             own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
             places, width = np.where(active, own, 0), 4

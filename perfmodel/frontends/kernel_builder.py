@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, text
+from perfmodel.expressions import Name, Node, Number, Operation, parse, text
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
@@ -37,16 +37,22 @@ from perfmodel.kernels.kernel import (
     Launch,
     Loop,
     Parameter,
+    Space,
 )
 
-_LINEAR: Final = Operation(
-    "+",
-    (
-        Operation("*", (Name("blockIdx.x"), Name("blockDim.x"))),
-        Name("threadIdx.x"),
-    ),
+_BLOCK: Final = parse(
+    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
+    "*(blockDim.x*blockDim.y*blockDim.z)"
 )
+_LINEAR: Final = Operation(
+    "+", (_BLOCK, parse("threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"))
+)
+_FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+
+
+def _space(name: str) -> Space:
+    return "shared" if name == "shared" else "local" if name == "local" else "global"
 
 
 class Builder:
@@ -114,7 +120,7 @@ class Builder:
                 name=names_of[base],
                 length=Number(lengths[base]),
                 element_bytes=Number(elements[base]),
-                space="shared" if self.bases[base].space == "shared" else "global",
+                space=_space(self.bases[base].space),
             )
             for base in dict.fromkeys(p.base for p in placed)
         )
@@ -272,15 +278,17 @@ class Builder:
         if p.offset is None or (p.counted and (local or self._data(p.offset))):
             # Only an example: what it asks for was counted.
             places = max(1, length // wide)
-            drawn = Operation("random", (_LINEAR, Number(places)))
+            drawn = Operation("random", (self._thread, Number(places)))
             return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
         elements, rest = split(p.offset, size)
         assert local or not rest.terms, "the element divides every term"
         if local:
             # Words of a thread's local memory lie beside those of its neighbours.
-            return Operation(
-                "+", (Operation("*", (written(elements), Number(self._threads))), _LINEAR)
-            )
+            word = written(elements)
+            if self._data(elements):
+                words = max(1, length // self._threads)
+                word = Operation("random", (self._thread, Number(words)))
+            return Operation("+", (Operation("*", (word, Number(self._threads))), self._thread))
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
@@ -305,7 +313,13 @@ class Builder:
         for at in sorted(p.access.sources, reverse=True):
             if at in indices:
                 return indices[at]
-        return _LINEAR
+        return self._thread
+
+    @property
+    def _thread(self) -> Node:
+        """Number of a thread in the launch."""
+        sizes = (*self.launch.grid[1:], *self.launch.block[1:])
+        return _FLAT if math.prod(sizes) == 1 else _LINEAR
 
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:

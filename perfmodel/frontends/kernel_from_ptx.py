@@ -8,6 +8,7 @@ is emulated and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from perfmodel.expressions import Name, Number
@@ -41,10 +42,14 @@ from perfmodel.frontends.symbolic_records import (
     NotFollowedError,
     is_data,
 )
-from perfmodel.frontends.symbolic_sums import minus, scaled, single
+from perfmodel.frontends.symbolic_sums import constant, minus, plus, scaled, single
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
 
+_FEW_LANES: Final = 1 << 10
+"""Threads that are emulated where more take too long."""
+_WORD: Final = 4
+"""[B] by which local memory is laid out."""
 _LONGEST: Final = 4000
 """Parts of a condition."""
 _SMALL: Final = 64
@@ -91,6 +96,7 @@ def kernel_from_ptx(
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
+    placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
@@ -107,7 +113,7 @@ def _too_long(found: Followed) -> bool:
 def _emulated(
     module: Module, function: Function, bound: Bound, progress: Progress | None
 ) -> Emulation:
-    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
+    """Emulate a kernel; where it does not end, fewer threads, and with small numbers in buffers.
 
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
     beyond reason.
@@ -118,9 +124,9 @@ def _emulated(
     try:
         return emulate(module, function, launch, most_seconds=seconds, progress=progress)
     except NoEndError as error:
-        if not error.guessed:
-            raise
-    return emulate(module, function, emulated_launch(bound, function, _SMALL), progress=progress)
+        below = _SMALL if error.guessed else None
+    launch = emulated_launch(bound, function, below)
+    return emulate(module, function, launch, lanes=_FEW_LANES, progress=progress)
 
 
 def _placed(
@@ -156,6 +162,18 @@ def _placed(
     # A number that is computed in a way that is not followed is no random one.
     counted = counted or any(not datum.sources for datum in made) or len(made) > 1
     return Placed(access, inside[0], offset, what, counted)
+
+
+def _words(p: Placed, bases: dict[str, Base]) -> list[Placed]:
+    """Return an access as the hardware makes it: in local memory, one for each word of a lane."""
+    count = p.moved.width // _WORD
+    if not p.base or bases[p.base].space != "local" or count < 2 or p.counted or p.offset is None:
+        return [p]
+    moved_word = replace(p.moved, unit=_WORD, width=_WORD)
+    return [
+        replace(p, offset=plus(p.offset, constant(_WORD * i)), moved=moved_word)
+        for i in range(count)
+    ]
 
 
 def _around(loop: str | None, found: Followed) -> set[str]:

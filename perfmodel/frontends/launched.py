@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
@@ -147,7 +148,7 @@ def _unstated(
 
 
 def _size(value: Scalar, name: str) -> int:
-    if value.value != int(value.value) or value.value < 1:
+    if not isfinite(value.value) or value.value != int(value.value) or value.value < 1:
         raise PerfmodelError(
             f"argument {name} is a pointer: give the bytes of its buffer, such as "
             f"--arg {name}=64MiB, not {value.value!r}"

@@ -19,6 +19,7 @@ from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of,
 from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_loop_solver import OPEN, Edge, LoopSolver, State, conjuncts
 from perfmodel.frontends.symbolic_loops import trips
+from perfmodel.frontends.symbolic_parameters import parameters, structure_place, takes_part
 from perfmodel.frontends.symbolic_records import (
     BlockRun,
     Followed,
@@ -164,7 +165,7 @@ class Flow:
             last = self.function.instructions[at]
             if self._reads_parameters(last, state):
                 targets = written_registers(last)
-                held = interpreter.parameters(at, last, state, len(targets))
+                held = parameters(interpreter, at, last, state, len(targets))
                 for target, value in zip(targets, held, strict=True):
                     interpreter.assign(at, last, target, value, state)
             elif is_memory(last):
@@ -178,7 +179,7 @@ class Flow:
             return False
         if any(m.partition("::")[0] == "param" for m in instruction.modifiers):
             return True
-        return self.interpreter.structure_place(instruction.operands[1], state) is not None
+        return structure_place(self.interpreter, instruction.operands[1], state) is not None
 
     def _onward(
         self, block: int, last: Instruction | None, state: State, reach: Node
@@ -215,7 +216,7 @@ class Flow:
             guard = all_of((reach, negated(own) if instruction.guard.negated else own))
         for number, part in enumerate(memory_parts(instruction)):
             operand = instruction.operands[part.operand]
-            taken = all_of((guard, interpreter.takes_part(part, instruction, state, at)))
+            taken = all_of((guard, takes_part(interpreter, part, instruction, state, at)))
             address = interpreter.address(operand, state, at)
             coordinates: tuple[Sum, ...] = ()
             if isinstance(operand, Address) and operand.coordinates:

@@ -11,9 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, names
-from perfmodel.frontends.ptx.memory_parts import Part
 from perfmodel.frontends.ptx.syntax import (
-    SIZES,
     Address,
     Component,
     Immediate,
@@ -29,13 +27,12 @@ from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import TRUE, all_of, any_of, negated
 from perfmodel.frontends.symbolic_integers import INTEGER, bits_of, comparison
 from perfmodel.frontends.symbolic_registers import written_registers
-from perfmodel.frontends.symbolic_sums import Sum, TooLargeError, constant, minus, plus, single
+from perfmodel.frontends.symbolic_sums import Sum, TooLargeError, constant, plus, single
 from perfmodel.frontends.symbolic_values import DATUM, Datum, Unknown, Value, base_name
 
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
 _BITS: Final = frozenset({"xor", "or", "not"})
-_WARP: Final = 32
 _LARGEST: Final = 400
 """Parts of an expression; what needs more is not followed any further."""
 
@@ -63,10 +60,10 @@ class Interpreter:
     ) -> None:
         self.algebra = algebra
         self.data: dict[str, Datum] = {}
-        self._parameters = parameters
-        self._specials = specials
-        self._structures = structures
-        self._structure_names = {base_name(name): name for name in structures}
+        self.known_parameters = parameters
+        self.specials = specials
+        self.structures = structures
+        self.structure_names = {base_name(name): name for name in structures}
         self.trial = 0
         """How many trial runs of loops are under way: ranges are not to be trusted in one."""
 
@@ -136,7 +133,7 @@ class Interpreter:
             case Immediate(value):
                 return constant(value)
             case SpecialRegister(name):
-                return self._specials.get(name, Unknown())
+                return self.specials.get(name, Unknown())
             case Symbol(name, offset):
                 return plus(single(Name(base_name(name))), constant(offset))
             case Component(register, _):
@@ -152,68 +149,6 @@ class Interpreter:
         if isinstance(operand, Address):
             return plus(self.integer(operand.base, state, at), constant(operand.offset))
         return self.integer(operand, state, at)
-
-    def parameters(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value], count: int
-    ) -> list[Value]:
-        """Return what a load reads of parameters, for each of its registers."""
-        where = instruction.operands[1]
-        place = self.structure_place(where, state)
-        if isinstance(where, Address) and isinstance(where.base, Symbol):
-            place = (where.base.name, where.base.offset + where.offset)
-        kind = instruction.modifiers[-1]
-        size = SIZES.get(kind, 4)
-        if place is None or place[1] is None:
-            if kind[:1] in "bsu" and kind[1:].isdecimal():
-                return [self.datum(at, {at}, kind, i) for i in range(count)]
-            return [Unknown(frozenset({at}))] * count
-        name, start = place[0], place[1]
-        return [self._held(name, start + i * size, kind, size) for i in range(count)]
-
-    def structure_place(
-        self, operand: Operand, state: Mapping[str, Value]
-    ) -> tuple[str, int | None] | None:
-        """Return the structure that an address is in, and where if that is a constant [B]."""
-        if not self._structure_names or not isinstance(operand, Address):
-            return None
-        value = self.value(operand.base, state)
-        if not isinstance(value, Sum):
-            return None
-        inside = [n for n in value.names if n in self._structure_names]
-        if len(inside) != 1 or value.terms.get((Name(inside[0]),)) != 1:
-            return None
-        offset = minus(value, single(Name(inside[0]))).number
-        name = self._structure_names[inside[0]]
-        return name, None if offset is None else offset + operand.offset
-
-    def _held(self, name: str, at: int, kind: str, size: int) -> Value:
-        """Return what a parameter holds somewhere."""
-        known = self._parameters.get((name, at))
-        if known is not None:
-            return known
-        data = self._structures.get(name)
-        if data is None or kind[:1] not in "bsu" or not 0 <= at <= len(data) - size:
-            return Unknown()
-        # Registers have no sign; instructions that see none convert.
-        small = size < 4 and kind[:1] != "s"
-        return constant(int.from_bytes(data[at : at + size], "little", signed=not small))
-
-    def takes_part(
-        self, part: Part, instruction: Instruction, state: Mapping[str, Value], at: int
-    ) -> Node:
-        """Return the condition for a lane to take part in an access, besides the guard."""
-        conditions: list[Node] = []
-        if part.lanes < _WARP and not part.bulk and "%laneid" in self._specials:
-            few = constant(part.lanes)
-            conditions.append(self.algebra.compared("<", self._specials["%laneid"], few))
-        if instruction.opcode == "cp" and part.kind == "load" and not part.bulk:
-            size = instruction.operands[3:4]
-            if size and isinstance(size[0], Register | Immediate):
-                # Bytes that are read; the rest of what is written is 0.
-                read = self.value(size[0], state)
-                if isinstance(read, Sum):
-                    conditions.append(self.algebra.compared("!=", read, constant(0)))
-        return all_of(conditions)
 
     def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
         """Change the registers as an instruction that is no memory access does.

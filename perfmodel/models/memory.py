@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
+from perfmodel.models.local_memory import is_local, local_traffic
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
@@ -66,7 +68,10 @@ def closed_form_traffic(
     known: ActivityCache = {}
     every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
     on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
-    requests = [r for r in every if kernel.buffer(r.access.buffer).space == "global"]
+    requests = [r for r in every if kernel.buffer(r.access.buffer).space != "shared"]
+    local = {i for i, r in enumerate(requests) if is_local(instance, r)}
+    for i in local:  # what is read again there follows rules of its own
+        requests[i] = replace(requests[i], strides=None, period=None, random=False)
     groups = grouped(requests)
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -98,6 +103,9 @@ def closed_form_traffic(
         np.minimum(1.0, device.sm_count * resident / blocks),
         granule,
     )
+    own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
+    for i in own:
+        touched[i] = (_ZERO, _ONE)
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
         lines = (
@@ -119,8 +127,10 @@ def closed_form_traffic(
         for i, r in enumerate(requests)
         if r.sharing is not None
     }
-    for i, found in changed.items():
-        sector_misses[i], dram_reads[i] = found.misses, found.read
+    for i, found in own.items():
+        fills[i], sector_misses[i], dram_reads[i] = found.fills, found.misses, found.read
+    for i, atomic in changed.items():
+        sector_misses[i], dram_reads[i] = atomic.misses, atomic.read
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
     stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
     atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
@@ -140,6 +150,7 @@ def closed_form_traffic(
     left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
     written_back = sum((c.written for c in changed.values()), _ZERO)
     dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
+    dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
@@ -165,11 +176,18 @@ def closed_form_traffic(
         ),
         _ZERO,
     ) / np.maximum(store_sectors, 1e-9)
+    near = [i for i in loads if i in local], [i for i in stores if i in local]
+    far = [i for i in loads if i not in local], [i for i in stores if i not in local]
+    asked_for, moved = [r.requests for r in requests], [r.sectors for r in requests]
     traffic = Traffic(
-        global_load_requests=total([r.requests for r in requests], loads),
-        global_load_sectors=load_sectors,
-        global_store_requests=total([r.requests for r in requests], stores),
-        global_store_sectors=store_sectors,
+        global_load_requests=total(asked_for, far[0]),
+        global_load_sectors=total(moved, far[0]),
+        global_store_requests=total(asked_for, far[1]),
+        global_store_sectors=total(moved, far[1]),
+        local_load_requests=total(asked_for, near[0]),
+        local_load_sectors=total(moved, near[0]),
+        local_store_requests=total(asked_for, near[1]),
+        local_store_sectors=total(moved, near[1]),
         global_atomic_requests=total([r.requests for r in requests], atomics),
         l1_hit_sectors=load_sectors - l2_reads,
         l2_read_sectors=l2_reads,

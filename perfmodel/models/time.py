@@ -149,13 +149,7 @@ def time_model(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
-    all_requests = (
-        traffic.global_load_requests
-        + traffic.global_store_requests
-        + traffic.global_atomic_requests
-        + traffic.shared_requests
-    )
-    instructions = warp_instructions(instance, all_requests)
+    instructions = warp_instructions(instance, traffic.requests)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
     tail = balance_inputs(instance, requests, device.sm_count, uneven)
@@ -182,7 +176,7 @@ def time_model(
         "data": (served + traffic.shared_wavefronts) / sms,
         "fills": traffic.l2_read_sectors / sms,
         "tags": traffic.l1_tag_wavefronts / sms,
-        "lanes": all_requests * (WARP_SIZE / device.lsu_lanes) / sms,
+        "lanes": traffic.requests * (WARP_SIZE / device.lsu_lanes) / sms,
     }
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages

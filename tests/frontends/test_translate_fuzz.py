@@ -6,6 +6,7 @@ still parse: what follows them, emulates them and predicts them must cope.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from functools import lru_cache, partial
@@ -20,10 +21,10 @@ from perfmodel import predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends import emulate as emulation
 from perfmodel.frontends import kernel_from_ptx
-from perfmodel.frontends.launch import Argument, Buffer, Scalar
-from perfmodel.frontends.launched import pointer_parameters
+from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.program import load_program
 from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.frontends.ptx.pointers import pointer_parameters
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.translate import translate, translated
 
@@ -52,10 +53,10 @@ def kernels() -> tuple[str, ...]:
     return tuple(found)
 
 
-def arguments(kernel: Function, number: int) -> dict[str, Argument]:
+def arguments(kernel: Function, number: int) -> dict[str, Any]:
     pointers = pointer_parameters(kernel)
     return {
-        str(i): Buffer(1 << 16) if p.name in pointers else Scalar(number)
+        str(i): Buffer(1 << 16) if p.name in pointers else number
         for i, p in enumerate(kernel.parameters)
     }
 
@@ -69,7 +70,7 @@ def goes_through(text: str, grid: Any = 5, block: Any = 96, number: int = 300) -
         for kernel in module.kernels[:1]:
             spec = launch(grid, block, 1024, **arguments(kernel, number))
             found = predict(translated(program(module), spec, kernel.name))
-            assert 0 < found.time_s < 1e12
+            assert 0 < found.time_s < math.inf
     except PerfmodelError as error:
         said = str(error)
     assert "\n" not in said
@@ -178,7 +179,7 @@ FUNCTION = """.func (.reg .b32 r) f(.reg .b32 x) { .reg .pred %p<2>; setp.lt.s32
 @example(["L0:", "ld.global.u32 %r3, [%d1];", "setp.ne.u32 %p1, %r3, 0;", "@%p1 bra L0;"])
 def test_statements_in_any_order(statements: list[str]) -> None:
     seen: set[str] = set()
-    kept = [s for s in statements if not (s.endswith(":") and s in seen or seen.add(s))]  # type: ignore[func-returns-value]
+    kept = [s for s in statements if not ((s.endswith(":") and s in seen) or seen.add(s))]  # type: ignore[func-returns-value]
     kept += [f"{label}:" for label in ("L0", "L1", "L2") if f"{label}:" not in seen]
     registers = ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>;"
     body = "ld.param.u64 %d1, [p];\n" + "\n".join(kept) + "\nret;"
@@ -222,12 +223,13 @@ def test_calls_that_double_are_refused() -> None:
     functions = ".func f0() { .reg .b32 %r<2>; mov.u32 %r1, 1; ret; }\n" + "".join(
         f".func f{i}() {{ call f{i - 1}; call f{i - 1}; ret; }}\n" for i in range(1, 40)
     )
-    refused(f"{HEADER}{functions}.visible .entry k() {{ call f39; ret; }}", "instructions, more")
+    kernel = ".visible .entry k() { call f39; ret; }"
+    refused(f"{HEADER}{functions}{kernel}", "more than are analysed")
 
 
 def test_huge_grids() -> None:
     text = kernels()[0]
-    assert goes_through(text, grid=(2**31 - 1, 65535, 65535), number=7) in ("",) or True
+    assert goes_through(text, grid=(2**31 - 1, 65535, 65535), number=7) == ""
     kernel = parse_ptx(text).kernels[0]
     with pytest.raises(PerfmodelError, match="grid y must be 1 to 65535"):
         launch((1, 1 << 20), 32, **arguments(kernel, 1))
@@ -242,15 +244,18 @@ def test_wrong_sizes_of_buffers(size: float) -> None:
     module = parse_ptx(kernels()[0])
     kernel = module.kernels[0]
     named = arguments(kernel, 300)
-    pointer = next(i for i, p in enumerate(kernel.parameters) if p.name in pointer_parameters(kernel))
-    named[str(pointer)] = Scalar(size)
-    with pytest.raises(PerfmodelError, match="argument|bytes"):
+    pointer = next(
+        i for i, p in enumerate(kernel.parameters) if p.name in pointer_parameters(kernel)
+    )
+    named[str(pointer)] = size
+    with pytest.raises(PerfmodelError, match=r"argument|bytes"):
         translated(program(module), launch(5, 96, **named))
 
 
 def test_a_buffer_in_place_of_a_narrow_number() -> None:
     refused(
-        f"{HEADER}.visible .entry k(.param .u32 n) {{ .reg .b32 %r<2>; ld.param.u32 %r1, [n]; ret; }}",
+        f"{HEADER}.visible .entry k(.param .u32 n) {{ .reg .b32 %r<2>; ld.param.u32 %r1, [n]; "
+        "ret; }",
         "not the 8 of a pointer",
         n=Buffer(64),
     )
@@ -282,10 +287,8 @@ def test_ten_megabytes(tmp_path: Any) -> None:
     path = tmp_path / "large.ptx"
     path.write_text(text)
     began = time.monotonic()
-    try:
+    with pytest.raises(PerfmodelError, match=r"^[^\n]*$"):
         predict(translate(path, launch(4, 64, p=4096)))
-    except PerfmodelError as error:
-        assert "\n" not in str(error)
     assert time.monotonic() - began < 120
 
 
@@ -328,7 +331,9 @@ def test_deep_blocks_and_branches() -> None:
         for i in range(300)
     )
     text = written(
-        "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n" + branches + "st.global.u32 [%d1], %r1; ret;"
+        "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n"
+        + branches
+        + "st.global.u32 [%d1], %r1; ret;"
     )
     began = time.monotonic()
     predict(translated(program(text), launch(4, 64, out=4096)))
@@ -341,5 +346,3 @@ def test_garbage_is_told_in_one_line() -> None:
     assert str(error.value) == (
         "x.ptx, line 1: expected .version, with which PTX begins, but 'garbage' came"
     )
-
-

@@ -35,6 +35,8 @@ from perfmodel.frontends.ptx.syntax import (
 
 MOST_INSTRUCTIONS: Final = 200_000
 """Of a kernel with all its calls put in."""
+MOST_COPIES: Final = 4000
+"""Calls that are put in."""
 MOST_DEPTH: Final = 64
 """Calls inside of calls."""
 
@@ -150,6 +152,7 @@ class _Inliner:
         self.left: dict[str, None] = {}
         self.handed: dict[str, RegisterDeclaration] = {}
         self.shift = 0
+        self.copies = 0
 
     def run(self) -> Inlined:
         """Return the kernel."""
@@ -207,10 +210,10 @@ class _Inliner:
                     self.instructions.append(jump)
             else:
                 self.instructions += self._handed_over(instruction, function)
-            if len(self.instructions) > MOST_INSTRUCTIONS:
+            if len(self.instructions) > MOST_INSTRUCTIONS or self.copies > MOST_COPIES:
                 raise PerfmodelError(
-                    f"kernel {self.kernel.name!r} with all functions that it calls has over "
-                    f"{MOST_INSTRUCTIONS} instructions, more than are analysed"
+                    f"kernel {self.kernel.name!r} makes over {MOST_COPIES} calls, or has over "
+                    f"{MOST_INSTRUCTIONS} instructions with what it calls: more than are analysed"
                 )
         for name in labels.get(len(function.instructions), ()):
             self.labels[name] = len(self.instructions)
@@ -236,6 +239,7 @@ class _Inliner:
                 "deep it goes cannot be told from PTX: write it as a loop"
             )
         self.shift += 1
+        self.copies += 1
         shift = self.shift
         bound = {
             p.name: o.name

@@ -21,7 +21,7 @@ from perfmodel.frontends.ptx.syntax import (
 POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64
 _LARGEST: Final = 4096
-"""[B] of all parameters of a kernel (PTX ISA before version 8.1); what is behind is not looked at."""
+"""[B] of all parameters of a kernel (PTX ISA before version 8.1)."""
 _ELSEWHERE: Final = frozenset({"shared", "local", "const", "param"})
 
 
