@@ -9,6 +9,7 @@ from pathlib import Path
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate import Progress
 from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
+from perfmodel.frontends.kernel_spills import with_spills
 from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
 from perfmodel.frontends.program import Program, load_program
@@ -76,6 +77,7 @@ def translated(
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
+    made = with_spills(made, resources)
     notes = (*made.notes, *whole.notes)
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
