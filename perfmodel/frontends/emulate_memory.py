@@ -200,11 +200,10 @@ class Memory:
         found = address.copy()
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
         inside = np.zeros(len(address), dtype=bool)
-        for group in np.unique(number).tolist():
+        known = (number >= 0) & (number < len(self.regions))
+        self.strayed = self.strayed or not known.all()
+        for group in np.unique(number[known]).tolist():
             which = np.flatnonzero(number == group)
-            if not 0 <= group < len(self.regions):
-                self.strayed = True
-                continue
             base = self.base(group)
             longest = int(sizes[which].max(initial=0))
             offset = self.regions[group].place(address[which].astype(np.int64) - base, longest or 1)
@@ -220,7 +219,12 @@ class Memory:
             return []
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
         first = int(number[0])
-        groups = [first] if np.all(number == first) else np.unique(number).tolist()
+        groups = [first]
+        if not np.all(number == first):
+            # Addresses made of garbage may be anywhere: those are told apart no further.
+            nowhere = (number < -1) | (number >= len(self.regions))
+            groups = np.unique(np.where(nowhere, -2, number)).tolist()
+            number = np.where(nowhere, -2, number)
         found: list[tuple[Any, Region | Array, Array]] = []
         for group in groups:
             which: Any = slice(None) if len(groups) == 1 else np.flatnonzero(number == group)

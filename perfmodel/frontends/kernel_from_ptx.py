@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from perfmodel.expressions import Name, Number
+from perfmodel.expressions.nodes import TooLongError
 from perfmodel.frontends.emulate import (
     MOST_SECONDS,
     Emulation,
@@ -87,7 +88,7 @@ def kernel_from_ptx(
         found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
         if _too_long(found):
             raise NotFollowedError("conditions grow too long to follow")
-    except NotFollowedError:
+    except (NotFollowedError, TooLongError):
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None

@@ -7,6 +7,7 @@ in the loop's variable. What data decides is marked as such and left to the emul
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -39,6 +40,11 @@ from perfmodel.frontends.symbolic_values import Unknown, Value
 MOST_STEPS: Final = 400_000
 """Instructions that are followed, trial runs of loops included."""
 
+MOST_SECONDS: Final = 10.0
+"""Wall clock after which a kernel is emulated instead [s]."""
+MOST_DEPTH: Final = 10
+"""Loops inside each other that are followed: each is walked twice, so time doubles with each."""
+
 _VARIABLES: Final = "kjlmpqrstuvw"
 
 
@@ -54,6 +60,7 @@ class Flow:
         self.algebra: Algebra = interpreter.algebra
         self.found = Followed()
         self._steps = 0
+        self._began = time.perf_counter()
         self._variables = loop_variables(flow, taken)
         self._written = {
             i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
@@ -77,6 +84,10 @@ class Flow:
             raise NotFollowedError(
                 f"kernel {self.function.name!r} jumps into the middle of a loop, which has no "
                 "formula"
+            )
+        if any(loop.depth > MOST_DEPTH for loop in self.flow.loops):
+            raise NotFollowedError(
+                f"kernel {self.function.name!r} has over {MOST_DEPTH} loops inside each other"
             )
         if self.flow.blocks:
             self._region(None, 0, {}, TRUE)
@@ -157,9 +168,10 @@ class Flow:
         last: Instruction | None = None
         for at in self._range(block):
             self._steps += 1
-            if self._steps > MOST_STEPS:
+            late = self._steps & 255 == 0 and time.perf_counter() - self._began > MOST_SECONDS
+            if late or self._steps > MOST_STEPS:
                 raise NotFollowedError(
-                    f"kernel {self.function.name!r} takes too long to follow: over {MOST_STEPS} "
+                    f"kernel {self.function.name!r} takes too long to follow: {self._steps} "
                     "instructions"
                 )
             last = self.function.instructions[at]

@@ -33,8 +33,17 @@ from perfmodel.frontends.symbolic_values import DATUM, Datum, Unknown, Value, ba
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
 _BITS: Final = frozenset({"xor", "or", "not"})
+_LONGEST: Final = 4000
+"""Parts of a condition and of what it chooses between, beyond which that is not followed."""
 _LARGEST: Final = 400
 """Parts of an expression; what needs more is not followed any further."""
+
+
+def _parts(value: Value) -> int:
+    """Return the parts of an expression, or of the factors of a sum."""
+    if isinstance(value, Sum):
+        return sum(getattr(factor, "size", 1) for factor in value.factors)
+    return getattr(value, "size", 1)
 
 
 class Interpreter:
@@ -201,6 +210,8 @@ class Interpreter:
             return a if condition.value else b
         if a == b:
             return a
+        if _parts(condition) + _parts(a) + _parts(b) > _LONGEST:
+            return Unknown(self.sources(a, b, condition))
         try:
             if isinstance(a, Sum) and isinstance(b, Sum):
                 return self.algebra.chosen(condition, a, b)

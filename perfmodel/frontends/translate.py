@@ -56,7 +56,7 @@ def translate(
     >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
     >>> translate("saxpy.cu", spec)  # doctest: +SKIP
     """
-    program = load_program(path, architecture, options)
+    program = load_program(path, architecture, options, kernel or launch.kernel)
     return translated(program, launch, kernel, progress)
 
 

@@ -117,7 +117,7 @@ CHANGES = st.tuples(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(0, 1 << 16),
     st.lists(CHANGES, min_size=1, max_size=5),
@@ -174,7 +174,7 @@ FUNCTION = """.func (.reg .b32 r) f(.reg .b32 x) { .reg .pred %p<2>; setp.lt.s32
 """
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(STATEMENTS), min_size=1, max_size=24))
 @example(["L0:", "ld.global.u32 %r3, [%d1];", "setp.ne.u32 %p1, %r3, 0;", "@%p1 bra L0;"])
 def test_statements_in_any_order(statements: list[str]) -> None:

@@ -73,6 +73,11 @@ def inlined(module: Module, kernel: Function) -> Inlined:
     PerfmodelError
         If a function calls itself, directly or not, or the whole becomes too long.
     """
+    if len(kernel.instructions) > MOST_INSTRUCTIONS:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} has {len(kernel.instructions)} instructions, more than the "
+            f"{MOST_INSTRUCTIONS} that are analysed"
+        )
     if not any(i.opcode == "call" for i in kernel.instructions):
         return Inlined(kernel)
     return _Inliner(module, kernel).run()
