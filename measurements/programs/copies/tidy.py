@@ -68,9 +68,7 @@ def main(counters: str, build: str, out: str) -> None:
         names = ["source", "kernel", "grid", "block", "arguments", "registers", *COLUMNS]
         writer.writerow(names)
         for i, (row, arguments) in enumerate(zip(rows, ARGUMENTS, strict=True)):
-            sizes = [
-                "x".join(re.findall(r"\d+", row[k])) for k in ("Grid Size", "Block Size")
-            ]
+            sizes = ["x".join(re.findall(r"\d+", row[k])) for k in ("Grid Size", "Block Size")]
             values = [
                 format(float((row.get(f"{m}.sum") or "0").replace(",", "")) * scale, ".10g")
                 for m, scale in COLUMNS.values()
