@@ -44,6 +44,11 @@ class Case(NamedTuple):
         return float(self.row[column])
 
 
+def sizes(text: str) -> tuple[int, int, int]:
+    x, y, z = (int(n) for n in text.split("x"))
+    return x, y, z
+
+
 @lru_cache
 def program(source: str) -> Program:
     compiled = compile_ptx(ROOT / "programs" / "copies" / f"{source}.cu", "sm_90a")
@@ -61,7 +66,7 @@ def program(source: str) -> Program:
 def cases(source: str) -> tuple[Case, ...]:
     found = []
     for row in (r for r in ROWS if r["source"] == source and r["kernel"] not in SLOW):
-        grid, block = (tuple(int(n) for n in row[key].split("x")) for key in ("grid", "block"))
+        grid, block = (sizes(row[key]) for key in ("grid", "block"))
         given = json.loads(row["arguments"])
         named = {k: Buffer(v) if v == 256 << 20 else Scalar(v) for k, v in given.items()}
         spec = LaunchSpec(grid, block, kernel=row["kernel"], named=named)

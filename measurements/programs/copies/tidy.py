@@ -7,6 +7,7 @@ import csv
 import json
 import re
 import sys
+from pathlib import Path
 
 B = 256 << 20
 LOCAL = [{"param_1": 3, "param_2": n} for n in (8, 8, 8, 1, 8, 8, 8, 4, 4, 8, 8, 8, 8, 8, 8)]
@@ -57,9 +58,12 @@ COLUMNS = {
 
 
 def main(counters: str, build: str, out: str) -> None:
+    """Write one row a launch."""
     with open(counters, newline="") as file:
         rows = list(csv.DictReader(line for line in file if line.startswith('"')))[1:]
-    found = re.findall(r"function '(\w+)'.*?Used (\d+) registers", open(build).read(), re.DOTALL)
+    found = re.findall(
+        r"function '(\w+)'.*?Used (\d+) registers", Path(build).read_text(), re.DOTALL
+    )
     registers = dict(found)
     assert len(rows) == len(ARGUMENTS), (len(rows), len(ARGUMENTS))
     local = len(LOCAL) + 4
