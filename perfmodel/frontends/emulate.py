@@ -30,6 +30,7 @@ from perfmodel.frontends.emulate_layout import (
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_result import Emulation, NoEndError
+from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
@@ -45,8 +46,9 @@ MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
-MOST_SECONDS: Final = 8.0
-"""Wall clock of an emulation [s]."""
+MOST_SECONDS: Final = 10.0
+"""Wall clock of an emulation [s]; half of it for all lanes, then half for fewer of them."""
+FEWER: Final = 16
 
 
 @dataclass(slots=True)
@@ -90,9 +92,17 @@ def emulate(
     NoEndError
         If it does not end in that time.
     """
-    runner = _Runner(module, function, launch, lanes)
     with np.errstate(all="ignore"):
-        runner.run(most_seconds, most_steps, progress)
+        # Where loops are long, a few blocks have to do.
+        for some in (lanes, max(LANES, lanes // FEWER)):
+            runner = _Runner(module, function, launch, some)
+            try:
+                runner.run(most_seconds / 2, most_steps, progress)
+            except NoEndError as error:
+                if some < lanes or not error.slow:
+                    raise
+                continue
+            break
     return runner.result()
 
 
@@ -125,7 +135,7 @@ class _Runner:
         atomics = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
-        self.counter = Counter(atomics)
+        self.counter = Counter(atomics, Touches(_cached(function), self.padded))
         self.arrivals = Arrivals()
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
@@ -135,10 +145,12 @@ class _Runner:
         self.waits = wait_exits(function, self.flow)
         self.rounds: dict[int, int] = {}
         self.waited = False
+        self.most_steps = MOST_STEPS
 
     def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
         """Run all lanes to their end."""
         end = len(self.segments)
+        self.most_steps = most_steps
         at = np.where(self.inside, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
         began = time.perf_counter()
@@ -162,6 +174,7 @@ class _Runner:
 
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
+        self.counter.touches.turn += 1
         if self.first[segment.block] == place:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
@@ -269,6 +282,7 @@ class _Runner:
             f"threads are still at PTX line {line}{hint}"
         )
         error.guessed = bool(guessed)
+        error.slow = steps <= self.most_steps
         raise error
 
     def _segments(self) -> tuple[list[_Segment], list[int]]:
@@ -354,9 +368,19 @@ class _Runner:
             threads=self.threads,
             edges=self.edges,
             counts=self.counter.counts,
+            misses=self.counter.touches.misses(),
             regions=self.regions,
             notes=tuple(notes),
         )
+
+
+def _cached(function: Function) -> frozenset[int]:
+    """Return the loads that L1 keeps."""
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+    )
 
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:

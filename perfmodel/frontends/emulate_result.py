@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
@@ -17,6 +18,8 @@ Array = npt.NDArray[Any]
 class NoEndError(PerfmodelError):
     """An emulation that was given up."""
 
+    slow: bool = False
+    """Whether the time was up, not the steps."""
     guessed: bool = False
     """Whether content was generated, which may decide how often loops run."""
 
@@ -39,6 +42,8 @@ class Emulation:
         Buffers, in the order in which counts number them.
     notes : tuple of str
         What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
     """
 
     sampled: int
@@ -49,6 +54,7 @@ class Emulation:
     counts: dict[int, Count]
     regions: list[Region]
     notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def scale(self) -> float:

@@ -114,7 +114,15 @@ class Builder:
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         accesses = chained(accesses, placed)
-        work = work_of(self.function, found, self.launch, self._parameters(), parts, self.emulation)
+        work = work_of(
+            self.function,
+            found,
+            self.launch,
+            self._parameters(),
+            parts,
+            self.emulation,
+            self.registers,
+        )
         buffers = tuple(
             Buffer(
                 name=names_of[base],
@@ -151,6 +159,7 @@ class Builder:
             flop=Number(work.flop),
             precision=work.precision,
             barriers=work.barriers,
+            paces=work.paces,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
         )
@@ -324,9 +333,9 @@ class Builder:
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        return counted(
-            self.emulation.counts.get(p.access.key), self.emulation, p.moved.kind == "atomic"
-        )
+        at = p.access.key
+        count = self.emulation.counts.get(at)
+        return counted(count, self.emulation, p.moved.kind == "atomic", at)
 
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""

@@ -47,8 +47,6 @@ from perfmodel.frontends.symbolic_sums import constant, minus, plus, scaled, sin
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
 
-_FEW_LANES: Final = 1 << 10
-"""Threads that are emulated where more take too long."""
 _WORD: Final = 4
 """[B] by which local memory is laid out."""
 _LONGEST: Final = 4000
@@ -114,7 +112,7 @@ def _too_long(found: Followed) -> bool:
 def _emulated(
     module: Module, function: Function, bound: Bound, progress: Progress | None
 ) -> Emulation:
-    """Emulate a kernel; where it does not end, fewer threads, and with small numbers in buffers.
+    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
     beyond reason.
@@ -125,9 +123,9 @@ def _emulated(
     try:
         return emulate(module, function, launch, most_seconds=seconds, progress=progress)
     except NoEndError as error:
-        below = _SMALL if error.guessed else None
-    launch = emulated_launch(bound, function, below)
-    return emulate(module, function, launch, lanes=_FEW_LANES, progress=progress)
+        if not error.guessed:
+            raise
+    return emulate(module, function, emulated_launch(bound, function, _SMALL), progress=progress)
 
 
 def _placed(

@@ -27,6 +27,8 @@ class Counted:
     run : float
         Bytes from the index on that each request moves in one piece, if it is a bulk copy; `lanes`
         then counts these by the width of the access.
+    misses : tuple of (int, float)
+        Lines of L1 that a block has, and the share of the sectors that are not there then.
     """
 
     requests: float
@@ -39,3 +41,4 @@ class Counted:
     sampled: float
     addresses: Any = None
     run: float = 0.0
+    misses: tuple[tuple[int, float], ...] = ()

@@ -7,6 +7,7 @@ take over the memory of those that are done: what matters is how much the reside
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -87,3 +88,26 @@ def local_traffic(
     fills = wanted * (1 - KEPT(c=np.asarray(occupied.l1_size, float), f=np.maximum(on_sm, 1.0)))
     misses = fills * (1 - KEPT(c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)
+
+
+def counted_apart(requests: Sequence[Requests], local: Collection[int]) -> dict[str, Array]:
+    """Return requests and sectors of loads and stores as `Traffic` has them, local ones apart.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+    local : collection of int
+        Which of them go to local memory.
+    """
+    found = {
+        f"{space}_{kind}_{what}": np.zeros(1)
+        for space in ("global", "local")
+        for kind in ("load", "store")
+        for what in ("requests", "sectors")
+    }
+    for i, r in enumerate(requests):
+        if r.access.kind != "atomic":
+            name = f"{'local' if i in local else 'global'}_{r.access.kind}"
+            found[f"{name}_requests"] = found[f"{name}_requests"] + r.requests
+            found[f"{name}_sectors"] = found[f"{name}_sectors"] + r.sectors
+    return found

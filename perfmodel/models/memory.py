@@ -15,9 +15,11 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
+from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l2 import store_cost
-from perfmodel.models.local_memory import is_local, local_traffic
+from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
+from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
@@ -139,7 +141,9 @@ def closed_form_traffic(
         return np.asarray(sum((values[i] for i in chosen), _ZERO))
 
     load_sectors = total([r.sectors for r in requests], loads)
-    store_sectors = total([r.sectors for r in requests], stores)
+    reaching = sent(groups, requests)
+    stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
+    store_sectors = total(stored, stores)
     atomic_sectors = total([l2_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
@@ -170,24 +174,14 @@ def closed_form_traffic(
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
-            requests[i].sectors
-            * store_cost(requests[i].sectors, requests[i].lines, requests[i].wanted_bytes)
+            stored[i]
+            * store_cost(stored[i], requests[i].lines * reaching[i], requests[i].wanted_bytes)
             for i in stores
         ),
         _ZERO,
     ) / np.maximum(store_sectors, 1e-9)
-    near = [i for i in loads if i in local], [i for i in stores if i in local]
-    far = [i for i in loads if i not in local], [i for i in stores if i not in local]
-    asked_for, moved = [r.requests for r in requests], [r.sectors for r in requests]
     traffic = Traffic(
-        global_load_requests=total(asked_for, far[0]),
-        global_load_sectors=total(moved, far[0]),
-        global_store_requests=total(asked_for, far[1]),
-        global_store_sectors=total(moved, far[1]),
-        local_load_requests=total(asked_for, near[0]),
-        local_load_sectors=total(moved, near[0]),
-        local_store_requests=total(asked_for, near[1]),
-        local_store_sectors=total(moved, near[1]),
+        **counted_apart(requests, local),
         global_atomic_requests=total([r.requests for r in requests], atomics),
         l1_hit_sectors=load_sectors - l2_reads,
         l2_read_sectors=l2_reads,
@@ -301,6 +295,12 @@ def _l1_fills(
         share = np.minimum(1.0, total / np.maximum(asked, 1))
         for i in g.members:
             fills[i] = requests[i].sectors * share
+    for i, r in enumerate(requests):
+        counted = r.access.counted
+        if counted is not None and counted.misses and r.access.cache == "l1":
+            fills[i] = followed_fills(
+                r, counted.misses, capacity, sharing, blocks, device, instance
+            )
     return multicast_fills(instance, requests, fills, device)
 
 
