@@ -67,6 +67,9 @@ class Traffic:
     l1_data_wavefronts, l1_tag_wavefronts : array
         Clocks of L1's stages over all SMs, without fills.
     shared_requests, shared_wavefronts : array
+    local_load_requests, local_load_sectors, local_store_requests, local_store_sectors : array
+        The same of local memory, which the figures of global memory do not hold; those of L1, L2
+        and DRAM do.
     dram_read_cost : array
         Mean cost of a DRAM read byte, relative to dense reads (1 or more).
     l2_write_cost : array
@@ -106,6 +109,22 @@ class Traffic:
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
+    local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
+    local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    local_store_requests: Array = field(default_factory=lambda: np.zeros(1))
+    local_store_sectors: Array = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def requests(self) -> Array:
+        """Warp requests of all memory accesses."""
+        return np.asarray(
+            self.global_load_requests
+            + self.global_store_requests
+            + self.global_atomic_requests
+            + self.shared_requests
+            + self.local_load_requests
+            + self.local_store_requests
+        )
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""

@@ -148,7 +148,9 @@ class ProgramOptions:
         architecture = None
         if device is not None and not text.endswith(".ptx"):
             architecture = f"sm_{device.compute_capability.replace('.', '')}"
-        program = load_program(text, architecture, self.compiler_option or ())
+        # One kernel only is assembled, unless a launch file may be about several.
+        wanted = self.kernel_name if self.launch is None else None
+        program = load_program(text, architecture, self.compiler_option or (), wanted)
         launches = self._launches(program)
         with progress_bar("emulating") as tell:
             return [translated(program, launch, self.kernel_name, tell) for launch in launches]

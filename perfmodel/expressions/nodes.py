@@ -226,6 +226,10 @@ _PRECEDENCE: Final[dict[str, int]] = {
 }
 
 
+class TooLongError(PerfmodelError):
+    """An expression that is too long to be written out."""
+
+
 def text(node: Node) -> str:
     """Write the tree as an expression, with as few parentheses as possible.
 
@@ -238,7 +242,7 @@ def text(node: Node) -> str:
         If the tree has over 100,000 nodes, written out.
     """
     if isinstance(node, Operation) and node.size > LONGEST_WRITTEN:
-        raise PerfmodelError(f"an expression of {node.size} parts is too long to write out")
+        raise TooLongError(f"an expression of {node.size} parts is too long to write out")
     return _text(node)[0]
 
 

@@ -8,16 +8,16 @@ loop early wait where the others come to. A barrier holds a block's lanes until 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_accesses import access
-from perfmodel.frontends.emulate_counts import Count, Counter
+from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
 from perfmodel.frontends.emulate_instructions import step
 from perfmodel.frontends.emulate_layout import (
     EmulatedLaunch,
@@ -28,10 +28,12 @@ from perfmodel.frontends.emulate_layout import (
     special_registers,
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
-from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.emulate_memory import Memory
+from perfmodel.frontends.emulate_result import Emulation, NoEndError
 from perfmodel.frontends.emulate_reuse import Touches
+from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
-from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
 
 Array = npt.NDArray[Any]
 Step = Callable[[Active], None]
@@ -40,49 +42,13 @@ Progress = Callable[[int, int], None]
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
+MOST_LOCAL: Final = 1 << 22
+"""Bytes of local memory of all emulated lanes, unless one block has more."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
 """Processor time of an emulation [s]; a third for all lanes, then the rest for fewer of them."""
 FEWER: Final = 16
-
-
-@dataclass(slots=True)
-class Emulation:
-    """What the sampled blocks did.
-
-    Attributes
-    ----------
-    sampled, blocks : int
-        Blocks that were run, and those of the launch.
-    warps, threads : array
-        By basic block: warps and threads that ran it, each time they did.
-    edges : mapping of (int, int) to int
-        Warps with a lane that went from one basic block to another.
-    counts : mapping of int to Count
-        By memory instruction.
-    regions : list of Region
-        Buffers, in the order in which counts number them.
-    notes : tuple of str
-        What was assumed or left out.
-    misses : mapping of int to tuple of float
-        By load, the share of its sectors that caches of `LINES` lines a block do not have.
-    """
-
-    sampled: int
-    blocks: int
-    warps: Array
-    threads: Array
-    edges: dict[tuple[int, int], int]
-    counts: dict[int, Count]
-    regions: list[Region]
-    notes: tuple[str, ...] = ()
-    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
-
-    @property
-    def scale(self) -> float:
-        """What a count of the sample stands for in the launch."""
-        return self.blocks / self.sampled
 
 
 @dataclass(slots=True)
@@ -123,31 +89,21 @@ def emulate(
 
     Raises
     ------
-    PerfmodelError
-        If it does not end in that time, or calls a function.
+    NoEndError
+        If it does not end in that time.
     """
-    call = next((i for i in function.instructions if i.opcode == "call"), None)
-    if call is not None:
-        raise PerfmodelError(
-            f"kernel {function.name!r}, PTX line {call.line}: it calls a function, which is not "
-            "emulated; let the compiler inline it (__forceinline__)"
-        )
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = _Runner(module, function, launch, some)
             try:
                 runner.run(part * most_seconds, most_steps, progress)
-            except _TooSlowError:
-                if some < lanes:
+            except NoEndError as error:
+                if some < lanes or not error.slow:
                     raise
                 continue
             break
     return runner.result()
-
-
-class _TooSlowError(PerfmodelError):
-    """The time is up."""
 
 
 class _Runner:
@@ -161,6 +117,8 @@ class _Runner:
         x, y, z = launch.block
         threads = x * y * z
         self.padded = -(-threads // LANES) * LANES
+        # What all lanes have in local memory is to stay in this machine's caches.
+        lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
         self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
         self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
         count = len(self.sampled)
@@ -178,11 +136,15 @@ class _Runner:
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
         self.counter = Counter(atomics, Touches(_cached(function), self.padded))
+        self.arrivals = Arrivals()
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
+        self.waits = wait_exits(function, self.flow)
+        self.rounds: dict[int, int] = {}
+        self.waited = False
         self.most_steps = MOST_STEPS
 
     def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
@@ -249,8 +211,21 @@ class _Runner:
         taken = self.machine.read(name, np.dtype(bool), active)
         if last.guard.negated:
             taken = ~taken
+        if block in self.waits:
+            taken = self._let_go(block, taken, targets)
         self._go(block, targets[0], self.machine.some(active.lanes[taken]), at, end)
         self._go(block, targets[1], self.machine.some(active.lanes[~taken]), at, end)
+
+    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
+        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
+        leaving = targets[0] == self.waits[block]
+        left = bool(np.all(taken == leaving))
+        self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
+        if self.rounds[block] < PATIENCE:
+            return taken
+        self.rounds[block] = 0
+        self.waited = True
+        return np.full(len(taken), leaving)
 
     def _indirect(self, block: int, active: Active, at: Array, end: int) -> None:
         last = self.function.instructions[self.flow.blocks[block].stop - 1]
@@ -302,11 +277,13 @@ class _Runner:
             if guessed
             else ""
         )
-        kind = PerfmodelError if steps > self.most_steps else _TooSlowError
-        raise kind(
+        error = NoEndError(
             f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
             f"threads are still at PTX line {line}{hint}"
         )
+        error.guessed = bool(guessed)
+        error.slow = steps <= self.most_steps
+        raise error
 
     def _segments(self) -> tuple[list[_Segment], list[int]]:
         """Return the pieces of straight code, and the first of each basic block."""
@@ -328,8 +305,7 @@ class _Runner:
                     continue
                 if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
                     continue
-                run = access(self.machine, at, instruction, self.counter.report)
-                run = run or step(self.machine, instruction)
+                run = self._step(at, instruction)
                 if run is None:
                     continue
                 guard = instruction.guard
@@ -344,16 +320,35 @@ class _Runner:
         self._resume = np.zeros(self.lanes, dtype=np.int64)
         return segments, first
 
+    def _step(self, at: int, instruction: Instruction) -> Step | None:
+        if instruction.opcode == "mbarrier":
+            return barrier_step(self.machine, instruction, self.arrivals)
+        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
+            return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
+        run = access(self.machine, at, instruction, self.counter.report)
+        return run or step(self.machine, instruction)
+
     def result(self) -> Emulation:
         """Return what was counted."""
         notes = []
+        sizes, told = self.arrivals.sizes()
+        for at, size in sizes.items():
+            count = self.counter.counts[at]
+            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
+            count.add_run(count.requests, *pieces)
+        if told:
+            notes.append(told)
         if len(self.sampled) < self.blocks:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
         guessed = [r.name for r in self.regions if r.guessed]
         if guessed:
-            notes.append(
-                f"content of {', '.join(guessed[:8])} is unknown: random numbers stood for it"
+            below = next((r.below for r in self.regions if r.guessed), None)
+            what = (
+                "random numbers"
+                if below is None
+                else f"integers below {below}, with which it ends,"
             )
+            notes.append(f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it")
         wrapped = [r.name for r in self.regions if r.wrapped]
         if wrapped:
             notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
@@ -362,6 +357,8 @@ class _Runner:
             notes.append(f"not emulated, results taken as 0: {names}")
         if self.machine.memory.strayed:
             notes.append("some accesses go to addresses that no buffer has: they are left out")
+        if self.waited:
+            notes.append("threads wait in a loop for what others write: how long is not modelled")
         if self.stuck:
             notes.append("some threads of a block never reach the barrier at which others wait")
         return Emulation(
@@ -388,3 +385,6 @@ def _cached(function: Function) -> frozenset[int]:
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
     return lambda active: ~read(active)
+
+
+__all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

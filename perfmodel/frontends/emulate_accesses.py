@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends import emulate_values as values
-from perfmodel.frontends.emulate_machine import Active, Getter, Machine
+from perfmodel.frontends.emulate_machine import Active, Machine, address_of
+from perfmodel.frontends.emulate_matrices import matrix_access
 from perfmodel.frontends.emulate_memory import Region
+from perfmodel.frontends.ptx.memory_parts import memory_parts, part_key
 from perfmodel.frontends.ptx.syntax import (
     SIZES,
     Address,
@@ -27,8 +29,10 @@ Step = Callable[[Active], None]
 Report = Callable[[int, Array, Array, int], None]
 """Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
-_ADDRESS: Final = np.dtype(np.uint64)
-_OPERANDS: Final = {"ld": 2, "ldu": 2, "st": 2, "atom": 3, "red": 2, "cp": 1}
+_OPERANDS: Final = {
+    **{"ld": 2, "ldu": 2, "st": 2, "atom": 2, "red": 2, "cp": 1},
+    **{"ldmatrix": 2, "stmatrix": 2, "multimem": 2},
+}
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
 
@@ -49,37 +53,32 @@ def access(machine: Machine, at: int, instruction: Instruction, report: Report) 
     if len(instruction.operands) < _OPERANDS.get(opcode, 0):
         return None  # broken: it does nothing
     if opcode in ("ld", "ldu"):
-        if "param" in modifiers:
+        if "param" in {m.partition("::")[0] for m in modifiers}:
             return _parameter(machine, instruction)
         return _load(machine, at, instruction, report)
-    if opcode == "st":
+    if opcode == "multimem":
+        if "ld_reduce" in modifiers:
+            return _load(machine, at, instruction, report)
+        opcode = "red" if "red" in modifiers else "st"
+    if opcode == "st" and "bulk" not in modifiers:
         return _store(machine, at, instruction, report)
     if opcode in ("atom", "red"):
         return _atomic(machine, at, instruction, report)
     if opcode == "cp" and "async" in modifiers and "bulk" not in modifiers:
         return _copy(machine, at, instruction, report)
+    if opcode in ("ldmatrix", "stmatrix"):
+        return matrix_access(machine, at, instruction, report)
     return None
-
-
-def address_of(machine: Machine, operand: Operand) -> Getter:
-    """Return a function that gives the addresses that an operand names."""
-    if not isinstance(operand, Address):
-        return machine.getter(operand, _ADDRESS)
-    base = machine.getter(operand.base, _ADDRESS)
-    offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
-
-    def read(active: Active) -> Array:
-        return np.broadcast_to(base(active) + offset, (len(active.lanes),))
-
-    return read
 
 
 def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
     where = instruction.operands[1]
     kind = values.kind_of(instruction.modifiers)
     dtype = values.dtype_of(kind)
-    if not isinstance(where, Address) or not isinstance(where.base, Symbol) or dtype is None:
+    if dtype is None:
         return None
+    if not isinstance(where, Address) or not isinstance(where.base, Symbol):
+        return _load(machine, 0, instruction, None)
     data = machine.parameters.get(where.base.name, b"")
     names = _targets(instruction.operands[0])
     whole = np.dtype(f"u{dtype.itemsize}")
@@ -95,7 +94,9 @@ def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
     return run
 
 
-def _load(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def _load(
+    machine: Machine, at: int, instruction: Instruction, report: Report | None
+) -> Step | None:
     kind = values.kind_of(instruction.modifiers)
     dtype = values.dtype_of(kind)
     if dtype is None:
@@ -108,7 +109,7 @@ def _load(machine: Machine, at: int, instruction: Instruction, report: Report) -
 
     def run(active: Active) -> None:
         address = read(active)
-        if counted:
+        if counted and report is not None:
             report(at, address, active.lanes, width)
         for i, name in enumerate(names):
             if name is None:
@@ -145,21 +146,33 @@ def _store(machine: Machine, at: int, instruction: Instruction, report: Report) 
 
 def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
     operands = instruction.operands
-    if len(operands) < 3 or not isinstance(operands[2], Immediate):
+    if not memory_parts(instruction):
         return None  # cp.async.commit_group and the like
     to, source = (address_of(machine, o) for o in operands[:2])
-    width = operands[2].value
-    if width not in (4, 8, 16):
-        return None
+    width = memory_parts(instruction)[0].width
+    size = operands[3] if len(operands) > 3 else None
+    read = None
+    if isinstance(size, Register | Immediate) and not _is_predicate(machine, size):
+        read = machine.getter(size, np.dtype(np.uint32))
 
     def run(active: Active) -> None:
         start, end = source(active), to(active)
-        report(at, start, active.lanes, width)
+        # The bytes beyond those that are read are 0.
+        given = np.full(1, width) if read is None else read(active).astype(np.int64)
+        given = np.broadcast_to(given, (len(active.lanes),))
+        some = given > 0
+        report(at, start[some], active.lanes[some], width)
+        report(part_key(at, 1), end, active.lanes, width)
         for part in range(0, width, 4):
             found = machine.memory.load(start + np.uint64(part), active.lanes, 4, "b32")
+            found = np.where(given > part, found, 0).astype(np.uint32)
             machine.memory.store(end + np.uint64(part), active.lanes, 4, found)
 
     return run
+
+
+def _is_predicate(machine: Machine, operand: Operand) -> bool:
+    return isinstance(operand, Register) and machine.function.register_type(operand.name) == "pred"
 
 
 def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
@@ -171,6 +184,8 @@ def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report)
     if dtype is None or dtype.itemsize != size:
         dtype = np.dtype(np.uint32)  # pairs of halves: their sum is not followed
     read = address_of(machine, rest[0])
+    if len(rest) > 1 and isinstance(rest[1], Vector):
+        return _vector_atomic(machine, at, instruction, report)
     parts = [machine.getter(o, dtype) for o in rest[1:3]]
     targets = _targets(operands[0]) if returns else [None]
     target = targets[0] if targets else None
@@ -185,6 +200,39 @@ def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report)
         old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
         if target is not None:
             machine.write(target, old, active)
+
+    return run
+
+
+def _vector_atomic(
+    machine: Machine, at: int, instruction: Instruction, report: Report
+) -> Step | None:
+    """Return an atomic on neighbouring elements, each of which changes on its own."""
+    returns = instruction.opcode == "atom"
+    rest = instruction.operands[1:] if returns else instruction.operands
+    targets = _targets(instruction.operands[0]) if returns else []
+    (part,) = memory_parts(instruction)
+    assert isinstance(rest[1], Vector)
+    size = max(part.width // max(len(rest[1].elements), 1), 2)
+    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
+    if dtype is None or dtype.itemsize != size:
+        dtype = np.dtype(f"u{size}")
+    read = address_of(machine, rest[0])
+    parts = [machine.getter(o, dtype) for o in rest[1].elements]
+    change = _change(instruction.modifiers, dtype)
+
+    def run(active: Active) -> None:
+        address = read(active)
+        report(at, address, active.lanes, part.width)
+        for i, get in enumerate(parts):
+            given = [np.broadcast_to(get(active), (len(active.lanes),))]
+            place = address + np.uint64(i * size)
+            old = _take_turns(
+                machine, place, active.lanes, given, dtype, instruction.modifiers, change
+            )
+            name = targets[i] if i < len(targets) else None
+            if name is not None:
+                machine.write(name, old, active)
 
     return run
 
@@ -258,4 +306,4 @@ def _targets(operand: Operand) -> list[str | None]:
     return [e.name if isinstance(e, Register) else None for e in elements]
 
 
-__all__ = ["Region", "access", "address_of"]
+__all__ = ["Region", "access"]

@@ -26,6 +26,10 @@ _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics share addresses."""
+LOCAL_REGION: Final = -2
+"""Number that stands for local memory among those of buffers."""
+_PIECE: Final = 16
+"""[B] that bulk copies are made of."""
 _MOST_REGIONS: Final = 1 << 16
 _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 
@@ -48,6 +52,8 @@ class Count:
         Distinct sectors, lines and 64 B halves of lines of each request, and L1's clocks, summed.
     kept : list of (array, array)
         Addresses, from the start of the buffer, and lanes that take part, of some requests.
+    bulk : bool
+        Whether each request moves a run of bytes, of which `lanes` counts the pieces.
     """
 
     width: int
@@ -64,6 +70,18 @@ class Count:
     due: int = 0
     kept: list[tuple[Array, Array]] = field(default_factory=list)
     rows_kept: int = 0
+    bulk: bool = False
+
+    def add_run(
+        self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
+    ) -> None:
+        """Add bulk copies, which take no clock of L1."""
+        self.bulk = True
+        self.lanes += round(pieces)
+        self.looked += requests
+        self.sectors += sectors
+        self.lines += lines
+        self.pairs += pairs
 
     def mean(self, total: float) -> float:
         """Return a sum a request."""
@@ -117,6 +135,20 @@ class Counter:
             looked = rows
         self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
 
+    def report_run(self, at: int, address: Array, sizes: Array) -> None:
+        """Take in bulk copies: runs of bytes, each asked for by one lane."""
+        if not len(address):
+            return
+        count = self.counts.setdefault(at, Count(_PIECE))
+        start = address.astype(np.int64)
+        end = start + np.maximum(sizes, 1)
+        count.region = (int(start[0]) >> GAP_SHIFT) - 1
+        count.requests += len(start)
+        count.add_run(
+            len(start),
+            *(float((-(-end // g) - start // g).sum()) for g in (_PIECE, SECTOR, LINE, LINE // 2)),
+        )
+
     def _look(
         self, count: Count, at: int, row: Array, lane: Array, address: Array, rows: int, stands: int
     ) -> None:
@@ -127,7 +159,7 @@ class Counter:
             return  # an address that no buffer has
         start = region + 1 << GAP_SHIFT
         if region < 0:
-            count.region = -2 if first >= LOCAL_BASE else -1
+            count.region = LOCAL_REGION if first >= LOCAL_BASE else -1
             base = 0
         else:
             count.region = region
@@ -137,7 +169,7 @@ class Counter:
         places[row, lane] = address.astype(np.int64) - base
         active[row, lane] = True
         width = count.width
-        if count.region == -2:
+        if count.region == LOCAL_REGION:
             # Words of local memory lie beside those of the neighbouring lanes.
             own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
             places, width = np.where(active, own, 0), 4

@@ -30,7 +30,7 @@ _NOTHING: Final = frozenset(
     {
         *("bar", "barrier", "membar", "fence", "bra", "brx", "ret", "exit", "trap", "pmevent"),
         *("prefetch", "prefetchu", "applypriority", "discard", "nanosleep", "brkpt"),
-        *("griddepcontrol", "setmaxnreg", "mbarrier", "tensormap", "createpolicy"),
+        *("griddepcontrol", "setmaxnreg", "tensormap", "createpolicy"),
     }
 )
 _EXCHANGES: Final = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})

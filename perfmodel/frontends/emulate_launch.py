@@ -17,6 +17,7 @@ from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.frontends.symbolic_launch import field_name
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +25,7 @@ _UNSIZED: Final = 1 << 38
 """Bytes of a buffer whose size nobody states: more than any index reaches."""
 
 
-def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
+def emulated_launch(bound: Bound, function: Function, below: int | None = None) -> EmulatedLaunch:
     """Return what a kernel is emulated with.
 
     Parameters
@@ -32,6 +33,8 @@ def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
     bound : Bound
         Its launch, matched with its parameters.
     function : Function
+    below : int, optional
+        What integers are below of which nobody states the content.
     """
     launch = bound.launch
     parameters: dict[str, bytes] = {}
@@ -40,15 +43,20 @@ def emulated_launch(bound: Bound, function: Function) -> EmulatedLaunch:
         name = launch.shown.get(p.name, p.name)
         if p.name in bound.structures:
             parameters[p.name] = bound.structures[p.name].data
+            for at in launch.fields.get(p.name, ()):
+                key, readable = field_name(p.name, at), f"{name}-at-{at}"
+                buffers[key] = _buffer(readable, bound.buffers.get(key))
         elif p.name in launch.values:
             parameters[p.name] = _bytes(launch.values[p.name], p.type, p.size)
         elif p.name in launch.pointers:
-            buffer = bound.buffers.get(p.name)
-            if buffer is None:
-                buffers[p.name] = Region(name, _UNSIZED, sized=False)
-            else:
-                buffers[p.name] = _region(name, buffer)
+            buffers[p.name] = _buffer(name, bound.buffers.get(p.name))
+    for region in buffers.values():
+        region.below = below
     return EmulatedLaunch(launch.grid, launch.block, launch.shared_bytes, parameters, buffers)
+
+
+def _buffer(name: str, buffer: Buffer | None) -> Region:
+    return Region(name, _UNSIZED, sized=False) if buffer is None else _region(name, buffer)
 
 
 def _bytes(value: int | float, kind: str, size: int) -> bytes:

@@ -89,8 +89,19 @@ def lay_out(
     symbols: dict[str, int] = {}
     parameters = dict(launch.parameters)
     for name, region in launch.buffers.items():
-        parameters[name] = Memory.base(len(regions)).to_bytes(8, "little")
+        pointer = Memory.base(len(regions)).to_bytes(8, "little")
+        whole, field, at = name.partition("+")
+        held = parameters.get(whole)
+        if field and held is not None:
+            parameters[whole] = held[: int(at)] + pointer + held[int(at) + len(pointer) :]
+        else:
+            parameters[name] = pointer
         regions.append(region)
+    for p in function.parameters:
+        if p.count is not None:  # its address may be taken
+            symbols[p.name] = Memory.base(len(regions))
+            content = np.frombuffer(parameters.get(p.name, b"").ljust(p.size, b"\0"), np.uint8)
+            regions.append(Region(p.name, max(p.size, 1), content=content))
     for variable in (*module.variables, *function.variables):
         if variable.space in ("global", "const"):
             symbols[variable.name] = Memory.base(len(regions))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.ptx.syntax import (
+    Address,
     Component,
     FloatImmediate,
     Function,
@@ -24,6 +25,7 @@ from perfmodel.frontends.ptx.syntax import (
 Array = npt.NDArray[Any]
 
 LANES: Final = 32
+_ADDRESS: Final = np.dtype(np.uint64)
 _BITS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -153,6 +155,19 @@ class Machine:
         held = np.zeros(self.lanes, dtype=dtype)
         self.registers[name] = held
         return held
+
+
+def address_of(machine: Machine, operand: Operand) -> Getter:
+    """Return a function that gives the addresses that an operand names."""
+    if not isinstance(operand, Address):
+        return machine.getter(operand, _ADDRESS)
+    base = machine.getter(operand.base, _ADDRESS)
+    offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
+
+    def read(active: Active) -> Array:
+        return np.broadcast_to(base(active) + offset, (len(active.lanes),))
+
+    return read
 
 
 def seen(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -44,6 +44,8 @@ class Region:
     generated : callable or None
         From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
         None is a hash.
+    below : int or None
+        What generated integers are below, if anything.
     sized : bool
         Whether its size is known; if not, nothing is wrapped around.
     """
@@ -53,6 +55,7 @@ class Region:
     content: Array | None = None
     generated: Callable[[Array, int], Array] | None = None
     sized: bool = True
+    below: int | None = None
     wrapped: bool = False
     guessed: bool = False
     reach: int = 0
@@ -81,7 +84,7 @@ class Region:
             found = self.generated(offset, width).astype(whole, copy=False)
         else:
             self.guessed = True
-            found = generated(offset, whole, kind)
+            found = generated(offset, whole, kind, self.below)
         if self._touched is None or self._stored is None:
             return found
         at = offset // width
@@ -115,8 +118,19 @@ class Region:
         return np.asarray(np.where(inside, found, 0).astype(whole, copy=False))
 
 
-def generated(offset: Array, whole: np.dtype[Any], kind: str) -> Array:
-    """Return what an unknown buffer holds: floats from 0 to 1, integers of any value from 0 up."""
+def generated(offset: Array, whole: np.dtype[Any], kind: str, below: int | None = None) -> Array:
+    """Return what an unknown buffer holds: floats from 0 to 1, integers of any value from 0 up.
+
+    Parameters
+    ----------
+    offset : array of int
+    whole : dtype
+        Unsigned integer of the size that is read.
+    kind : str
+        PTX type.
+    below : int, optional
+        What integers are below; without it they take any value.
+    """
     width = whole.itemsize
     key = offset // width
     if kind == "f32":
@@ -125,8 +139,8 @@ def generated(offset: Array, whole: np.dtype[Any], kind: str) -> Array:
     if kind == "f64":
         numbers = mixed_arrays(key, np.asarray(1 << 52)) / float(1 << 52)
         return np.asarray(numbers.astype(np.float64).view(np.uint64))
-    most = min(8 * width - 1, 62)
-    return mixed_arrays(key, np.asarray(1 << most)).astype(whole)
+    most = 1 << min(8 * width - 1, 62)
+    return mixed_arrays(key, np.asarray(min(most, below or most))).astype(whole)
 
 
 class Memory:
@@ -181,6 +195,22 @@ class Memory:
             else:
                 region.view(whole)[offset // width] = value[which]
 
+    def runs(self, address: Array, sizes: Array) -> tuple[Array, Array]:
+        """Return where in the address space runs of bytes lie, put inside of their buffers."""
+        found = address.copy()
+        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+        inside = np.zeros(len(address), dtype=bool)
+        known = (number >= 0) & (number < len(self.regions))
+        self.strayed = self.strayed or not known.all()
+        for group in np.unique(number[known]).tolist():
+            which = np.flatnonzero(number == group)
+            base = self.base(group)
+            longest = int(sizes[which].max(initial=0))
+            offset = self.regions[group].place(address[which].astype(np.int64) - base, longest or 1)
+            found[which] = (offset + base).astype(np.uint64)
+            inside[which] = True
+        return found[inside], sizes[inside]
+
     def parts(
         self, address: Array, lanes: Array, width: int
     ) -> list[tuple[Any, Region | Array, Array]]:
@@ -189,7 +219,12 @@ class Memory:
             return []
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
         first = int(number[0])
-        groups = [first] if np.all(number == first) else np.unique(number).tolist()
+        groups = [first]
+        if not np.all(number == first):
+            # Addresses made of garbage may be anywhere: those are told apart no further.
+            nowhere = (number < -1) | (number >= len(self.regions))
+            groups = np.unique(np.where(nowhere, -2, number)).tolist()
+            number = np.where(nowhere, -2, number)
         found: list[tuple[Any, Region | Array, Array]] = []
         for group in groups:
             which: Any = slice(None) if len(groups) == 1 else np.flatnonzero(number == group)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, text
+from perfmodel.expressions import Name, Node, Number, Operation, parse, text
 from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
     chained,
@@ -36,16 +37,22 @@ from perfmodel.kernels.kernel import (
     Launch,
     Loop,
     Parameter,
+    Space,
 )
 
-_LINEAR: Final = Operation(
-    "+",
-    (
-        Operation("*", (Name("blockIdx.x"), Name("blockDim.x"))),
-        Name("threadIdx.x"),
-    ),
+_BLOCK: Final = parse(
+    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
+    "*(blockDim.x*blockDim.y*blockDim.z)"
 )
+_LINEAR: Final = Operation(
+    "+", (_BLOCK, parse("threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"))
+)
+_FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+
+
+def _space(name: str) -> Space:
+    return "shared" if name == "shared" else "local" if name == "local" else "global"
 
 
 class Builder:
@@ -121,7 +128,7 @@ class Builder:
                 name=names_of[base],
                 length=Number(lengths[base]),
                 element_bytes=Number(elements[base]),
-                space="shared" if self.bases[base].space == "shared" else "global",
+                space=_space(self.bases[base].space),
             )
             for base in dict.fromkeys(p.base for p in placed)
         )
@@ -231,9 +238,11 @@ class Builder:
             if p.base != base:
                 continue
             if p.counted and self.emulation is not None:
-                count = self.emulation.counts.get(p.access.at)
+                count = self.emulation.counts.get(p.access.key)
                 if count is not None and count.region >= 0:
                     reach = max(reach, buffer_bytes(self.emulation, count.region))
+                elif count is not None and p.access.coordinates:
+                    reach = max(reach, self._boxes(p, count))
                 continue
             assert p.offset is not None
             high = range_under(p.offset, p.access.guard, self.algebra).high
@@ -248,6 +257,14 @@ class Builder:
                 f"give its size, as in --arg {name}=64MiB"
             )
         return reach
+
+    def _boxes(self, p: Placed, count: Count) -> int:
+        """Return the bytes that a tensor copy's boxes reach: all apart if nothing tells."""
+        assert self.emulation is not None
+        box = -(-count.width * count.lanes // max(count.requests, 1))
+        if p.offset is None:
+            return round(box * count.requests * self.emulation.scale)
+        return self.algebra.range(p.offset).high + box
 
     @property
     def _threads(self) -> int:
@@ -270,20 +287,23 @@ class Builder:
         if p.offset is None or (p.counted and (local or self._data(p.offset))):
             # Only an example: what it asks for was counted.
             places = max(1, length // wide)
-            drawn = Operation("random", (_LINEAR, Number(places)))
+            drawn = Operation("random", (self._thread, Number(places)))
             return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
         elements, rest = split(p.offset, size)
         assert local or not rest.terms, "the element divides every term"
         if local:
             # Words of a thread's local memory lie beside those of its neighbours.
-            return Operation(
-                "+", (Operation("*", (written(elements), Number(self._threads))), _LINEAR)
-            )
+            word = written(elements)
+            if self._data(elements):
+                words = max(1, length // self._threads)
+                word = Operation("random", (self._thread, Number(words)))
+            return Operation("+", (Operation("*", (word, Number(self._threads))), self._thread))
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
         guard = p.access.guard
-        found = at_random(elements, length - wide + 1, key, guard, self.follower.data, self.algebra)
+        data = self.follower.data
+        found = at_random(elements, length - wide + 1, key, guard, data, self.algebra, wide)
         name = self.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:
@@ -302,12 +322,18 @@ class Builder:
         for at in sorted(p.access.sources, reverse=True):
             if at in indices:
                 return indices[at]
-        return _LINEAR
+        return self._thread
+
+    @property
+    def _thread(self) -> Node:
+        """Number of a thread in the launch."""
+        sizes = (*self.launch.grid[1:], *self.launch.block[1:])
+        return _FLAT if math.prod(sizes) == 1 else _LINEAR
 
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        at = p.access.at
+        at = p.access.key
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind == "atomic", at)
 

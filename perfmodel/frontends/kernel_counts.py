@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends.emulate import Emulation
-from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.emulate_counts import LOCAL_REGION, Count
 from perfmodel.frontends.emulate_reuse import LINES
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.kernels.counted import Counted
@@ -32,14 +32,16 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) ->
     sampled = emulation.sampled / emulation.blocks
     if count is None:
         return Counted(0, 0, 0, 0, 0, 0, 0, sampled)
-    requests = count.requests * emulation.scale
+    # Local memory is laid out by words: wider accesses are several requests.
+    words = max(1, count.width // 4) if count.region == LOCAL_REGION else 1
+    requests = count.requests * emulation.scale * words
 
     def total(sum_of_looked: float) -> float:
         return count.mean(sum_of_looked) * requests
 
     return Counted(
         requests=requests,
-        lanes=count.lanes * emulation.scale,
+        lanes=count.lanes * emulation.scale * words,
         sectors=total(count.sectors),
         lines=total(count.lines),
         pairs=total(count.pairs),
@@ -47,6 +49,7 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) ->
         tag_wavefronts=total(count.tags),
         sampled=sampled,
         addresses=_addresses(count) if atomic and count.kept else None,
+        run=count.width * count.lanes / count.requests if count.bulk else 0.0,
         misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
     )
 

@@ -8,17 +8,28 @@ is emulated and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from perfmodel.expressions import Name, Number
-from perfmodel.frontends.emulate import Emulation, Progress, emulate
+from perfmodel.expressions.nodes import TooLongError
+from perfmodel.frontends.emulate import (
+    MOST_SECONDS,
+    Emulation,
+    NoEndError,
+    Progress,
+    emulate,
+)
 from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
 from perfmodel.frontends.kernel_counts import mean_trips
+from perfmodel.frontends.kernel_tensors import tensor_copy, with_box
 from perfmodel.frontends.kernel_vectors import joined_loads
 from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.memory_instructions import moved
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_flow import Flow, loop_variables
@@ -32,10 +43,16 @@ from perfmodel.frontends.symbolic_records import (
     NotFollowedError,
     is_data,
 )
-from perfmodel.frontends.symbolic_registers import is_memory
-from perfmodel.frontends.symbolic_sums import minus, scaled, single
+from perfmodel.frontends.symbolic_sums import constant, minus, plus, scaled, single
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.kernels.kernel import Kernel
+
+_WORD: Final = 4
+"""[B] by which local memory is laid out."""
+_LONGEST: Final = 4000
+"""Parts of a condition."""
+_SMALL: Final = 64
+"""What unknown integers are below where a kernel does not end with any."""
 
 
 def kernel_from_ptx(
@@ -67,18 +84,48 @@ def kernel_from_ptx(
     flow = control_flow(function)
     try:
         found = Flow(function, flow, follower, [*shown.values(), "bin"]).run()
-    except NotFollowedError:
+        if _too_long(found):
+            raise NotFollowedError("conditions grow too long to follow")
+    except (NotFollowedError, TooLongError):
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
     if _needs_emulation(found, placed):
-        emulation = emulate(module, function, emulated_launch(bound, function), progress=progress)
+        emulation = _emulated(module, function, bound, progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
+        placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, function, bases) for p in placed]
+    placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+
+
+def _too_long(found: Followed) -> bool:
+    """Say whether what decides who runs what is beyond what anybody would read or work out."""
+    guards = [run.guard for run in found.blocks] + [a.guard for a in found.accesses]
+    guards += [loop.trips for loop in found.loops if loop.trips is not None]
+    return any(getattr(guard, "size", 1) > _LONGEST for guard in guards)
+
+
+def _emulated(
+    module: Module, function: Function, bound: Bound, progress: Progress | None
+) -> Emulation:
+    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
+
+    Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
+    beyond reason.
+    """
+    launch = emulated_launch(bound, function)
+    told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
+    seconds = MOST_SECONDS if told else MOST_SECONDS / 2
+    try:
+        return emulate(module, function, launch, most_seconds=seconds, progress=progress)
+    except NoEndError as error:
+        if not error.guessed:
+            raise
+    return emulate(module, function, emulated_launch(bound, function, _SMALL), progress=progress)
 
 
 def _placed(
@@ -89,9 +136,11 @@ def _placed(
     follower: Interpreter,
 ) -> Placed:
     """Return an access with its buffer and offset, as far as they are known."""
-    what = moved(function, access.at)
+    what = moved(function, access.at, access.part)
+    if what.bulk and access.coordinates:
+        return tensor_copy(access, what, bases, follower)
     unknown = {loop.variable for loop in found.loops if loop.trips is None}
-    counted = is_data(access.guard) or bool(_around(access.loop, found) & unknown)
+    counted = what.bulk or is_data(access.guard) or bool(_around(access.loop, found) & unknown)
     if access.address is None:
         return Placed(access, "", None, what, counted=True)
     inside = [
@@ -112,6 +161,18 @@ def _placed(
     # A number that is computed in a way that is not followed is no random one.
     counted = counted or any(not datum.sources for datum in made) or len(made) > 1
     return Placed(access, inside[0], offset, what, counted)
+
+
+def _words(p: Placed, bases: dict[str, Base]) -> list[Placed]:
+    """Return an access as the hardware makes it: in local memory, one for each word of a lane."""
+    count = p.moved.width // _WORD
+    if not p.base or bases[p.base].space != "local" or count < 2 or p.counted or p.offset is None:
+        return [p]
+    moved_word = replace(p.moved, unit=_WORD, width=_WORD)
+    return [
+        replace(p, offset=plus(p.offset, constant(_WORD * i)), moved=moved_word)
+        for i in range(count)
+    ]
 
 
 def _around(loop: str | None, found: Followed) -> set[str]:
@@ -142,7 +203,7 @@ def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> Loo
 
 def _runs(p: Placed, emulation: Emulation | None) -> bool:
     """Say whether an access is ever made, as far as the emulation shows."""
-    return emulation is None or not p.counted or p.access.at in emulation.counts
+    return emulation is None or not p.counted or p.access.key in emulation.counts
 
 
 def _with_base(
@@ -151,7 +212,7 @@ def _with_base(
     """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
     if p.base:
         return p
-    count = emulation.counts.get(p.access.at)
+    count = emulation.counts.get(p.access.key)
     if count is None or count.region == -3:
         return p
     if count.region < 0:
@@ -175,6 +236,7 @@ def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> 
         loop_of = None if inner is None else variables[inner]
         found.blocks.append(BlockRun(number, TRUE, loop_of))
         for at in range(block.start, block.stop):
-            if is_memory(function.instructions[at]):
-                found.accesses.append(MemoryAccess(at, None, TRUE, loop_of, frozenset()))
+            for part in range(len(memory_parts(function.instructions[at]))):
+                access = MemoryAccess(at, None, TRUE, loop_of, frozenset(), part)
+                found.accesses.append(access)
     return found

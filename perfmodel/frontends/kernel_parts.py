@@ -127,6 +127,7 @@ def at_random(
     guard: Node,
     data: Mapping[str, Datum],
     algebra: Algebra,
+    wide: int = 1,
 ) -> Node | None:
     """Return an index whose part that data decides is taken at random inside the buffer.
 
@@ -142,6 +143,8 @@ def at_random(
         Condition for the access.
     data : mapping of str to Datum
     algebra : Algebra
+    wide : int
+        Elements that are moved at once: the index stays a multiple.
 
     Returns
     -------
@@ -164,7 +167,7 @@ def at_random(
             return None
         step[tuple(left)] = times
     steps = algebra.number(Sum(step))
-    if steps is None or steps <= 0:
+    if steps is None or steps <= 0 or steps % wide:
         return None
     others = range_under(Sum(rest), guard, algebra)
     known = algebra.range(single(factor))

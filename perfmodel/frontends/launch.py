@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.frontends import content
 from perfmodel.frontends.ptx.syntax import Function, Parameter
+from perfmodel.sizes import parse_size
 
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
 """CUDA programming guide, technical specifications by compute capability: 8.0 and 9.0 alike."""
@@ -25,6 +26,9 @@ MOST_SHARED: Final = 227 << 10
 MOST_BYTES: Final = 1 << 40
 """[B] of a buffer; no GPU has a TiB."""
 
+_MOST_PADDING: Final = 1 << 16
+"""[B] of one padding field."""
+
 _WHOLE: Final = {f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)}
 
 
@@ -33,13 +37,6 @@ class Scalar:
     """A number passed by value."""
 
     value: int | float
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """A structure passed by value: its bytes."""
-
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +81,15 @@ class Buffer:
             return None
         count = self.bytes // content.TYPES[self.dtype].itemsize
         return content.generate(self.fill, self.dtype, count, name, self.below, self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A structure passed by value: its bytes, and what the pointers in it point to."""
+
+    data: bytes
+    buffers: Mapping[int, Buffer] = field(default_factory=dict)
+    """By the pointer's offset [B]."""
 
 
 Argument: TypeAlias = Scalar | Structure | Buffer
@@ -183,11 +189,29 @@ def parameter_names(kernel: Function, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def structure(fields: Sequence[object], where: str) -> Structure:
-    """Return the bytes of a structure whose fields are such as ``"i32 3"``, naturally aligned."""
+    """Return a structure whose fields are such as ``"i32 3"``, naturally aligned.
+
+    ``"ptr 64MiB"`` is a pointer to a buffer of that size, ``"ptr"`` one to a buffer that is as long
+    as accesses reach, ``"pad 4"`` bytes that nobody reads.
+    """
     data = bytearray()
+    buffers: dict[int, Buffer] = {}
     widest = 1
     for text in fields[:1025]:
-        kind, _, value = str(text).partition(" ")
+        kind, _, value = str(text).strip().partition(" ")
+        if kind == "pad":
+            data += bytes(min(parse_size(value, where), _MOST_PADDING))
+            continue
+        if kind == "ptr":
+            widest = 8
+            data += bytes(-len(data) % 8)
+            if value.strip():
+                size = parse_size(value.strip(), where)
+                if not 0 < size <= MOST_BYTES:
+                    raise PerfmodelError(f"{where}: bytes must be 1 to {MOST_BYTES}, not {size}")
+                buffers[len(data)] = Buffer(size)
+            data += bytes(8)
+            continue
         dtype = content.TYPES.get(kind)
         try:
             if dtype is None:
@@ -196,11 +220,12 @@ def structure(fields: Sequence[object], where: str) -> Structure:
             packed = np.array(number, dtype).tobytes()
         except (ValueError, OverflowError):
             raise PerfmodelError(
-                f"{where}: a field must be a type and a value, such as 'i32 3', not {shown(text)}"
+                f"{where}: a field must be a type and a value, such as 'i32 3' or 'ptr 64MiB', "
+                f"not {shown(text)}"
             ) from None
         widest = max(widest, len(packed))
         data += bytes(-len(data) % len(packed)) + packed
-    return Structure(bytes(data) + bytes(-len(data) % widest))
+    return Structure(bytes(data) + bytes(-len(data) % widest), buffers)
 
 
 def _check_bounds(launch: LaunchSpec, kernel: Function) -> None:

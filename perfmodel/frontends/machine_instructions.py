@@ -29,6 +29,7 @@ from perfmodel.frontends.ptx.syntax import (
     Symbol,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+from perfmodel.frontends.tensor_work import tensor_counts
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
@@ -203,6 +204,9 @@ def _counted(
 ) -> Counts:
     if instruction.opcode == "add" and _adds_product(instruction, function, makers, users):
         return {"imad": 1.0}
+    tensor = tensor_counts(instruction)
+    if tensor is not None:
+        return tensor
     given = frozenset(instruction.modifiers)
     for rule in _rules().get(instruction.opcode, ()):
         if rule.modifiers <= given:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Instruction
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 from perfmodel.kernels.kernel import AccessKind, AtomicOperation, CacheLevel
 
+_BULK: Final = 16
+"""[B] that bulk copies are made of."""
+_ROWS: Final = frozenset({"ldmatrix", "stmatrix", "cp"})
+"""Instructions whose type says nothing of what a lane moves."""
 _PAST_L1: Final = frozenset({"cg", "cv", "volatile", "acquire", "relaxed", "mmio"})
 _TYPES: Final = {
     "f32": "float32",
@@ -43,6 +48,8 @@ class Moved:
         Of an atomic.
     returns : bool
         Whether the atomic's old value is used.
+    bulk : bool
+        Whether one thread has many bytes moved; `width` is then a piece of them.
     """
 
     kind: AccessKind
@@ -52,29 +59,30 @@ class Moved:
     dtype: str | None = None
     operation: AtomicOperation = "add"
     returns: bool = False
+    bulk: bool = False
 
 
-def moved(function: Function, at: int) -> Moved:
-    """Return what the memory instruction at a place of a function does."""
+def moved(function: Function, at: int, part: int = 0) -> Moved:
+    """Return what the memory instruction at a place of a function does, by its `memory_parts`."""
     instruction = function.instructions[at]
     modifiers = instruction.modifiers
+    place = memory_parts(instruction)[part]
     kind = modifiers[-1] if modifiers else "b32"
-    unit = SIZES.get(kind, 4)
-    lanes = next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8")), 1)
-    if instruction.opcode in ("atom", "red"):
+    if place.bulk:
+        return Moved(place.kind, _BULK, _BULK, "l2", bulk=True)
+    unit = place.width if instruction.opcode in _ROWS else min(SIZES.get(kind, 4), place.width)
+    if place.kind == "atomic":
         return Moved(
             kind="atomic",
             unit=unit,
-            width=unit,
-            dtype=_TYPES.get(kind),
+            width=place.width,
+            dtype=_TYPES.get(kind) if place.width == unit else None,
             operation=_operation(modifiers),
             returns=instruction.opcode == "atom" and _is_used(function, instruction),
         )
-    load = instruction.opcode != "st"
-    past = load and not _PAST_L1.isdisjoint(modifiers)
-    # A thread moves 16 bytes at most; wider vectors are several instructions of the machine.
-    width = min(unit * lanes, 16)
-    return Moved("load" if load else "store", unit, width, "l2" if past else "l1")
+    # cp.async.cg and multimem go past L1.
+    past = not _PAST_L1.isdisjoint(modifiers) or instruction.opcode == "multimem"
+    return Moved(place.kind, unit, place.width, "l2" if past and place.kind == "load" else "l1")
 
 
 def _operation(modifiers: tuple[str, ...]) -> AtomicOperation:

@@ -33,6 +33,9 @@ _MOST: Final = 255
 _FILE: Final = 65536
 """Registers that a block shares out, in eights a thread: compute capability 8.0 and 9.0."""
 
+_LONGEST: Final = 100_000
+"""PTX instructions of a kernel beyond which an assembler takes minutes: it is not asked."""
+
 _ENTRY: Final = re.compile(r"Compiling entry function '([^']+)'")
 _USED: Final = re.compile(r"Used (\d+) registers")
 _SHARED: Final = re.compile(r"(\d+) bytes smem")
@@ -78,6 +81,8 @@ def resources(
     """
     target = check_architecture(architecture or module.target)
     wanted = module.kernels if kernels is None else tuple(kernels)
+    if any(len(kernel.instructions) > _LONGEST for kernel in wanted):
+        return {kernel.name: estimate(module, kernel) for kernel in wanted}
     for origin, assemble in (("ptxas", _by_ptxas), ("nvJitLink", _by_jit_link)):
         log = assemble(text, target, () if kernels is None else [k.name for k in wanted])
         if log is not None:

@@ -7,17 +7,20 @@ in the loop's variable. What data decides is marked as such and left to the emul
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.expressions import Name, Node
 from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Register
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated
 from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_loop_solver import OPEN, Edge, LoopSolver, State, conjuncts
 from perfmodel.frontends.symbolic_loops import trips
+from perfmodel.frontends.symbolic_parameters import parameters, structure_place, takes_part
 from perfmodel.frontends.symbolic_records import (
     BlockRun,
     Followed,
@@ -31,10 +34,16 @@ from perfmodel.frontends.symbolic_registers import (
     order,
     written_registers,
 )
+from perfmodel.frontends.symbolic_sums import Sum
 from perfmodel.frontends.symbolic_values import Unknown, Value
 
 MOST_STEPS: Final = 400_000
 """Instructions that are followed, trial runs of loops included."""
+
+MOST_SECONDS: Final = 10.0
+"""Wall clock after which a kernel is emulated instead [s]."""
+MOST_DEPTH: Final = 10
+"""Loops inside each other that are followed: each is walked twice, so time doubles with each."""
 
 _VARIABLES: Final = "kjlmpqrstuvw"
 
@@ -51,6 +60,7 @@ class Flow:
         self.algebra: Algebra = interpreter.algebra
         self.found = Followed()
         self._steps = 0
+        self._began = time.perf_counter()
         self._variables = loop_variables(flow, taken)
         self._written = {
             i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
@@ -74,6 +84,10 @@ class Flow:
             raise NotFollowedError(
                 f"kernel {self.function.name!r} jumps into the middle of a loop, which has no "
                 "formula"
+            )
+        if any(loop.depth > MOST_DEPTH for loop in self.flow.loops):
+            raise NotFollowedError(
+                f"kernel {self.function.name!r} has over {MOST_DEPTH} loops inside each other"
             )
         if self.flow.blocks:
             self._region(None, 0, {}, TRUE)
@@ -154,20 +168,30 @@ class Flow:
         last: Instruction | None = None
         for at in self._range(block):
             self._steps += 1
-            if self._steps > MOST_STEPS:
+            late = self._steps & 255 == 0 and time.perf_counter() - self._began > MOST_SECONDS
+            if late or self._steps > MOST_STEPS:
                 raise NotFollowedError(
-                    f"kernel {self.function.name!r} takes too long to follow: over {MOST_STEPS} "
+                    f"kernel {self.function.name!r} takes too long to follow: {self._steps} "
                     "instructions"
                 )
             last = self.function.instructions[at]
-            if is_memory(last):
+            if self._reads_parameters(last, state):
+                targets = written_registers(last)
+                held = parameters(interpreter, at, last, state, len(targets))
+                for target, value in zip(targets, held, strict=True):
+                    interpreter.assign(at, last, target, value, state)
+            elif is_memory(last):
                 self._memory(at, last, state, reach, loop)
-            elif last.opcode == "ld" and "param" in last.modifiers:
-                for target in written_registers(last):
-                    interpreter.assign(at, last, target, interpreter.parameter(last), state)
             else:
                 interpreter.run(at, last, state)
         return self._onward(block, last, state, reach)
+
+    def _reads_parameters(self, instruction: Instruction, state: State) -> bool:
+        if instruction.opcode != "ld" or len(instruction.operands) < 2:
+            return False
+        if any(m.partition("::")[0] == "param" for m in instruction.modifiers):
+            return True
+        return structure_place(self.interpreter, instruction.operands[1], state) is not None
 
     def _onward(
         self, block: int, last: Instruction | None, state: State, reach: Node
@@ -195,23 +219,30 @@ class Flow:
         self, at: int, instruction: Instruction, state: State, reach: Node, loop: str | None
     ) -> None:
         interpreter = self.interpreter
-        operand = next((o for o in instruction.operands if isinstance(o, Address)), None)
-        if operand is None:
+        if not any(isinstance(o, Address) for o in instruction.operands):
             interpreter.run(at, instruction, state)
             return
-        address = interpreter.address(operand, state, at)
-        sources = interpreter.sources(address)
         guard = reach
         if instruction.guard is not None:
             own = interpreter.condition(Register(instruction.guard.register.name), state, at)
             guard = all_of((reach, negated(own) if instruction.guard.negated else own))
-        if not interpreter.trial and guard != FALSE:
-            self.found.accesses.append(MemoryAccess(at, address, guard, loop, sources))
+        for number, part in enumerate(memory_parts(instruction)):
+            operand = instruction.operands[part.operand]
+            taken = all_of((guard, takes_part(interpreter, part, instruction, state, at)))
+            address = interpreter.address(operand, state, at)
+            coordinates: tuple[Sum, ...] = ()
+            if isinstance(operand, Address) and operand.coordinates:
+                coordinates = tuple(interpreter.integer(c, state, at) for c in operand.coordinates)
+            if not interpreter.trial and taken != FALSE:
+                sources = interpreter.sources(address, *coordinates)
+                self.found.accesses.append(
+                    MemoryAccess(at, address, taken, loop, sources, number, coordinates)
+                )
         kind = instruction.modifiers[-1]
-        for part, target in enumerate(written_registers(instruction)):
+        for part_of, target in enumerate(written_registers(instruction)):
             made: Value = Unknown(frozenset({at}))
             if kind[:1] in "bsu" and kind[1:].isdecimal():
-                made = interpreter.datum(at, {at}, kind, part)
+                made = interpreter.datum(at, {at}, kind, part_of)
             interpreter.assign(at, instruction, target, made, state)
 
     def _loop(self, index: int, state: State, reach: Node) -> list[Edge]:

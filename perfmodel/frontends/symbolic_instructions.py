@@ -7,6 +7,7 @@ arithmetic decides is a *datum*: a name of its own that says which loads it come
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, names
@@ -23,7 +24,7 @@ from perfmodel.frontends.ptx.syntax import (
     Vector,
 )
 from perfmodel.frontends.symbolic_algebra import Algebra
-from perfmodel.frontends.symbolic_conditions import all_of, any_of, negated
+from perfmodel.frontends.symbolic_conditions import TRUE, all_of, any_of, negated
 from perfmodel.frontends.symbolic_integers import INTEGER, bits_of, comparison
 from perfmodel.frontends.symbolic_registers import written_registers
 from perfmodel.frontends.symbolic_sums import Sum, TooLargeError, constant, plus, single
@@ -32,8 +33,17 @@ from perfmodel.frontends.symbolic_values import DATUM, Datum, Unknown, Value, ba
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
 _BITS: Final = frozenset({"xor", "or", "not"})
+_LONGEST: Final = 4000
+"""Parts of a condition and of what it chooses between, beyond which that is not followed."""
 _LARGEST: Final = 400
 """Parts of an expression; what needs more is not followed any further."""
+
+
+def _parts(value: Value) -> int:
+    """Return the parts of an expression, or of the factors of a sum."""
+    if isinstance(value, Sum):
+        return sum(getattr(factor, "size", 1) for factor in value.factors)
+    return getattr(value, "size", 1)
 
 
 class Interpreter:
@@ -46,6 +56,8 @@ class Interpreter:
         Value of each scalar or pointer parameter by name and offset.
     specials : mapping of str to Sum
         Special registers.
+    structures : mapping of str to bytes
+        Parameters that are structures, by name.
     """
 
     def __init__(
@@ -53,11 +65,14 @@ class Interpreter:
         algebra: Algebra,
         parameters: Mapping[tuple[str, int], Value],
         specials: Mapping[str, Sum],
+        structures: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
         self.algebra = algebra
         self.data: dict[str, Datum] = {}
-        self._parameters = parameters
-        self._specials = specials
+        self.known_parameters = parameters
+        self.specials = specials
+        self.structures = structures
+        self.structure_names = {base_name(name): name for name in structures}
         self.trial = 0
         """How many trial runs of loops are under way: ranges are not to be trusted in one."""
 
@@ -127,7 +142,7 @@ class Interpreter:
             case Immediate(value):
                 return constant(value)
             case SpecialRegister(name):
-                return self._specials.get(name, Unknown())
+                return self.specials.get(name, Unknown())
             case Symbol(name, offset):
                 return plus(single(Name(base_name(name))), constant(offset))
             case Component(register, _):
@@ -144,14 +159,6 @@ class Interpreter:
             return plus(self.integer(operand.base, state, at), constant(operand.offset))
         return self.integer(operand, state, at)
 
-    def parameter(self, instruction: Instruction) -> Value:
-        """Return what an ``ld.param`` reads."""
-        where = instruction.operands[1]
-        if isinstance(where, Address) and isinstance(where.base, Symbol):
-            key = (where.base.name, where.base.offset + where.offset)
-            return self._parameters.get(key, Unknown())
-        return Unknown()
-
     def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
         """Change the registers as an instruction that is no memory access does.
 
@@ -165,6 +172,11 @@ class Interpreter:
         """
         targets = written_registers(instruction)
         if not targets:
+            return
+        if instruction.opcode == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(
+            instruction.modifiers
+        ):
+            state[targets[0]] = TRUE  # waits are not followed: what is waited for has come
             return
         try:
             results = self._results(at, instruction, state, len(targets))
@@ -198,6 +210,8 @@ class Interpreter:
             return a if condition.value else b
         if a == b:
             return a
+        if _parts(condition) + _parts(a) + _parts(b) > _LONGEST:
+            return Unknown(self.sources(a, b, condition))
         try:
             if isinstance(a, Sum) and isinstance(b, Sum):
                 return self.algebra.chosen(condition, a, b)

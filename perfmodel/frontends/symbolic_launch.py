@@ -49,6 +49,10 @@ class KernelLaunch:
         Names of the parameters in the source, by the PTX parameter's name.
     pointers : frozenset of str
         PTX parameters that are pointers.
+    structures : mapping of str to bytes
+        Structures passed by value, by the PTX parameter's name.
+    fields : mapping of str to tuple of int
+        Where these hold pointers [B].
     """
 
     grid: Dimensions
@@ -58,6 +62,8 @@ class KernelLaunch:
     sizes: Mapping[str, int] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
     pointers: frozenset[str] = frozenset()
+    structures: Mapping[str, bytes] = field(default_factory=dict)
+    fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ def interpreter(
     specials["%nwarpid"] = constant(-(-threads // _WARP))
     specials["WARP_SZ"] = constant(_WARP)
     specials["%dynamic_smem_size"] = constant(launch.shared_bytes)
-    return Interpreter(algebra, parameters, specials), bases, shown
+    return Interpreter(algebra, parameters, specials, launch.structures), bases, shown
 
 
 def _parameter(
@@ -147,7 +153,15 @@ def _parameter(
 ) -> None:
     value = launch.values.get(p.name)
     if p.count is not None:
-        return  # a structure: its parts are not followed
+        ranges[base_name(p.name)] = _ADDRESSES
+        for at in launch.fields.get(p.name, ()):
+            readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name)) + f"-at-{at}"
+            base = f"{BASE}{name}_at_{at}"
+            whole = field_name(p.name, at)
+            ranges[base] = _ADDRESSES
+            bases[base] = Base(readable, "global", launch.sizes.get(whole), whole)
+            parameters[p.name, at] = scaled(single(Name(base)), ALIGNED)
+        return
     if p.name in launch.pointers:
         base = f"{BASE}{name}"
         ranges[base] = _ADDRESSES
@@ -165,6 +179,11 @@ def _parameter(
     else:
         ranges[name] = Interval(int(value), int(value))
         parameters[p.name, 0] = single(Name(name))
+
+
+def field_name(parameter: str, at: int) -> str:
+    """Return what a pointer in a structure is called: no PTX name has a plus."""
+    return f"{parameter}+{at}"
 
 
 def shown_names(function: Function, launch: KernelLaunch) -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, names
+from perfmodel.frontends.ptx.memory_parts import part_key
 from perfmodel.frontends.symbolic_sums import Sum
 from perfmodel.frontends.symbolic_values import BASE, CARRIED, DATUM
 
@@ -52,6 +53,10 @@ class MemoryAccess:
         Variable of the innermost loop around it.
     sources : frozenset of int
         Loads that its address comes from.
+    part : int
+        Which of the instruction's `memory_parts` it is.
+    coordinates : tuple of Sum
+        Of a tensor copy.
     """
 
     at: int
@@ -59,6 +64,13 @@ class MemoryAccess:
     guard: Node
     loop: str | None
     sources: frozenset[int]
+    part: int = 0
+    coordinates: tuple[Sum, ...] = ()
+
+    @property
+    def key(self) -> int:
+        """Number by which emulation counts it."""
+        return part_key(self.at, self.part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from perfmodel.frontends.ptx import opcodes
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.memory_parts import is_memory
 from perfmodel.frontends.ptx.syntax import Function, Instruction
 
 
@@ -19,13 +20,6 @@ def written_registers(instruction: Instruction) -> tuple[str, ...]:
 def read_registers(instruction: Instruction) -> frozenset[str]:
     """Return the registers that an instruction reads."""
     return frozenset(opcodes.read(instruction))
-
-
-def is_memory(instruction: Instruction) -> bool:
-    """Say whether an instruction goes to memory: not to parameters or constants."""
-    if instruction.opcode in ("ld", "ldu", "st"):
-        return not {"param", "const"} & {*instruction.modifiers}
-    return instruction.opcode in ("atom", "red")
 
 
 def order(flow: ControlFlow) -> list[int]:
@@ -79,3 +73,6 @@ def alive_registers(function: Function, flow: ControlFlow) -> list[frozenset[str
             alive[at] = now
             waiting.update(flow.blocks[at].predecessors)
     return [frozenset(part) for part in alive]
+
+
+__all__ = ["alive_registers", "is_memory", "order", "read_registers", "written_registers"]

@@ -9,9 +9,11 @@ from pathlib import Path
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate import Progress
 from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
+from perfmodel.frontends.kernel_spills import with_spills
 from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
 from perfmodel.frontends.program import Program, load_program
+from perfmodel.frontends.ptx.inline import inlined
 from perfmodel.frontends.signatures import base_name
 from perfmodel.kernels.kernel import Kernel
 
@@ -54,7 +56,7 @@ def translate(
     >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
     >>> translate("saxpy.cu", spec)  # doctest: +SKIP
     """
-    program = load_program(path, architecture, options)
+    program = load_program(path, architecture, options, kernel or launch.kernel)
     return translated(program, launch, kernel, progress)
 
 
@@ -65,7 +67,8 @@ def translated(
     progress: Progress | None = None,
 ) -> Kernel:
     """Return the kernel that a launch of a loaded program runs; see `translate`."""
-    function = program.kernel(kernel or launch.kernel)
+    whole = inlined(program.module, program.kernel(kernel or launch.kernel))
+    function = whole.function
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:
@@ -74,7 +77,8 @@ def translated(
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
-    notes = made.notes
+    made = with_spills(made, resources)
+    notes = (*made.notes, *whole.notes)
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
     name = base_name(function.name)

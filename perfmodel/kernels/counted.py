@@ -24,6 +24,9 @@ class Counted:
         Share of the launch that was counted.
     addresses : array of shape (requests, 32), or None
         Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
+    run : float
+        Bytes from the index on that each request moves in one piece, if it is a bulk copy; `lanes`
+        then counts these by the width of the access.
     misses : tuple of (int, float)
         Lines of L1 that a block has, and the share of the sectors that are not there then.
     """
@@ -37,4 +40,5 @@ class Counted:
     tag_wavefronts: float
     sampled: float
     addresses: Any = None
+    run: float = 0.0
     misses: tuple[tuple[int, float], ...] = ()

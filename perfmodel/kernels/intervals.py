@@ -133,8 +133,13 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
             return _corners(a, b, lambda x, y: x >> y)
         case "&" if a.low >= 0 and b.low >= 0:
             return Interval(0, min(a.high, b.high))
+        case "&" if a.low >= 0 or b.low >= 0:
+            return Interval(0, a.high if a.low >= 0 else b.high)
         case "|" | "^" if a.low >= 0 and b.low >= 0:
             return Interval(0, (1 << max(a.high, b.high).bit_length()) - 1)
+        case "&" | "|" | "^":
+            most = 1 << max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
+            return Interval(-most, most - 1)
         case "min":
             return Interval(min(x.low for x in operands), min(x.high for x in operands))
         case "max":

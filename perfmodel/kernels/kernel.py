@@ -14,7 +14,7 @@ from perfmodel.expressions import Node, Number
 from perfmodel.kernels.counted import Counted
 
 AccessKind = Literal["load", "store", "atomic"]
-Space = Literal["global", "shared"]
+Space = Literal["global", "shared", "local"]
 CacheLevel = Literal["l1", "l2", "shared"]
 AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
 
@@ -129,7 +129,8 @@ class Launch:
 class Buffer:
     """An array of `length` elements of `element_bytes` (1 to 16) in global or shared memory.
 
-    The length of a shared one is that of each block's own copy.
+    The length of a shared one is that of each block's own copy. A local one holds the words of all
+    threads of the launch, those of neighbours beside each other; only kernels from PTX have any.
     """
 
     name: str

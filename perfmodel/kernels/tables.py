@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number
@@ -35,6 +35,8 @@ from perfmodel.kernels.values import (
     word,
 )
 
+_STATED: Final = ("global", "shared")
+"""Spaces that a file may state; local memory comes from PTX only."""
 _KEYS: Final = (
     "name",
     "summary",
@@ -178,7 +180,7 @@ def _buffer(name: str, value: object, scope: Scope) -> Buffer:
         name=name,
         length=scope.of_launch(table["length"], f"{key}: length"),
         element_bytes=scope.of_launch(table.get("element_bytes", 4), f"{key}: element_bytes"),
-        space=cast(Space, choice(table.get("space", "global"), get_args(Space), where + ": space")),
+        space=cast(Space, choice(table.get("space", "global"), _STATED, where + ": space")),
     )
 
 

@@ -17,7 +17,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity
-from perfmodel.models.affine import index_variables, plane
+from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.atomic_requests import total_lanes
 from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
@@ -57,16 +57,23 @@ def given_requests(
     def one(value: float) -> Array:
         return np.full(1, float(value))
 
+    width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
+    strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
+    if counted.run and strides is not None:
+        # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
+        pieces = Variable("copied", one(max(1.0, counted.run / width)), "threadIdx.copied")
+        variables = (*variables, pieces)
+        strides["copied"] = one(width)
     return Requests(
         access=access,
-        width=math.gcd(element * int(np.max(instance.vectors[position])), 16),
+        width=width,
         requests=one(counted.requests),
         sectors=one(counted.sectors),
         lines=one(counted.lines),
         active_lanes=one(counted.lanes),
         data_wavefronts=one(counted.data_wavefronts),
         tag_wavefronts=one(counted.tag_wavefronts),
-        strides=(None if flat is None else {name: s * element for name, s in flat.strides.items()}),
+        strides=strides,
         offset=np.zeros(1) if flat is None else flat.offset * element,
         variables=variables,
         shares={},

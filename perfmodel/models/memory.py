@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.l1_tables import table_fills
 from perfmodel.models.l2 import store_cost
+from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
@@ -69,7 +71,10 @@ def closed_form_traffic(
     known: ActivityCache = {}
     every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
     on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
-    requests = [r for r in every if kernel.buffer(r.access.buffer).space == "global"]
+    requests = [r for r in every if kernel.buffer(r.access.buffer).space != "shared"]
+    local = {i for i, r in enumerate(requests) if is_local(instance, r)}
+    for i in local:  # what is read again there follows rules of its own
+        requests[i] = replace(requests[i], strides=None, period=None, random=False)
     groups = grouped(requests)
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -101,6 +106,9 @@ def closed_form_traffic(
         np.minimum(1.0, device.sm_count * resident / blocks),
         granule,
     )
+    own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
+    for i in own:
+        touched[i] = (_ZERO, _ONE)
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
         lines = (
@@ -122,8 +130,10 @@ def closed_form_traffic(
         for i, r in enumerate(requests)
         if r.sharing is not None
     }
-    for i, found in changed.items():
-        sector_misses[i], dram_reads[i] = found.misses, found.read
+    for i, found in own.items():
+        fills[i], sector_misses[i], dram_reads[i] = found.fills, found.misses, found.read
+    for i, atomic in changed.items():
+        sector_misses[i], dram_reads[i] = atomic.misses, atomic.read
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
     stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
     atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
@@ -145,6 +155,7 @@ def closed_form_traffic(
     left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
     written_back = sum((c.written for c in changed.values()), _ZERO)
     dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
+    dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
@@ -171,10 +182,7 @@ def closed_form_traffic(
         _ZERO,
     ) / np.maximum(store_sectors, 1e-9)
     traffic = Traffic(
-        global_load_requests=total([r.requests for r in requests], loads),
-        global_load_sectors=load_sectors,
-        global_store_requests=total([r.requests for r in requests], stores),
-        global_store_sectors=total([r.sectors for r in requests], stores),
+        **counted_apart(requests, local),
         global_atomic_requests=total([r.requests for r in requests], atomics),
         l1_hit_sectors=load_sectors - l2_reads,
         l2_read_sectors=l2_reads,

@@ -152,13 +152,7 @@ def time_model(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
-    all_requests = (
-        traffic.global_load_requests
-        + traffic.global_store_requests
-        + traffic.global_atomic_requests
-        + traffic.shared_requests
-    )
-    instructions = warp_instructions(instance, all_requests)
+    instructions = warp_instructions(instance, traffic.requests)
     device = under_load(device, instructions)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
@@ -173,7 +167,7 @@ def time_model(
 
     for pipe, cycles in pipe_cycles(instructions, device).items():
         sm_unit(pipe, cycles)
-    stages = l1_stages(instance, requests, traffic, device, all_requests)
+    stages = l1_stages(instance, requests, traffic, device, traffic.requests)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))

@@ -106,15 +106,11 @@ def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     first = np.ones(words.shape, dtype=bool)
     first[..., 1:] = words[..., 1:] != words[..., :-1]
     first &= words >= 0
-    bank = words % (BANKS // groups)
-    counts = np.zeros((*words.shape[:-1], BANKS // groups), dtype=np.int64)
-    rows = np.arange(counts[..., 0].size)[:, None]
-    np.add.at(
-        counts.reshape(-1, BANKS // groups),
-        (rows, bank.reshape(-1, WARP_SIZE // parts)),
-        first.reshape(-1, WARP_SIZE // parts),
-    )
-    return np.asarray(counts.max(axis=-1))
+    banks = BANKS // groups
+    rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
+    places = (rows * banks + words % banks)[first]
+    counts = np.bincount(places.reshape(-1), minlength=rows.size * banks)
+    return np.asarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
 
 
 def _paired(words: Array, active: Array) -> Array:

@@ -185,13 +185,7 @@ def arithmetic_steps(details: Details, name: str, unit: Unit) -> Iterator[Step]:
     """Yield the clocks and time of instruction issue ("issue") or of one arithmetic pipe."""
     section = "Instruction issue" if name == "issue" else f"Pipe {name}"
     device, traffic = details.device, details.traffic
-    memory = (
-        traffic.global_load_requests
-        + traffic.global_store_requests
-        + traffic.global_atomic_requests
-        + traffic.shared_requests
-    )
-    totals = warp_instructions(details.instance, memory)
+    totals = warp_instructions(details.instance, traffic.requests)
     each = {pipe: scalar(count) / unit.total() for pipe, count in totals.items()}
     if name == "issue":
         chosen = {p: scalar(issue_slots(p, count)) for p, count in each.items() if count > 0}

@@ -338,7 +338,7 @@ class Run:
                     **dict(zip(ACCESS_FIELDS, map(float, sums), strict=True)),
                 )
                 for a, sums in zip(kernel.accesses, access_sums, strict=True)
-                if kernel.buffer(a.buffer).space == "global"
+                if kernel.buffer(a.buffer).space != "shared"
             ),
             buffers=tuple(
                 BufferCount(name, *(float(n) * ratio for n in sums))

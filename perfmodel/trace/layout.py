@@ -72,7 +72,7 @@ def lay_out(instance: Instance, bases: Mapping[str, int] | None = None) -> Layou
     sizes = {
         b.name: int(instance.lengths[b.name]) * int(instance.element_bytes[b.name])
         for b in kernel.buffers
-        if b.space == "global"
+        if b.space != "shared"
     }
     given = dict(bases or {})
     for name, start in given.items():

@@ -47,7 +47,8 @@ def program(instance: Instance, space: str = "global") -> Body:
     kernel = instance.kernel
     top = Body(None, 1)
     for position, access in enumerate(kernel.accesses):
-        if kernel.buffer(access.buffer).space != space:
+        # The simulator sees local memory as global: without what later threads take over.
+        if (kernel.buffer(access.buffer).space == "shared") != (space == "shared"):
             continue
         body = top
         for loop in kernel.loop_nest(access.loop):

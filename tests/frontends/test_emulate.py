@@ -15,7 +15,6 @@ from perfmodel.frontends.emulate_launch import emulated_launch
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.launched import bound
-from perfmodel.frontends.ptx.parse import parse_ptx
 
 
 def ran(name: str, content: dict[str, np.ndarray], grid: Any, block: Any, **arguments: Any) -> Any:
@@ -241,18 +240,14 @@ def test_what_does_not_end_is_stopped_with_its_place() -> None:
     assert "the content of out is generated" in str(error.value)
 
 
-def test_calls_are_refused() -> None:
-    module = parse_ptx(
-        """.version 8.0
-        .target sm_90
-        .address_size 64
-        .func f() { call f; ret; }
-        .visible .entry k(.param .u64 out) { call f; ret; }"""
+def test_calls_without_a_body_give_zero_and_a_note() -> None:
+    # property: what cannot be known is left out, and said
+    found, out = single(
+        "call (%r1), elsewhere, (%r2);" + STORE,
+        declared=".extern .func (.reg .b32 r) elsewhere(.reg .b32 x);",
     )
-    kernel = module.kernels[0]
-    prepared = emulated_launch(bound(launch(1, 32, out=64), kernel), kernel)
-    with pytest.raises(PerfmodelError, match="it calls a function, which is not emulated"):
-        emulate(module, kernel, prepared)
+    assert not out.any()
+    assert "not emulated, results taken as 0: call" in found.notes
 
 
 def test_a_huge_grid_is_sampled() -> None:

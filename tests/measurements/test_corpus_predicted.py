@@ -63,6 +63,7 @@ class Case(NamedTuple):
         memory = traffic["shared_requests"] + sum(
             traffic[f"global_{kind}_requests"] for kind in ("load", "store", "atomic")
         )
+        memory += traffic["local_load_requests"] + traffic["local_store_requests"]
         parts = warp_instructions(details.instance, memory).values()
         return float(sum(np.max(part) for part in parts))
 

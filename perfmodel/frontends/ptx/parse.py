@@ -112,7 +112,7 @@ class _ModuleReader:
     def read(self) -> Module:
         texts = self._tokens.texts
         if texts[0] != ".version":
-            self._tokens.refuse(0, ".version, with which PTX begins,")
+            self._tokens.refuse(0, ".version, with which PTX begins")
         at = 0
         while texts[at] != END:
             at = self._statement(at)

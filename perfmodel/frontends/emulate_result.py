@@ -1,0 +1,62 @@
+"""What an emulation found, or that it found no end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.emulate_memory import Region
+
+Array = npt.NDArray[Any]
+
+
+class NoEndError(PerfmodelError):
+    """An emulation that was given up."""
+
+    slow: bool = False
+    """Whether the time was up, not the steps."""
+    guessed: bool = False
+    """Whether content was generated, which may decide how often loops run."""
+
+
+@dataclass(slots=True)
+class Emulation:
+    """What the sampled blocks did.
+
+    Attributes
+    ----------
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    warps, threads : array
+        By basic block: warps and threads that ran it, each time they did.
+    edges : mapping of (int, int) to int
+        Warps with a lane that went from one basic block to another.
+    counts : mapping of int to Count
+        By memory instruction.
+    regions : list of Region
+        Buffers, in the order in which counts number them.
+    notes : tuple of str
+        What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    """
+
+    sampled: int
+    blocks: int
+    warps: Array
+    threads: Array
+    edges: dict[tuple[int, int], int]
+    counts: dict[int, Count]
+    regions: list[Region]
+    notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> float:
+        """What a count of the sample stands for in the launch."""
+        return self.blocks / self.sampled

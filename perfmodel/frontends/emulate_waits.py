@@ -1,0 +1,50 @@
+"""Loops in which threads wait for what others write: flags, tickets, locks of other blocks.
+
+Which block runs when is not emulated, so nobody may ever write it. Such a loop reads memory past
+L1 or by an atomic, writes nothing else, and is left once it was gone round a few times.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function, Instruction
+
+PATIENCE: Final = 4
+"""Rounds after which a wait is taken to be over."""
+
+_LONGEST: Final = 64
+"""Instructions of a loop that does nothing but wait."""
+_STRONG: Final = frozenset({"volatile", "acquire", "relaxed", "mmio", "cv"})
+_CHANGES: Final = frozenset({"st", "red", "bar", "barrier", "stmatrix"})
+
+
+def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
+    """Return where to go from blocks of loops that wait: by block, the block outside its loop.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    """
+    found: dict[int, int] = {}
+    for loop in flow.loops:
+        inside = [
+            function.instructions[at]
+            for block in loop.blocks
+            for at in range(flow.blocks[block].start, flow.blocks[block].stop)
+        ]
+        if not any(map(_polls, inside)) or any(i.opcode in _CHANGES for i in inside):
+            continue
+        if len(inside) > _LONGEST:
+            continue
+        for block, target in loop.exits:
+            found[block] = target
+    return found
+
+
+def _polls(instruction: Instruction) -> bool:
+    if instruction.opcode == "atom":
+        return "shared" not in instruction.modifiers
+    return instruction.opcode == "ld" and not _STRONG.isdisjoint(instruction.modifiers)
