@@ -107,8 +107,13 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
     at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
     offset = at[0]
-    strides = {v.name: at[i + 1] - offset for i, v in enumerate(variables)}
+    strides = {v.name: _alike(at[i + 1] - offset) for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
+
+
+def _alike(values: Array) -> Array:
+    """Return one value for all configurations where they agree, so that it is computed with once."""
+    return values[:1].copy() if np.all(values == values[:1]) else values
 
 
 def nearly_plane(

@@ -81,6 +81,11 @@ class Group:
         found = footprint(extents, self.width, granule)
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
+    def moves_with(self, name: str) -> bool:
+        """Say whether a variable lengthens the group's footprint in any configuration."""
+        stride = self.strides.get(name)
+        return stride is not None and bool(np.any((stride != 0) & (self.counts[name] > 1)))
+
     def _spread(self, name: str, count: Array) -> Array:
         """Return the values that a variable takes for all members together, of `count` for one."""
         if f"spread {name}" not in self.counts:
@@ -215,11 +220,11 @@ def fetched(
         return found
 
     levels = range(1, len(windows) + 1)
+    moving = [{w.name for w in windows if g.moves_with(w.name)} for g in groups]
     whole = [[g.granules(base, granule)] for g in groups]
     for level, w in zip(levels, windows, strict=True):
-        for found, g in zip(whole, groups, strict=True):
-            moves = w.name in g.strides
-            found.append(g.granules(counts(level), granule) if moves else found[-1])
+        for found, g, names in zip(whole, groups, moving, strict=True):
+            found.append(g.granules(counts(level), granule) if w.name in names else found[-1])
     sizes = [
         resident
         * granule
@@ -227,7 +232,7 @@ def fetched(
         for i in (0, *levels)
     ]
     results = []
-    for g, found in zip(groups, whole, strict=True):
+    for g, found, names in zip(groups, whole, moving, strict=True):
         outer = np.asarray(1.0)
         for w in windows:
             outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
@@ -243,7 +248,8 @@ def fetched(
             if np.any((keeps < 1) & reached):
                 # As many iterations as fit, where not all do.
                 fit = np.clip(np.floor(w.stop * capacity / sizes[level]), w.start, w.stop)
-                part = g.granules(counts(level, fit), granule) * w.stop / fit
+                once = g.granules(counts(level, fit), granule) if w.name in names else here
+                part = once * w.stop / fit
                 here = keeps * here + (1 - keeps) * np.maximum(part, here)
             result = np.where(reached, np.minimum(result, here * outer), result)
             reached = reached & (sizes[level] <= capacity * KNEE[1])
