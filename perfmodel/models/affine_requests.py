@@ -78,7 +78,9 @@ def affine_requests(
         sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
         if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
             return None
-        data, tags = _wavefronts(box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared)
+        data, tags = _wavefronts(
+            box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared
+        )
         typical = typical or (data, tags, group.active)
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
         totals = [
@@ -121,7 +123,7 @@ def _wavefronts(
 def _common_step(
     strides: Mapping[str, Array], variables: tuple[Variable, ...], granule: int
 ) -> Array:
-    """Return the largest step that divides every move between warps, and the granule, 2 to some power."""
+    """Return the largest step that divides every move between warps, and the granule."""
     step: Array = np.full(1, granule, dtype=np.int64)
     for v in variables:
         if not v.in_lane:

@@ -6,7 +6,6 @@ of their strides either lengthen the run, if it has no gap of a granule, or repe
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,8 +103,7 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
 def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """Return strides and counts, the smallest stride first in every configuration.
 
-    A variable that does not move has a stride of 0 and a count of 1: wherever it comes, it lengthens
-    nothing.
+    A variable that does not move has a stride of 0 and a count of 1: it lengthens nothing.
     """
     found: list[tuple[Array, Array]] = []
     for e in extents:

@@ -14,7 +14,7 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
-from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.geometry import AXES, BlockShape, alike
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
@@ -302,7 +302,7 @@ def _l2_misses(
     growth: list[Window] = []
     left = wave
     for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = np.asarray(extent, dtype=float)
+        count = alike(np.asarray(extent, dtype=float))
         part = np.clip(left, 1.0, count)
         box[f"blockIdx.{axis}"] = part
         growth.append(Window(f"blockIdx.{axis}", part, count))
