@@ -89,6 +89,8 @@ class Parameter:
         The only values allowed; empty allows all from minimum to maximum.
     words : tuple of str
         What the caller says for each of `choices`; empty for a number.
+    divides : Node or None
+        What it must divide, over the parameters before it.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Parameter:
     summary: str = ""
     choices: tuple[int, ...] = ()
     words: tuple[str, ...] = ()
+    divides: Node | None = None
 
     def shown(self, value: int) -> int | str:
         """Return a value as the caller gives it."""

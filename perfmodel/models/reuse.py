@@ -33,6 +33,14 @@ Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB 
 warm copies the same in the sum of both arrays (measurements/h200-sxm-suite/streams.csv). That lines
 are held by both partitions, once each side has read them, is the likely cause.
 """
+REWRITTEN_KNEE: Final = (0.37, 1.08)
+"""Written data over capacity at which lines that are written again start to be written back in
+between, and at which all are.
+
+Fitted to the simulator (perfmodel.calibration.against_simulator): 200 launches that write a set of
+0.2 to 1.6 of L2 two to eight times; 0.03 rms of the share written back. On an H200 streams leave
+0.43 of L2 unwritten (`perfmodel.models.dram.DIRTY_LEFT`), which is where it sets in.
+"""
 HELD = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -186,6 +194,7 @@ def fetched(
     granule: int,
     weights: Sequence[Array],
     resident: Array,
+    knee: tuple[float, float] = KNEE,
 ) -> list[Array]:
     """Return the granules that each group fetches into a cache.
 
@@ -205,6 +214,8 @@ def fetched(
         Copies of each group's data that the cache holds.
     resident : array
         Boxes like `base` that share the cache at a time.
+    knee : tuple of two float
+        Footprint over capacity at which reuse starts to fail, and at which none is left.
 
     Returns
     -------
@@ -240,18 +251,20 @@ def fetched(
         reached = np.ones(1, dtype=bool)
         for level, w in zip(levels, windows, strict=True):
             if w.name not in g.strides:
-                reached = reached & (sizes[level] <= capacity * KNEE[1])
+                reached = reached & (sizes[level] <= capacity * knee[1])
                 continue
             outer = outer * w.start / w.stop
-            keeps = held(sizes[level], capacity)
+            keeps = held(sizes[level], capacity, knee)
             here = found[level]
             if np.any((keeps < 1) & reached):
                 # As many iterations as fit, where not all do.
                 fit = np.clip(np.floor(w.stop * capacity / sizes[level]), w.start, w.stop)
+                # Iterations over the same data fit together, or not at all.
+                fit = np.where(sizes[level] > sizes[level - 1], fit, w.start)
                 once = g.granules(counts(level, fit), granule) if w.name in names else here
                 part = once * w.stop / fit
                 here = keeps * here + (1 - keeps) * np.maximum(part, here)
             result = np.where(reached, np.minimum(result, here * outer), result)
-            reached = reached & (sizes[level] <= capacity * KNEE[1])
+            reached = reached & (sizes[level] <= capacity * knee[1])
         results.append(np.asarray(result))
     return results

@@ -7,11 +7,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.ranges import outside, ranges
 from perfmodel.prediction.record import Details
 
 
-def cautions(details: Details) -> Iterator[str]:
-    """Yield what a reader of a prediction should know, a sentence each."""
+def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
+    """Yield what a reader of a prediction should know, a sentence each.
+
+    Parameters
+    ----------
+    details : Details
+    method : {"closed-form", "simulated"}
+    cache : {"cold", "warm"}
+    """
     yield from details.setting.warnings
     yield from details.instance.kernel.notes
     yield from details.notes
@@ -24,8 +32,30 @@ def cautions(details: Details) -> Iterator[str]:
             )
     yield from _atomics_and_weights(details)
     yield from _copying_ahead(details)
+    if method == "closed-form":
+        yield from _outside_the_range(details, cache == "cold")
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"
+
+
+def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
+    """Yield where the closed forms and the simulator are known to part."""
+    found = outside(
+        details.instance,
+        details.requests,
+        details.traffic,
+        details.device,
+        details.occupied,
+        details.setting.control,
+        cold,
+    )
+    for what, difference, why in found:
+        limit = ranges()["limits"][what.lower().replace(" ", "_")]
+        yield (
+            f"outside the closed form's range: {why}, and its {what} may differ from the "
+            f"simulator's by about {min(difference, 9.99):.0%} (over {limit:.0%}); "
+            "--traffic simulated counts them"
+        )
 
 
 def _atomics_and_weights(details: Details) -> Iterator[str]:

@@ -174,7 +174,7 @@ def predict(
                 for name, (kind, value) in ceilings(gpu).items()
             ),
         ),
-        warnings=tuple(cautions(details)),
+        warnings=tuple(cautions(details, traffic, cache)),
         details=details,
     )
 
