@@ -195,26 +195,20 @@ def _rewritten(
     """Return the bytes written again that may or may not be written back in between."""
     stored = sum(_number(r.sectors) * SECTOR for r in requests if r.access.kind == "store")
     once = _stored_once(requests, groups)
-    low, high = REWRITTEN_KNEE
-    spread = float(ranges()["rewritten"]["spread"])
+    again = ranges()["rewritten"]
+    low, high, spread = again["low"], again["high"], again["spread"]
     if stored <= REWRITTEN * once or not low - spread < once / device.l2_size:
         return 0.0
+
+    def written(knee: tuple[float, float]) -> float:
+        given = (instance, requests, groups, traffic, device, occupied, control)
+        return _number(_again(*given, rewritten_knee=knee)[3])
+
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)
-    found = [
-        _again(
-            instance,
-            requests,
-            groups,
-            traffic,
-            device,
-            occupied,
-            control,
-            rewritten_knee=(low + by, high + by),
-        )[3]
-        for by in (-shift, shift)
-    ]
-    return _number(found[0] - found[1]) / 2
+    around = written((low - shift, high - shift)) - written((low + shift, high + shift))
+    difference = written(REWRITTEN_KNEE) - written((low, high))
+    return difference + math.copysign(around / 2, difference)
 
 
 def _stored_once(requests: Sequence[Requests], groups: Sequence[Group]) -> float:
