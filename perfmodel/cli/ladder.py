@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.options import (
@@ -12,6 +10,7 @@ from perfmodel.cli.options import (
     CacheOption,
     DefineOption,
     DeviceOption,
+    FigureOption,
     JsonOption,
     TimingOption,
 )
@@ -29,16 +28,7 @@ def ladder(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Draw the ladder into a .svg, .png or .pdf file.",
-            show_default=False,
-        ),
-    ] = None,
+    output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
     """Climb the ladder of matrix products: from one thread an element to tensor cores.

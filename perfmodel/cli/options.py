@@ -123,6 +123,16 @@ CacheOption = Annotated[
     Literal["cold", "warm"],
     typer.Option("--cache", help="L2 at the start: empty, or as the same launch just left it."),
 ]
+FigureOption = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Draw it into a .svg, .png or .pdf file.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print JSON instead of text."),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.kernel_list import (
@@ -19,6 +17,7 @@ from perfmodel.cli.options import (
     CacheOption,
     DefineOption,
     DeviceOption,
+    FigureOption,
     JsonOption,
     TimingOption,
 )
@@ -46,16 +45,7 @@ def roofline(
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
     program: ProgramOptions = NO_PROGRAM,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Draw a figure into a .svg, .png or .pdf file.",
-            show_default=False,
-        ),
-    ] = None,
+    output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
     """Place kernels on the hierarchical roofline: L1, L2, DRAM, and the arithmetic peaks.

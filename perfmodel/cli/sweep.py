@@ -14,6 +14,7 @@ from perfmodel.cli.options import (
     CacheOption,
     DefineOption,
     DeviceOption,
+    FigureOption,
     JsonOption,
     KernelArgument,
     MappingOption,
@@ -55,16 +56,7 @@ def sweep(
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
     l2: L2Options = AS_THE_DRIVER,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Draw a figure into a .svg, .png or .pdf file.",
-            show_default=False,
-        ),
-    ] = None,
+    output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""

@@ -8,7 +8,7 @@ loop early wait where the others come to. A barrier holds a block's lanes until 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory, Region
+from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Label, Module, Register
 
@@ -42,7 +43,8 @@ SAMPLED_LANES: Final = 1 << 14
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
-"""Wall clock of an emulation [s]."""
+"""Wall clock of an emulation [s]; half of it for all lanes, then half for fewer of them."""
+FEWER: Final = 16
 
 
 @dataclass(slots=True)
@@ -63,6 +65,8 @@ class Emulation:
         Buffers, in the order in which counts number them.
     notes : tuple of str
         What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
     """
 
     sampled: int
@@ -73,6 +77,7 @@ class Emulation:
     counts: dict[int, Count]
     regions: list[Region]
     notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def scale(self) -> float:
@@ -127,10 +132,22 @@ def emulate(
             f"kernel {function.name!r}, PTX line {call.line}: it calls a function, which is not "
             "emulated; let the compiler inline it (__forceinline__)"
         )
-    runner = _Runner(module, function, launch, lanes)
     with np.errstate(all="ignore"):
-        runner.run(most_seconds, most_steps, progress)
+        # Where loops are long, a few blocks have to do.
+        for some in (lanes, max(LANES, lanes // FEWER)):
+            runner = _Runner(module, function, launch, some)
+            try:
+                runner.run(most_seconds / 2, most_steps, progress)
+            except _TooSlowError:
+                if some < lanes:
+                    raise
+                continue
+            break
     return runner.result()
+
+
+class _TooSlowError(PerfmodelError):
+    """The time is up."""
 
 
 class _Runner:
@@ -160,16 +177,18 @@ class _Runner:
         atomics = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
-        self.counter = Counter(atomics)
+        self.counter = Counter(atomics, Touches(_cached(function), self.padded))
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
+        self.most_steps = MOST_STEPS
 
     def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
         """Run all lanes to their end."""
         end = len(self.segments)
+        self.most_steps = most_steps
         at = np.where(self.inside, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
         began = time.perf_counter()
@@ -193,6 +212,7 @@ class _Runner:
 
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
+        self.counter.touches.turn += 1
         if self.first[segment.block] == place:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
@@ -282,7 +302,8 @@ class _Runner:
             if guessed
             else ""
         )
-        raise PerfmodelError(
+        kind = PerfmodelError if steps > self.most_steps else _TooSlowError
+        raise kind(
             f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
             f"threads are still at PTX line {line}{hint}"
         )
@@ -350,9 +371,19 @@ class _Runner:
             threads=self.threads,
             edges=self.edges,
             counts=self.counter.counts,
+            misses=self.counter.touches.misses(),
             regions=self.regions,
             notes=tuple(notes),
         )
+
+
+def _cached(function: Function) -> frozenset[int]:
+    """Return the loads that L1 keeps."""
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+    )
 
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends.emulate_memory import GAP_SHIFT, LOCAL_BASE, MIDDLE
+from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 from perfmodel.trace.coalescer import LANES, coalesce
@@ -76,16 +77,21 @@ class Counter:
     ----------
     atomics : collection of int
         Instructions whose addresses are kept.
+    touches : Touches
+        Told what goes through L1.
     """
 
-    def __init__(self, atomics: frozenset[int]) -> None:
+    def __init__(self, atomics: frozenset[int], touches: Touches) -> None:
         self.counts: dict[int, Count] = {}
         self._atomics = atomics
+        self.touches = touches
 
     def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
         """Take in one execution."""
         if not len(lanes):
             return
+        if not self.touches.full:
+            self.touches.take(at, _own(address, lanes), lanes)
         count = self.counts.get(at)
         if count is None:
             count = self.counts[at] = Count(width)
@@ -151,6 +157,16 @@ class Counter:
         if at in self._atomics and count.rows_kept < _KEPT:
             count.kept.append((places, active))
             count.rows_kept += rows
+
+
+def _own(address: Array, lanes: Array) -> Array:
+    """Return addresses with those of local memory as they lie: a word beside its neighbours'."""
+    local = (address >= np.uint64(LOCAL_BASE)) & (address < np.uint64(1 << GAP_SHIFT))
+    if not local.any():
+        return address
+    place = (address - np.uint64(LOCAL_BASE)).astype(np.int64) // 4 * 4 * LANES
+    place += (lanes & LANES - 1) * 4 + (lanes >> 5).astype(np.int64) * (1 << 32)
+    return np.where(local, place, address.astype(np.int64))
 
 
 __all__ = ["LINE", "SECTOR", "Count", "Counter"]

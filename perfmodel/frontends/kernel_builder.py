@@ -107,7 +107,15 @@ class Builder:
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         accesses = chained(accesses, placed)
-        work = work_of(self.function, found, self.launch, self._parameters(), parts, self.emulation)
+        work = work_of(
+            self.function,
+            found,
+            self.launch,
+            self._parameters(),
+            parts,
+            self.emulation,
+            self.registers,
+        )
         buffers = tuple(
             Buffer(
                 name=names_of[base],
@@ -144,6 +152,7 @@ class Builder:
             flop=Number(work.flop),
             precision=work.precision,
             barriers=work.barriers,
+            paces=work.paces,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
         )
@@ -298,9 +307,9 @@ class Builder:
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        return counted(
-            self.emulation.counts.get(p.access.at), self.emulation, p.moved.kind == "atomic"
-        )
+        at = p.access.at
+        count = self.emulation.counts.get(at)
+        return counted(count, self.emulation, p.moved.kind == "atomic", at)
 
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.emulate_reuse import LINES
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.kernels.counted import Counted
 
@@ -26,7 +27,7 @@ def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     return max(1, round(float(emulation.warps[found.header]) / entries))
 
 
-def counted(count: Count | None, emulation: Emulation, atomic: bool) -> Counted:
+def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) -> Counted:
     """Return what an access asks for in the whole launch, from what the sample did."""
     sampled = emulation.sampled / emulation.blocks
     if count is None:
@@ -46,6 +47,7 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool) -> Counted:
         tag_wavefronts=total(count.tags),
         sampled=sampled,
         addresses=_addresses(count) if atomic and count.kept else None,
+        misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
     )
 
 

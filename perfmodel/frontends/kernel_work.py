@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, evaluate
+from perfmodel.expressions import Name, Node, Number, evaluate, names
+from perfmodel.frontends.dependence import LoopPace, paces
+from perfmodel.frontends.divergence import MEETING, meetings
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import (
     START,
-    UNROLLED,
     machine_instructions,
-    unrolls,
 )
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
@@ -34,6 +34,7 @@ from perfmodel.kernels.kernel import (
     Kernel,
     Launch,
     Loop,
+    Pace,
     Parameter,
 )
 from perfmodel.models.geometry import block_shape
@@ -43,6 +44,8 @@ _MOST_IN_FLIGHT: Final = 16
 _PREDICATED: Final = 8
 """PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
 sm_90 (nvcc 13.0)."""
+_ROUNDED: Final = ("div", "sqrt", "rcp", "rem")
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -62,6 +65,8 @@ class Work:
         Loads that a thread issues before it waits for the first, in the loop that loads most.
     barriers : tuple of Barrier
         Those at which all warps of a block wait.
+    paces : tuple of Pace
+        Of each loop, and of what runs once.
     """
 
     arithmetic: tuple[Arithmetic, ...]
@@ -69,6 +74,7 @@ class Work:
     precision: str
     in_flight: int | None
     barriers: tuple[Barrier, ...] = ()
+    paces: tuple[Pace, ...] = ()
 
 
 def work_of(
@@ -78,6 +84,7 @@ def work_of(
     parameters: Sequence[Parameter],
     parts: Sequence[tuple[Name, Sum]],
     emulation: Emulation | None = None,
+    registers: int = 255,
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it."""
     flow = control_flow(function)
@@ -93,7 +100,10 @@ def work_of(
     def add(pipe: str, loop: str | None, count: float) -> None:
         totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
 
+    meeting = meetings(function, flow)
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
+        if run.block in meeting:
+            add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
@@ -109,8 +119,38 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
-    in_flight = _in_flight(function, flow, found)
-    return Work(arithmetic, flop[precision], precision, in_flight, _barriers(function, flow, found))
+    trips = _trips(found, launch, parameters)
+    taken = [
+        (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
+    ]
+    found_paces = paces(function, flow, counts, taken, trips, registers)
+    return Work(
+        arithmetic,
+        flop[precision],
+        precision,
+        _in_flight(function, flow, found, found_paces),
+        _barriers(function, flow, found),
+        tuple(
+            Pace(_number(round(p.clocks, 2)), loop, _number(round(p.abreast, 3)))
+            for loop, p in found_paces.items()
+        ),
+    )
+
+
+def _trips(
+    found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter]
+) -> dict[str, float]:
+    """Return the iterations of each loop, where the launch decides; else that they are many."""
+    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
+        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    trips = {}
+    for loop in found.loops:
+        decided = loop.trips is not None and names(loop.trips) <= known.keys()
+        trips[loop.variable] = (
+            float(np.max(evaluate(loop.trips, known))) if decided and loop.trips else math.inf
+        )
+    return trips
 
 
 def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[Barrier, ...]:
@@ -155,6 +195,9 @@ def _predicated(function: Function, flow: ControlFlow, number: int) -> int | Non
         return None
     # What is left by an exit is not come back to; calls and barriers need whole warps.
     if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
+        return None
+    # Odd values go a way of their own: a call, which stays behind its branch.
+    if any(i.opcode in _ROUNDED and _ODD & {*i.modifiers} for i in inside):
         return None
     after = block.successors[0]
     if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
@@ -256,7 +299,12 @@ def _share(
     return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
 
 
-def _in_flight(function: Function, flow: ControlFlow, found: Followed) -> int | None:
+def _in_flight(
+    function: Function,
+    flow: ControlFlow,
+    found: Followed,
+    found_paces: Mapping[str | None, LoopPace],
+) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
     most: tuple[int, int] | None = None
     for run in found.blocks:
@@ -266,14 +314,9 @@ def _in_flight(function: Function, flow: ControlFlow, found: Followed) -> int | 
         together = _independent(function, block.start, block.stop)
         if together == 0:
             continue
-        # Loads do not move up past stores that might be to the same place.
-        stores = any(
-            function.instructions[at].opcode == "st" for at in range(block.start, block.stop)
-        )
-        times = UNROLLED if unrolls(function, flow, run.block) and not stores else 1
-        at_once = max(together, min(together * times, _MOST_IN_FLIGHT))
+        at_once = min(round(together * found_paces[run.loop].abreast), _MOST_IN_FLIGHT)
         if most is None or together > most[0]:
-            most = (together, at_once)
+            most = (together, max(at_once, 1))
     return None if most is None else most[1]
 
 

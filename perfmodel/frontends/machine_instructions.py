@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from perfmodel.frontends.divergence import aggregated, shared_bases
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -34,6 +35,11 @@ TABLE: Final = Path(__file__).with_suffix(".toml")
 UNROLLED: Final = 4
 """Iterations that ptxas puts together of a loop whose body is one block and whose counter steps by
 a constant; read from machine code of sm_90 (nvcc 13.0)."""
+MOST_UNROLLED: Final = 48
+"""PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of
+65 and more were not (the same)."""
+RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, "int32": 3.0})
+"""Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""
 
@@ -87,7 +93,31 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
     for number in range(len(flow.blocks)):
         for at in _shared_by_iterations(function, flow, number):
             counts[at] = {pipe: n / UNROLLED for pipe, n in counts[at].items()}
+    for at in _divided_before(function, makers):
+        counts[at] = {
+            pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
+        }
+    for more in (shared_bases(function, flow), aggregated(function)):
+        for at, count in more.items():
+            counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
     return tuple(counts)
+
+
+def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[int]:
+    """Return the divisions of 32 bits by what an earlier one has divided by."""
+    known: set[tuple[str, str]] = set()
+    found = []
+    for at, i in enumerate(function.instructions):
+        if i.opcode not in ("div", "rem") or i.modifiers[-1:] not in (("s32",), ("u32",)):
+            continue
+        by = i.operands[2] if len(i.operands) > 2 else None
+        if not isinstance(by, Register) or len(makers.get(by.name, ())) != 1:
+            continue
+        key = (i.modifiers[-1], by.name)
+        if key in known:
+            found.append(at)
+        known.add(key)
+    return found
 
 
 def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
@@ -96,6 +126,8 @@ def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
     if number not in block.successors:
         return False
     inside = range(block.start, block.stop)
+    if len(inside) > MOST_UNROLLED:
+        return False
     if any(at in inside and "nounroll" in text for at, text in function.pragmas):
         return False
     if any(function.instructions[at].opcode in _STOPS for at in inside):

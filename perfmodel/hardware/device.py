@@ -91,6 +91,10 @@ class Device:
         "hertz", "clock that kernels run at: the largest boost clock", minimum=1e6
     )
 
+    tensor_clock: float | None = quantity(
+        "hertz", "clock while tensor cores work by mma.sync", required=False, minimum=1e6
+    )
+
     max_threads_per_block: int = quantity("threads", "threads in a block, at most")
     max_threads_per_sm: int = quantity("threads", "threads resident on an SM, at most")
     max_warps_per_sm: int = quantity("warps", "warps resident on an SM, at most")
@@ -216,6 +220,9 @@ class Device:
     dram_access_size: int = quantity("bytes", "least that an L2 miss moves, default granularity")
 
     launch_floor: float = quantity("seconds", "an empty kernel by the profiler")
+    launch_fetch: float | None = quantity(
+        "seconds", "what a launch with any work takes beyond an empty one", required=False
+    )
     event_floor: float = quantity("seconds", "an empty kernel between two events")
     block_dispatch_rate: float | None = quantity(
         "blocks/second", "blocks that the GPU starts in a second", required=False

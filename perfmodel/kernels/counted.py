@@ -24,6 +24,8 @@ class Counted:
         Share of the launch that was counted.
     addresses : array of shape (requests, 32), or None
         Byte addresses of some requests' lanes, from the start of the buffer; -1 is no lane.
+    misses : tuple of (int, float)
+        Lines of L1 that a block has, and the share of the sectors that are not there then.
     """
 
     requests: float
@@ -35,3 +37,4 @@ class Counted:
     tag_wavefronts: float
     sampled: float
     addresses: Any = None
+    misses: tuple[tuple[int, float], ...] = ()

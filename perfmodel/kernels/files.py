@@ -53,7 +53,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     loop = "r"                            # optional, and so are all below
     vector = 1
     guard = "i % 2 == 0"
-    cache = "l1"                          # loads only: "l2" is past L1
+    cache = "l1"                          # loads only: "l2" is past L1, "shared" a copy ahead
     # returns = true                      # atomics only, as are the next three
     # dtype = "float32"                   # or a parameter with choices such as ["int32", "float32"]
     # operation = "add"                   # or "exchange", "cas", "cas-loop"

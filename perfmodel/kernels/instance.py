@@ -221,6 +221,9 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
     for number, barrier in enumerate(kernel.barriers, 1):
         bound.whole(barrier.count, f"count of barrier {number}", 0, 2**20)
+    for pace in kernel.paces:
+        bound.number(pace.clocks, "clocks of a pace")
+        bound.number(pace.abreast, "abreast of a pace")
     bound.whole(kernel.strands, "strands", 1, 64)
     in_flight = kernel.loads_in_flight
 

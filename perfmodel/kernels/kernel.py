@@ -15,7 +15,7 @@ from perfmodel.kernels.counted import Counted
 
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared"]
-CacheLevel = Literal["l1", "l2"]
+CacheLevel = Literal["l1", "l2", "shared"]
 AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
 
 DATA_TYPES: Final = {
@@ -53,6 +53,7 @@ PIPES: Final = {
     "fp16_tensor": "the same in fp16",
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
+    "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
@@ -174,8 +175,10 @@ class Access:
         Variable of the innermost loop around it; None is outside all loops.
     guard : Node or None
         Condition under which a thread takes part, besides the kernel's own guard.
-    cache : {"l1", "l2"}
-        Nearest cache that may hold a load: "l2" is ``ld.global.cg``.
+    cache : {"l1", "l2", "shared"}
+        Nearest cache that may hold a load: "l2" is ``ld.global.cg``. "shared" is a copy from L2 to
+        shared memory, past registers (``cp.async.cg``), that is under way while its block works on
+        what came before: nobody waits for it but at the start.
     returns : bool or Node
         Whether an atomic gives the old value back.
     name : str
@@ -243,6 +246,19 @@ class Barrier:
 
     count: Node
     loop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Clocks that a lone warp takes for an iteration of a loop, or for what runs once.
+
+    From the latencies of its instructions, waits for global memory and at barriers apart. `abreast`
+    is how many iterations wait for their loads together: below 1 where an iteration waits again.
+    """
+
+    clocks: Node
+    loop: str | None = None
+    abreast: Node = _ONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +335,8 @@ class Kernel:
     dependent : bool
         Whether a loop's instructions wait for one another, as in a chain of comparisons or sums:
         then a warp takes as long for each as in code that runs once.
+    paces : tuple of Pace
+        Of each loop and of what runs once; without any, every instruction takes as long.
     longest : Node
         Work of the longest block over that of an average one, which loops and counts describe.
     pipeline : Pipeline or None
@@ -345,6 +363,7 @@ class Kernel:
     mapping: str = ""
     notes: tuple[str, ...] = ()
     dependent: bool = False
+    paces: tuple[Pace, ...] = ()
     longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()

@@ -144,6 +144,22 @@ class Recording:
         floor = own.get("event_floor_us", self.session.get("protocol", {}).get("event_floor_us"))
         return None if floor is None else float(floor) * 1e-6
 
+    def profiler_floors(self, row: Row) -> dict[str, float]:
+        """Return what the row's profiler reads for an empty kernel, and for any work besides [s].
+
+        By the name of the device's figure that it stands in for. A session that was timed by
+        another profiler than the catalogue's says it, as ``profiler_floor_us`` and
+        ``profiler_fetch_us`` under ``[protocol]``.
+        """
+        protocol = self.session.get("protocol", {})
+        if row.timing != "profiler":
+            return {}
+        return {
+            f"launch_{name}": float(protocol[f"profiler_{name}_us"]) * 1e-6
+            for name in ("floor", "fetch")
+            if f"profiler_{name}_us" in protocol
+        }
+
     @property
     def device(self) -> str | None:
         """Catalogue name of the GPU, if the session file gives one."""

@@ -77,6 +77,8 @@ class Batch:
         What `BATCH_LATENCY` takes.
     depth : int
         Batches of the same iteration that it has to wait for: those that bring its indices.
+    ahead : bool
+        Whether they are copied while the block works on earlier ones: waited for at the start only.
     """
 
     loop: str | None
@@ -86,6 +88,12 @@ class Batch:
     unroll: Array
     inputs: Mapping[str, Any]
     depth: int = 0
+    ahead: bool = False
+
+    @property
+    def waited(self) -> Array:
+        """Batches that a block waits for, one after the other."""
+        return np.minimum(self.count, 1.0) if self.ahead else self.count
 
     @property
     def latency(self) -> Array:
@@ -116,6 +124,11 @@ class Chain:
         Whether the instructions of loops wait for one another, as those of code that runs once.
     schedulers : float
         Schedulers that issue a block's warps between barriers; 0 where it has none.
+    once, paced : array or None
+        Clocks of a lone warp, waits for memory apart, for what runs once and for loops; None where
+        the kernel does not say.
+    barriers : array
+        Clocks that a block's barriers take, outside of loops.
     """
 
     overhead: Mapping[str, Any]
@@ -127,6 +140,9 @@ class Chain:
     clock: float
     dependent: bool = False
     schedulers: float = 0.0
+    once: Array | None = None
+    paced: Array | None = None
+    barriers: Array | float = 0.0
 
     @property
     def start(self) -> Array:
@@ -144,12 +160,12 @@ class Chain:
     @property
     def loads(self) -> Array:
         """All batches of loads [s]."""
-        return np.asarray(sum((b.count * b.latency for b in self.batches), np.zeros(1)))
+        return np.asarray(sum((b.waited * b.latency for b in self.batches), np.zeros(1)))
 
     @property
     def waits(self) -> Array:
         """Batches of loads, one after the other [1]."""
-        return np.asarray(sum((b.count for b in self.batches), np.zeros(1)))
+        return np.asarray(sum((b.waited for b in self.batches), np.zeros(1)))
 
     @property
     def total(self) -> Array:
@@ -159,8 +175,22 @@ class Chain:
     @property
     def between(self) -> Array:
         """Clocks of the instructions between loads: a warp's own, or the turns of all of them."""
-        own = CLOCKS_PER_INSTRUCTION * self.instructions + self.clocks_in_loops * self.looped
+        own = self.alone + self.in_loops + self.barriers
         return np.asarray(np.maximum(own, self.turns * (self.instructions + self.looped)))
+
+    @property
+    def alone(self) -> Array:
+        """Clocks of a lone warp for what runs once."""
+        if self.once is not None:
+            return self.once
+        return np.asarray(CLOCKS_PER_INSTRUCTION * self.instructions)
+
+    @property
+    def in_loops(self) -> Array:
+        """Clocks of a lone warp for its loops."""
+        if self.paced is not None:
+            return self.paced
+        return np.asarray(self.clocks_in_loops * self.looped)
 
     @property
     def turns(self) -> Array:

@@ -49,6 +49,7 @@ _LANES: Final = {
     "tensor16": "tensor16_lanes",
     "fma64": "fp64_lanes",
     "sfu": "sfu_lanes",
+    "lsu": "lsu_lanes",
 }
 
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
@@ -60,9 +61,10 @@ MACS_PER_INSTRUCTION: Final = 64.0
 def issue_slots(pipe: str, count: Any) -> Array:
     """Return the issue slots that `count` instructions of a pipe take.
 
-    The tensor pipes count multiply-accumulates, of which one instruction does many.
+    The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
+    banks are those of instructions counted elsewhere.
     """
-    if pipe in TENSOR_PIPES:
+    if pipe in TENSOR_PIPES or pipe == "lsu":
         return np.zeros(np.shape(count))
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.geometry import AXES
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
@@ -72,6 +73,12 @@ def l1_fills(
         share = np.minimum(1.0, total / np.maximum(asked, 1))
         for i in g.members:
             fills[i] = requests[i].sectors * share
+    for i, r in enumerate(requests):
+        counted = r.access.counted
+        if counted is not None and counted.misses and r.access.cache == "l1":
+            fills[i] = followed_fills(
+                r, counted.misses, capacity, sharing, blocks, device, instance
+            )
     return multicast_fills(instance, requests, fills, device)
 
 

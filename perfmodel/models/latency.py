@@ -39,14 +39,20 @@ Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 cloc
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
 instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
-CODE_FETCH: Final = 0.2e-6
-FIRST_TOUCH: Final = 0.25e-6
-"""Seconds that a launch with any work takes beyond an empty one; and that the first reads of a cold
-launch take beyond DRAM's latency [s].
+BARRIER_START: Final = 12.3
+BARRIER_WARP: Final = 2.0
+"""Clocks of a barrier whose warps arrive together, and for each of them.
 
-Fitted: warm and cold writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv).
-That the first is the fetch of instructions and parameters, the second address translation, is
-likely but not established.
+Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
+(measurements/h200-latency/latency.csv).
+"""
+CODE_FETCH: Final = 0.2e-6
+"""Seconds that a launch with any work takes beyond an empty one, unless the device says.
+
+Fitted: warm writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv). Part of
+it is the profiler's doing, which empties the instruction caches before each launch: straight code
+of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
+0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
 """
 DRAM_SPREAD: Final = 35e-9
 """Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
@@ -62,8 +68,31 @@ Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothin
 one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
 (streams.csv, strided.csv, stride 1).
 """
-MOST_SPREAD: Final = 4.0
-"""DRAM reads of a batch up to which the slowest is later; no more were measured."""
+WIDE_CLOCKS: Final = 14.0
+"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
+
+Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
+and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
+"""
+MOST_SPREAD: Final = 16.0
+"""DRAM reads of a batch up to which the slowest is later; no more were measured.
+
+Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
+from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
+"""
+FIRST_TOUCH = Formula(
+    name="first reads of a cold launch beyond DRAM's latency",
+    unit="s",
+    text="spread*log2(n)",
+    symbols={
+        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "n": "SMs whose first blocks read at once [1]",
+    },
+    holds="launches whose blocks start together",
+    source="derived: the slowest of the SMs' first reads; blocks of one warp that read 512 B each "
+    "take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's on 1, 8, 32 and "
+    "132 SMs (measurements/h200-launches)",
+)
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
@@ -71,7 +100,7 @@ RAMP_TIME = Formula(
     symbols={
         "fetch": "a launch with any work, beyond an empty one [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency [s]",
+        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
     },
     holds="launches whose first block is like the others",
     source="fitted: streams of 256 KiB to 4 MiB on an H200",
@@ -88,6 +117,20 @@ LATENCY_TIME = Formula(
     holds="blocks replaced as they end",
     source="Little's law",
 )
+
+
+def first_touch(dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float) -> Array:
+    """Return how much later than DRAM's latency the first data of the slowest SM arrives [s].
+
+    A warm launch has next to no reads from DRAM, or none to wait for.
+    """
+    late = FIRST_TOUCH(spread=DRAM_SPREAD, n=np.maximum(np.minimum(blocks, sms), 1.0))
+    return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
+
+
+def code_fetch(device: Device) -> float:
+    """Return what a launch with any work takes beyond an empty one [s]."""
+    return CODE_FETCH if device.launch_fetch is None else device.launch_fetch
 
 
 def met_once(kernel: Kernel) -> bool:
@@ -130,15 +173,17 @@ def block_chain(
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = _depths(requests)
     found = (
-        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round)
+        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round, ahead)
         for loop in loops
         for depth in range(1 + max(depths, default=0))
+        for ahead in (False, True)
     )
     batches = tuple(b for b in found if b is not None)
     looped = np.asarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
+    once, paced = _paced(instance)
     return Chain(
         overhead=overhead,
         instructions=np.asarray(instructions_per_warp) - looped,
@@ -149,7 +194,40 @@ def block_chain(
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
+        once=once,
+        paced=paced,
+        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if once is not None else 0.0,
     )
+
+
+def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
+    """Return the clocks of a lone warp for what runs once, and for loops, where they are known."""
+    kernel = instance.kernel
+    if not kernel.paces:
+        return None, None
+    once, looped = np.zeros(1), np.zeros(1)
+    for pace in kernel.paces:
+        clocks = np.asarray(instance.number(pace.clocks), dtype=float)
+        if pace.loop is None:
+            once = once + clocks
+            continue
+        for around in kernel.loop_nest(pace.loop):
+            clocks = clocks * np.asarray(instance.trips[around.variable], dtype=float)
+        looped = looped + clocks
+    return np.atleast_1d(once), np.atleast_1d(looped)
+
+
+def _barriers(instance: Instance, warps: Array) -> Array:
+    """Return the clocks of a block's barriers outside of loops."""
+    count = sum(
+        (
+            np.asarray(instance.number(b.count), dtype=float)
+            for b in instance.kernel.barriers
+            if b.loop is None
+        ),
+        np.zeros(1),
+    )
+    return np.asarray(count * (BARRIER_START + BARRIER_WARP * warps))
 
 
 def _batch(
@@ -162,27 +240,24 @@ def _batch(
     depth: int,
     depths: Sequence[int],
     dram_round: Any,
+    ahead: bool,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
 
-    None if there are no such loads.
+    Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
+    loads.
     """
     every = [
         i
         for i, r in enumerate(requests)
-        if r.access.loop == loop and (r.access.kind == "load" or _returns(instance, r))
+        if r.access.loop == loop
+        and (r.access.kind == "load" or _returns(instance, r))
+        and (r.access.cache == "shared") == ahead
     ]
     members = [i for i in every if depths[i] == depth]
     if not members:
         return None
-    nest = instance.kernel.loop_nest(loop)
-    times = np.ones(1)
-    for around in nest:
-        times = times * np.asarray(instance.trips[around.variable], dtype=float)
-    stated = instance.loads_in_flight
-    in_flight = LOADS_IN_FLIGHT if stated is None else stated
-    unroll = np.maximum(np.asarray(in_flight) / len(every), 1.0) if nest else np.ones(1)
-    unroll = np.minimum(unroll, np.maximum(times, 1.0))
+    times, unroll = loop_unroll(instance, loop, len(every))
     count = np.ceil(times / unroll)
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -194,16 +269,20 @@ def _batch(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
+    words = max(float(np.max(requests[i].width)) for i in members) / 4
+    wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
+    # Warps that walk over the same data in order all wait for whoever comes first.
+    regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency * far,
-        "dram": max(device.dram_latency, device.l2_latency * far),
+        "l2": device.l2_latency * far + wide,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide,
         "spread": DRAM_SPREAD,
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(1 - np.exp(-filled)),
+        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else 1 - np.exp(-filled)),
         "p2": np.atleast_1d(1 - (1 - missing) ** fresh),
     }
     if loop is None and any(
@@ -213,7 +292,32 @@ def _batch(
         fetches = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1)) > 0
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth)
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
+
+
+def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
+    """Return how often a loop runs, in those around it, and how many times it is unrolled.
+
+    Below 1 where an iteration waits for its loads more than once.
+
+    Parameters
+    ----------
+    loop : str or None
+        None for what is outside all loops: once.
+    loads : int
+        Loads of the loop, which share those that a warp has in flight.
+    """
+    nest = instance.kernel.loop_nest(loop)
+    times = np.ones(1)
+    for around in nest:
+        times = times * np.asarray(instance.trips[around.variable], dtype=float)
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
+    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if nest else np.ones(1)
+    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
+    if nest and abreast is not None:
+        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
+    return times, np.minimum(unroll, np.maximum(times, 1.0))
 
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:

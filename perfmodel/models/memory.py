@@ -17,6 +17,7 @@ from perfmodel.models.dram import dirty_left
 from perfmodel.models.geometry import AXES, BlockShape, alike
 from perfmodel.models.l1_fills import l1_fills, loop_windows
 from perfmodel.models.l2 import store_cost
+from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
@@ -140,7 +141,9 @@ def closed_form_traffic(
         return np.asarray(sum((values[i] for i in chosen), _ZERO))
 
     load_sectors = total([r.sectors for r in requests], loads)
-    store_sectors = total([r.sectors for r in requests], stores)
+    reaching = sent(groups, requests)
+    stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
+    store_sectors = total(stored, stores)
     atomic_sectors = total([l2_passes(r) for r in requests], atomics)
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
@@ -170,8 +173,8 @@ def closed_form_traffic(
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
     write_cost = sum(
         (
-            requests[i].sectors
-            * store_cost(requests[i].sectors, requests[i].lines, requests[i].wanted_bytes)
+            stored[i]
+            * store_cost(stored[i], requests[i].lines * reaching[i], requests[i].wanted_bytes)
             for i in stores
         ),
         _ZERO,
@@ -180,7 +183,7 @@ def closed_form_traffic(
         global_load_requests=total([r.requests for r in requests], loads),
         global_load_sectors=load_sectors,
         global_store_requests=total([r.requests for r in requests], stores),
-        global_store_sectors=store_sectors,
+        global_store_sectors=total([r.sectors for r in requests], stores),
         global_atomic_requests=total([r.requests for r in requests], atomics),
         l1_hit_sectors=load_sectors - l2_reads,
         l2_read_sectors=l2_reads,

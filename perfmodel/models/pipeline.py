@@ -19,7 +19,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import CODE_FETCH, FIRST_TOUCH
+from perfmodel.models.latency import code_fetch, first_touch
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 
@@ -248,9 +248,9 @@ def pipeline_time(
     found["dram"] = np.atleast_1d(DRAM_TILES(**inputs["dram-tiles"]))
     reads = traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors
     inputs["ramp"] = {
-        "fetch": CODE_FETCH,
+        "fetch": code_fetch(device),
         "latency": np.where(reads, device.dram_latency, device.l2_latency),
-        "touch": np.where(reads, FIRST_TOUCH, 0.0),
+        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles, sms),
     }
     found["ramp"] = np.atleast_1d(PIPELINE_START(**inputs["ramp"]))
     inputs["tiles"] = {
@@ -279,12 +279,8 @@ def pipeline_time(
 
 
 def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
-    """Return the time of the slowest pipe.
-
-    Warps that issue mma.sync also copy, if no engine does: their times add.
-    """
-    issued = terms["issue"] + terms.get("tensor16", 0.0)
-    return np.maximum.reduce([issued, *(terms[name] for name in pipes)])
+    """Return the time of the slowest pipe."""
+    return np.maximum.reduce([terms["issue"], *(terms[name] for name in pipes)])
 
 
 def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:

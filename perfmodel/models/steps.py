@@ -1,9 +1,9 @@
 """Steps: loops whose threads wait for one another, as products through shared memory have them.
 
 In a step a block waits for its data, then computes. While one block waits others compute: a closed
-queue of the SM's resident blocks. Those that compute share the schedulers and L1, between which
-each warp goes to and fro: a closed queue of warps in turn, one continuous model from one warp a
-scheduler, which uses one unit after the other, to many, which keep the slower one busy.
+queue of the SM's resident blocks. Those that compute share the schedulers, L1 and the tensor cores,
+between which each warp goes to and fro: a closed queue of warps in turn, one continuous model from
+one warp a scheduler, which uses one unit after the other, to many, which keep the slowest one busy.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.chain import CLOCKS_PER_INSTRUCTION, Chain
+from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
+from perfmodel.models.l1 import PORT_CLOCKS
 
 Array = npt.NDArray[Any]
 
@@ -32,15 +33,19 @@ BARRIER_WARP: Final = 2.1
 The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
 (measurements/h200-sxm-suite/barriers.csv, fit rows). That 43 of the 73 are the loop's own: assumed.
 """
+_QUEUES: Final = {"a": "issue", "b": "l1", "c": "tensor"}
 WARPS_TIME = Formula(
     name="time of a block's work beside other warps",
     unit="s",
-    text="(issue*(1 + a) + l1*(1 + b))/n",
+    text="(issue*(1 + a) + l1*(1 + b) + tensor*(1 + c) + delay)/n",
     symbols={
         "issue": "the schedulers' time for the work of one block, spread over its warps [s]",
         "l1": "L1's time for it [s]",
+        "tensor": "the tensor cores' time for it, by mma.sync [s]",
         "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
         "b": "strands at L1 then [1]",
+        "delay": "how long a warp waits for its own results, units apart [s]",
+        "c": "strands at the tensor core then [1]",
         "n": "strands of a scheduler's warps [1]",
     },
     holds="one warp a scheduler, which uses one unit after the other, to many",
@@ -101,6 +106,7 @@ def steps_inputs(
     chain: Chain,
     issue: Array,
     l1: Array,
+    tensor: Array,
     blocks_per_sm: Any,
     sm_count: int,
 ) -> dict[str, Any]:
@@ -112,8 +118,9 @@ def steps_inputs(
         Of a kernel with barriers in a loop.
     chain : Chain
         What one block does, for the latency of its loads.
-    issue, l1 : array
-        Seconds that the schedulers (or the busiest arithmetic pipe) and L1 of the busiest SM need.
+    issue, l1, tensor : array
+        Seconds that the schedulers (or the busiest arithmetic pipe), L1 and the tensor cores of the
+        busiest SM need, products by mma.sync with the tensor cores only.
     blocks_per_sm : array
         Blocks that an SM holds.
     sm_count : int
@@ -135,16 +142,20 @@ def steps_inputs(
         barriers = barriers + np.asarray(instance.number(b.count), dtype=float) * times
     load, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
-        latency = np.where(batch.count > 0, batch.latency, 0.0)
-        if batch.loop is not None and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
+        # A step waits for its last sector, and all come through the SM's port.
+        through = batch.filled * PORT_CLOCKS / chain.clock
+        latency = np.where(batch.count > 0, batch.latency + through, 0.0)
+        waited = batch.loop is not None and not batch.ahead
+        if waited and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
             load = np.maximum(load, latency)
         else:
-            others = others + batch.count * latency
+            others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
     rounds = np.ceil(here / np.maximum(blocks_per_sm, 1))
     return {
         "issue": np.atleast_1d(issue) / here,
         "l1": np.atleast_1d(l1) / here,
+        "tensor": np.atleast_1d(tensor) / here,
         "warps": np.atleast_1d(chain.overhead["warps"]),
         "blocks": here,
         "held": np.atleast_1d(np.minimum(np.maximum(blocks_per_sm, 1), here)),
@@ -152,9 +163,10 @@ def steps_inputs(
         "load": load,
         "barriers": barriers / np.maximum(steps, 1),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
+        "alone": np.atleast_1d(chain.in_loops / chain.clock if chain.paced is not None else 0.0),
         "outside": np.atleast_1d(
             chain.start
-            + CLOCKS_PER_INSTRUCTION * chain.instructions / chain.clock
+            + chain.alone / chain.clock
             # The first of the loads is in the start-up.
             + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
@@ -202,7 +214,8 @@ def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> lis
     count = strands_at_work(given, there)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
-    found = np.zeros(np.broadcast_shapes(there.shape, given["issue"].shape, given["l1"].shape))
+    units = (given[unit].shape for unit in ("issue", "l1", "tensor"))
+    found = np.zeros(np.broadcast_shapes(there.shape, *units))
     for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
         work = WARPS_TIME(**each) * warps / SCHEDULERS / share
         found = np.where(count == n, work, found)
@@ -217,15 +230,18 @@ def strands_at_work(given: Mapping[str, Any], warps: Any) -> Array:
 def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]:
     """Yield what `WARPS_TIME` takes for 1, 2, ... `most` strands of a scheduler.
 
-    Each warp has its scheduler, and a quarter of L1: the other schedulers use the rest.
+    Each warp has its scheduler with a tensor core, and a quarter of L1: the other schedulers use
+    the rest.
     """
-    issue, l1 = (SCHEDULERS * given[unit] / given["warps"] for unit in ("issue", "l1"))
-    at_issue, at_l1 = np.zeros(1), np.zeros(1)
+    units = {unit: SCHEDULERS * given[unit] / given["warps"] for unit in _QUEUES.values()}
+    # What a lone warp takes beyond all units, it waits for its own results.
+    delay = np.maximum(given.get("alone", 0.0) - sum(units.values()), 0.0)
+    there = {name: np.zeros(1) for name in _QUEUES}
     for n in range(1, most + 1):
-        found = {"issue": issue, "l1": l1, "a": at_issue, "b": at_l1, "n": float(n)}
+        found = {**units, **there, "delay": delay, "n": float(n)}
         yield found
         each = np.maximum(WARPS_TIME(**found), 1e-30)
-        at_issue, at_l1 = issue * (1 + at_issue) / each, l1 * (1 + at_l1) / each
+        there = {q: units[unit] * (1 + there[q]) / each for q, unit in _QUEUES.items()}
 
 
 def block_queue(wait: Array, work: Sequence[Array], blocks: Array) -> dict[str, Any]:

@@ -9,7 +9,7 @@ nearly a maximum between all else. The launch and the start-up come on top.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -24,14 +24,15 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.l1 import L1_CYCLES, l1_stages
 from perfmodel.models.l2 import L2_TIME, reads_beside
 from perfmodel.models.latency import (
     BLOCK_START,
-    CODE_FETCH,
-    FIRST_TOUCH,
     LATENCY_TIME,
     RAMP_TIME,
     block_chain,
+    code_fetch,
+    first_touch,
 )
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
@@ -45,7 +46,6 @@ from perfmodel.models.steps import (
     steps_inputs,
     waits_alone,
 )
-from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
 from perfmodel.traffic import Traffic
 
@@ -116,6 +116,8 @@ class TimeModel:
         What went into each term's formula.
     chain : Chain
         What one block does, one thing after the other: the parts of latency and start-up.
+    clock : float
+        Of the SMs: lower while tensor cores work [Hz].
     atomics : tuple of AtomicTime
         Each global atomic on its own.
     """
@@ -124,6 +126,7 @@ class TimeModel:
     terms_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
     chain: Chain
+    clock: float
     atomics: tuple[AtomicTime, ...] = ()
 
 
@@ -156,6 +159,7 @@ def time_model(
         + traffic.shared_requests
     )
     instructions = warp_instructions(instance, all_requests)
+    device = under_load(device, instructions)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
     tail = balance_inputs(instance, requests, device.sm_count, uneven)
@@ -169,24 +173,10 @@ def time_model(
 
     for pipe, cycles in pipe_cycles(instructions, device).items():
         sm_unit(pipe, cycles)
-    # A load that misses gets its data as the sectors fill: no pass of its own through the banks.
-    served = sum(
-        (
-            a.data_wavefronts
-            * (1 - (a.l1_fill_sectors / np.maximum(a.sectors, 1) if a.kind == "load" else 0.0))
-            for a in traffic.accesses
-        ),
-        np.zeros(1),
-    )
-    stages = {
-        "data": (served + traffic.shared_wavefronts) / sms,
-        "fills": traffic.l2_read_sectors / sms,
-        "tags": traffic.l1_tag_wavefronts / sms,
-        "lanes": all_requests * (WARP_SIZE / device.lsu_lanes) / sms,
-    }
+    stages = l1_stages(instance, requests, traffic, device, all_requests)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
-    own = L1_CYCLES(**(stages | {"fills": np.zeros(1)}))
+    own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
     own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
 
     inputs["l2"] = {
@@ -231,7 +221,7 @@ def time_model(
         clocks = pipe_cycles(instructions, device)
         ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
         known = {"dram": inputs["dram"], **ahead.inputs}
-        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN)
+        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN, device.sm_clock)
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps
@@ -241,12 +231,9 @@ def time_model(
     dram_round = terms["dram"] / rounds
     chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round)
     inputs["ramp"] = {
-        "fetch": CODE_FETCH if instance.kernel.accesses else 0.0,
+        "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        # A warm launch has next to no reads from DRAM, or none to wait for.
-        "touch": np.where(
-            traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors, FIRST_TOUCH, 0.0
-        ),
+        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     inputs["latency"] = {
@@ -273,11 +260,17 @@ def time_model(
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     in_steps = None
     if step_loop(instance.kernel) is not None:
+        # A product is at the tensor core while it is issued.
+        rest = pipe_cycles({n: i for n, i in instructions.items() if n != "tensor16"}, device)
+        apart = {
+            n: SM_TIME(cycles=c, clock=device.sm_clock, balance=balance) for n, c in rest.items()
+        }
         inputs["steps"] = steps_inputs(
             instance,
             chain,
-            busiest_pipe(terms),
+            busiest_pipe(apart),
             terms["l1"],
+            terms.get("tensor16", np.zeros(1)),
             occupied.blocks_per_sm,
             device.sm_count,
         )
@@ -290,7 +283,15 @@ def time_model(
     inputs["memory"]["own"] = own_l1
     time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_steps)
     terms = {"launch": np.full(time.shape, floor), **terms}
-    return TimeModel(time, terms, inputs, chain, tuple(atomics))
+    return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
+
+
+def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
+    """Return the device at the clock that it has under these instructions."""
+    products = np.any(instructions.get("tensor16", np.zeros(1)) > 0)
+    if device.tensor_clock is None or not products:
+        return device
+    return replace(device, sm_clock=device.tensor_clock)
 
 
 def combine(

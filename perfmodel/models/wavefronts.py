@@ -47,19 +47,6 @@ DATA_WAVEFRONTS = Formula(
     holds="evenly spaced lanes of a full warp",
     source="derived from 32 banks of 4 B: lanes a multiple of gcd apart share banks",
 )
-L1_CYCLES = Formula(
-    name="L1 clocks an SM",
-    unit="clocks",
-    text="max(data + fills, tags, lanes)",
-    symbols={
-        "data": "data wavefronts of stores and of loads that hit [clocks]",
-        "fills": "sectors that come from L2, a clock each [clocks]",
-        "tags": "tag wavefronts of all requests [clocks]",
-        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
-    },
-    holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
-    source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
-)
 
 
 def _tag_tables() -> tuple[Array, Array]:

@@ -44,6 +44,7 @@ _REGIME_OF: Final = {
     "latency": "latency",
     "stalls": "latency",
     "l1": "l1",
+    "lsu": "l1",
     "l2": "l2",
     "port": "l2",
     "tiles": "launch",

@@ -7,6 +7,7 @@ from typing import Final
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.issue import TENSOR_PIPES
+from perfmodel.models.l1 import PORT_CLOCKS
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
@@ -26,6 +27,7 @@ TERMS: Final = {
     "tf32_tensor": "tensor cores, tf32",
     "fp8_tensor": "tensor cores, fp8",
     "sfu": "special function pipe",
+    "lsu": "L1's data banks",
     "port": "data coming in at the SMs",
     "tiles": "first and last steps of tiles",
     "parts": "adding up parts along K",
@@ -63,20 +65,26 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     traffic = prediction.traffic
-    data, fills, tags = (_input(prediction, name, stage) for stage in ("data", "fills", "tags"))
+    data, fills, tags, port = (
+        _input(prediction, name, stage) for stage in ("data", "fills", "tags", "port")
+    )
     requests = (
         traffic["global_load_requests"]
         + traffic["global_store_requests"]
         + traffic["shared_requests"]
     )
     each = requests / prediction.details.device.sm_count
+    if port > max(data + fills, tags):
+        return "The SM's port from L2 is busy", (
+            f"{units.count(traffic['l2_read_sectors'])} sectors, {PORT_CLOCKS} clocks each"
+        )
     if tags > data + fills:
         return "The L1 tag stage is busy", (
             f"{units.count(requests)} requests, {units.number(tags / each)} wavefronts each"
         )
     return "The L1 data stage is busy", (
-        f"{units.count(requests)} requests, {units.number(data / each)} wavefronts each, and "
-        f"{units.count(traffic['l2_read_sectors'])} sectors filled from L2"
+        f"{units.count(requests)} requests, {units.number((data + fills) / each)} clocks each, "
+        f"and {units.count(traffic['l2_read_sectors'])} sectors filled from L2"
     )
 
 

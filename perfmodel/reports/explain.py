@@ -246,7 +246,7 @@ def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step
         ),
         {
             "together": together,
-            "clock": device.sm_clock,
+            "clock": prediction.details.time.clock,
             "SMs": device.sm_count,
             "warps": unit.warps,
             "steps": unit.steps,
@@ -279,7 +279,7 @@ def _clocks_note(prediction: Prediction) -> str:
     """Return how many clocks each resource would need alone."""
     unit = counted_by(prediction.details)
     device, terms = prediction.details.device, prediction.terms_s
-    factor = device.sm_clock * device.sm_count / unit.total()
+    factor = prediction.details.time.clock * device.sm_count / unit.total()
     counted = _counted(terms)
     shown = [
         f"{name} {units.number(terms[name] * factor)}"

@@ -72,7 +72,7 @@ def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator
     sent = step(section, SEND_CYCLES, given["send"])
     yield sent
     balance = scalar(details.time.inputs["l1"]["balance"])
-    values = {"clocks": sent.result, "clock": details.device.sm_clock, "balance": balance}
+    values = {"clocks": sent.result, "clock": details.time.clock, "balance": balance}
     yield step(section, _SEND_TIME, values)
     if "loop" in found.parts_s:
         yield step(section, LOOP_TIME, given["loop"])

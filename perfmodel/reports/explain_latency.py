@@ -36,6 +36,25 @@ _CHAIN = definition(
     holds="a block that has its SM to itself",
 )
 
+_PACED_CHAIN = definition(
+    "time of one block",
+    "s",
+    "(overhead + max(alone + loops + barriers, turns*(instructions + looped)))/clock + loads",
+    {
+        "alone": "clocks of a lone warp for what runs once, by the latencies of its instructions "
+        "[clocks]",
+        "loops": "the same for its loops [clocks]",
+        "barriers": "clocks of a block's barriers outside loops [clocks]",
+        "turns": "warps of a block that a scheduler issues between barriers; 0 without any [1]",
+        "looped": "instructions of a warp in loops [1]",
+        "overhead": "clocks of a block besides loads and instructions [clocks]",
+        "instructions": "instructions of a warp outside loops [1]",
+        "clock": "SM clock [Hz]",
+        "loads": "loads of a block, one batch after the other [s]",
+    },
+    holds="a block that has its SM to itself",
+)
+
 
 def latency_steps(details: Details) -> Iterator[Step]:
     """Yield the chain of one block, the rounds of blocks, and the times that both make."""
@@ -61,7 +80,7 @@ def ramp_steps(details: Details, derived: bool) -> Iterator[Step]:
     values = {
         "warps": scalar(given["warps"]),
         "warp": given["warp"],
-        "clock": details.device.sm_clock,
+        "clock": details.time.clock,
     }
     meanings = {
         "warps": "warps of a block [1]",
@@ -98,6 +117,19 @@ def _chain(section: str, details: Details) -> tuple[Step, list[Step], Step, Step
             meanings[f"{prefix}batches"] = f"batches of loads in loop {batch.loop} [1]"
     formula = definition("loads of one block", "s", " + ".join(parts) or "0", meanings)
     loads = step(section, formula, values)
+    if chain.once is not None:
+        paced = {
+            "overhead": overhead.result,
+            "alone": chain.alone,
+            "loops": chain.in_loops,
+            "barriers": chain.barriers,
+            "instructions": chain.instructions,
+            "turns": chain.turns,
+            "looped": chain.looped,
+            "clock": chain.clock,
+            "loads": loads.result,
+        }
+        return overhead, batches, loads, step(section, _PACED_CHAIN, paced)
     whole = step(
         section,
         _CHAIN,

@@ -47,9 +47,8 @@ def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
     given = {"streams": streams.result, "share": inputs["dram-tiles"]["share"]}
     yield step(_MEMORY, named(DRAM_TILES, "time of dram"), given)
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
-    note = "work: issue and mma.sync together" if "tensor16" in terms else ""
     work = float(slowest_pipe(terms, pipes))
-    yield (steps := step(_TIME, TOGETHER, {**parts, "work": work, "p": OVERLAP}, note))
+    yield (steps := step(_TIME, TOGETHER, {**parts, "work": work, "p": OVERLAP}))
     yield step(_TIME, PIPELINE_START, inputs["ramp"])
     yield step(_TIME, TILES_TIME, inputs["tiles"])
     added = {
@@ -87,9 +86,9 @@ def _tensor_clocks(prediction: Prediction, pipe: str) -> Step:
         },
     )
     given: dict[str, Any] = {
-        "operations": clocks * rate / device.sm_clock,
+        "operations": clocks * rate / details.time.clock,
         "rate": rate,
-        "clock": device.sm_clock,
+        "clock": details.time.clock,
     }
     return step(_SM, formula, given)
 

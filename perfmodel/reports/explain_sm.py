@@ -10,9 +10,9 @@ from typing import Final
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, issue_slots, warp_instructions
+from perfmodel.models.l1 import L1_CYCLES, waiting_shares
 from perfmodel.models.steps import step_loop
 from perfmodel.models.time import SM_TIME
-from perfmodel.models.wavefronts import L1_CYCLES
 from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units
@@ -274,13 +274,14 @@ def _stage(
         values[name] = clocks
         meanings[name] = f"{field.replace('_', ' ')} of {name} [clocks]"
         terms.append(name)
-        # A sector that misses fills L1, which counts as a fill and not as a wavefront.
+        # A load that waits for L2 counts as a fill and not as a wavefront.
         if stage == "data" and access.kind == "load" and scalar(access.l1_fill_sectors) > 0:
-            hits = 1 - scalar(access.l1_fill_sectors) / scalar(access.sectors)
-            values[f"hits_{name}"] = hits
-            meanings[f"hits_{name}"] = f"L1 hit rate of {name} [1]"
-            terms[-1] += f"*hits_{name}"
-            clocks *= hits
+            r = details.requests[share.position]
+            waits = scalar(waiting_shares(details.instance, r, details.requests, access)[1])
+            values[f"waits_{name}"] = waits
+            meanings[f"waits_{name}"] = f"share of {name}'s requests that wait for L2 [1]"
+            terms[-1] += f"*(1 - waits_{name})"
+            clocks *= 1 - waits
         total += clocks
     if stage == "data" and scalar(details.traffic.shared_wavefronts) > 0:
         values["shared_memory"] = scalar(details.traffic.shared_wavefronts) / unit.total()

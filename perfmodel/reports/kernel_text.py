@@ -140,6 +140,8 @@ def _how(access: Access) -> str:
         parts.append(f"vector {text(access.vector)}")
     if access.cache == "l2":
         parts.append("past L1")
+    if access.cache == "shared":
+        parts.append("to shared memory, ahead")
     if access.operation != "add":
         parts.append(access.operation)
     if access.returns:

@@ -121,6 +121,10 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "loads_in_flight": _text(kernel.loads_in_flight),
         "dependent": kernel.dependent,
         "barriers": [{"count": text(b.count), "loop": b.loop} for b in kernel.barriers],
+        "paces": [
+            {"clocks": text(p.clocks), "loop": p.loop, "abreast": text(p.abreast)}
+            for p in kernel.paces
+        ],
         "strands": text(kernel.strands),
         "longest": text(kernel.longest),
         **_ahead(kernel),

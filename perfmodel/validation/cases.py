@@ -178,7 +178,7 @@ def _each(
 ) -> Iterator[Case]:
     if workers < 2 or len(pairs) < _WORTH_PROCESSES:
         for sweep, row in pairs:
-            yield one_case(sweep, row, at_floor(device, recording.event_floor(row)))
+            yield one_case(sweep, row, as_timed(device, recording, row))
         return
     with ProcessPoolExecutor(
         workers,
@@ -199,18 +199,31 @@ def _start_worker(folder: Path, device: Device, use: str | None) -> None:
 
 def _nth_case(position: int) -> Case:
     sweep, row = _work["pairs"][position]
-    return one_case(sweep, row, at_floor(_work["device"], _work["recording"].event_floor(row)))
+    return one_case(sweep, row, as_timed(_work["device"], _work["recording"], row))
 
 
 def at_floor(device: Device, floor: float | None) -> Device:
     """Return a device on the host of a measurement, where an empty kernel takes `floor` [s]."""
-    if floor is None or floor == device.event_floor:
+    return _stated(device, {} if floor is None else {"event_floor": floor})
+
+
+def as_timed(device: Device, recording: Recording, row: Row) -> Device:
+    """Return a device as the host and the profiler of a row see it."""
+    return _stated(at_floor(device, recording.event_floor(row)), recording.profiler_floors(row))
+
+
+def _stated(device: Device, values: Mapping[str, float]) -> Device:
+    new = {name: value for name, value in values.items() if value != getattr(device, name)}
+    if not new:
         return device
-    figure = Figure(
-        value=floor, unit="s", kind="measured", source="session file of the measurements"
-    )
-    figures = MappingProxyType({**device.figures, "event_floor": figure})
-    return replace(device, event_floor=floor, figures=figures)
+    figures = {
+        name: Figure(
+            value=value, unit="s", kind="measured", source="session file of the measurements"
+        )
+        for name, value in new.items()
+    }
+    stated: dict[str, Any] = {**new, "figures": MappingProxyType({**device.figures, **figures})}
+    return replace(device, **stated)
 
 
 def one_case(sweep: Sweep, row: Row, device: Device) -> Case:

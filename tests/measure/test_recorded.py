@@ -199,8 +199,8 @@ def test_names_of_results_are_fine() -> None:
 
 
 def test_folders_of_one_gpu_belong_together() -> None:
-    names = ["h200-sxm", "h200-sxm-ladder", "h200-sxm-suite", "h200-sxm-unseen", "h200-tensor"]
-    assert [path.name for path in measured()["h200-sxm"]] == names
+    names = ["operators", "sxm", "sxm-ladder", "sxm-suite", "sxm-unseen", "tensor"]
+    assert [path.name for path in measured()["h200-sxm"]] == [f"h200-{name}" for name in names]
 
 
 def test_what_an_empty_kernel_read_may_differ_by_session(folder: Folder) -> None:
@@ -229,3 +229,14 @@ def test_stated_floors_are_those_of_the_empty_kernels() -> None:
     ]
     floor = suite.event_floor(rows[0])
     assert floor == pytest.approx(median(r.time_s for r in rows if r.time_s), abs=1e-8)
+
+
+def test_another_profilers_floors_are_stated_for_its_rows_only(folder: Folder) -> None:
+    session = "format = 1\n\n[protocol]\nprofiler_floor_us = 0.6\nprofiler_fetch_us = 0.2\n"
+    rows = "n,timing,repeats,time_us\n8,events,1,9\n8,profiler,1,7\n"
+    found = read_recording(folder(rows, session=session))
+    by_events, by_profiler = found.topics["runs"].rows
+    assert found.profiler_floors(by_events) == {}
+    assert found.profiler_floors(by_profiler) == pytest.approx(
+        {"launch_floor": 0.6e-6, "launch_fetch": 0.2e-6}
+    )

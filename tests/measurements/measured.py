@@ -9,7 +9,7 @@ from typing import Any
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
 TEXT = (
     *("operator", "impl", "dtype"),
-    *("kernel", "mapping", "pattern", "timing", "cache", "state"),
+    *("kernel", "mapping", "pattern", "timing", "cache", "state", "level"),
     *("function", "use", "stream", "flag"),
 )
 

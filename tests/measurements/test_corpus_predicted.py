@@ -1,7 +1,9 @@
 """Kernels of the corpus from their source to a prediction, against what the profiler counted.
 
 No row of the corpus was fitted on. The rules for machine instructions were made with the machine
-code of these kernels in view, so their error here is not that of kernels never seen.
+code of these kernels in view, so their error here is not that of kernels never seen. Those of the
+blind corpus were written and measured before anybody looked at what the rules say of them; one
+rule, that blocks with a square root keep their branch, was made after.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ from perfmodel.prediction import Prediction
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 ROOT = Path(__file__).parents[2] / "measurements"
-SOURCES = sorted((ROOT / "programs" / "corpus").glob("*.cu"))
 
 # What PTX does not decide: lanes that ptxas does not bring back together, retries of atomics that
 # all the launch's blocks contend for.
@@ -65,15 +66,15 @@ class Case(NamedTuple):
         return float(sum(np.max(part) for part in parts))
 
 
-@lru_cache(maxsize=1)
-def cases() -> list[Case]:
-    with (ROOT / "h200-corpus" / "corpus.csv").open(newline="") as file:
+@lru_cache(maxsize=2)
+def cases(corpus: str = "corpus", left_out: frozenset[str] = frozenset()) -> list[Case]:
+    with (ROOT / f"h200-{corpus}" / "corpus.csv").open(newline="") as file:
         rows = [
             r for r in csv.DictReader(file) if (r["timing"], r["cache"]) == ("profiler", "cold")
         ]
     by_launch = {(r["source"], int(r["launch"])): r for r in rows}
     found = []
-    for path in SOURCES:
+    for path in sorted((ROOT / "programs" / corpus).glob("*.cu")):
         compiled = compile_ptx(path)
         module = parse_ptx(compiled.ptx, path.name)
         resources = {
@@ -87,6 +88,8 @@ def cases() -> list[Case]:
             path.name, module, "", "sm_90", None, resources, parameter_names(path.read_text())
         )
         for number, launch in enumerate(read_launches(path.with_suffix(".toml")), 1):
+            if launch.kernel in left_out:
+                continue
             began = time.monotonic()
             prediction = predict(translated(program, launch), device="h200-sxm")
             row = by_launch[path.stem, number]
@@ -136,21 +139,35 @@ def test_regular_kernels_count_exactly() -> None:
 
 def test_machine_instructions() -> None:
     error = np.array([abs(c.instructions / c.measured("instructions") - 1) for c in cases()])
-    assert np.median(error) <= 0.08
-    assert np.mean(error <= 0.15) >= 0.8
+    assert np.median(error) <= 0.05
+    assert np.mean(error <= 0.15) >= 0.92
+
+
+def errors(found: list[Case]) -> tuple[np.ndarray, float]:
+    """Return the relative errors of the times, and the share that is inside the 90% intervals."""
+    ratio = [c.prediction.time_s * 1e6 / c.measured("time_us") for c in found]
+    inside = [
+        c.prediction.interval_s[0] <= c.measured("time_us") * 1e-6 <= c.prediction.interval_s[1]
+        for c in found
+    ]
+    return np.abs(np.array(ratio) - 1), float(np.mean(inside))
 
 
 def test_times() -> None:
-    ratio = np.array([c.prediction.time_s * 1e6 / c.measured("time_us") for c in cases()])
-    error = np.abs(ratio - 1)
-    assert np.median(error) <= 0.15
-    assert np.quantile(error, 0.9) <= 0.40
-    inside = [
-        c.prediction.interval_s[0] <= c.measured("time_us") * 1e-6 <= c.prediction.interval_s[1]
-        for c in cases()
-    ]
-    # 80% were wanted; what is reached is held here
-    assert np.mean(inside) >= 0.75
+    error, inside = errors(cases())
+    assert np.median(error) <= 0.08
+    assert np.quantile(error, 0.9) <= 0.26
+    assert inside >= 0.80
+
+
+def test_times_of_kernels_never_seen() -> None:
+    # kepler calls a function that the compiler did not inline: no prediction, said so.
+    error, inside = errors(cases("corpus-blind", frozenset({"kepler"})))
+    assert len(error) == 16
+    assert np.median(error) <= 0.10
+    # 40% were wanted at the ninetieth percentile and 80% inside; what is reached is held here
+    assert np.quantile(error, 0.9) <= 0.45
+    assert inside >= 0.60
 
 
 def test_a_kernel_takes_seconds() -> None:

@@ -3,7 +3,8 @@
 Rows of measurements/h200-operators that nothing was fitted on: those marked validation before
 anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which an empty
 kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are regression: a
-little over what was reached when the models were done (2026-11-21), never to be fitted to.
+little over what was reached when the models were done (2026-11-21), never to be fitted to. Argmax
+in fp32 was held against a fill of its semaphore at first, where a row has several blocks.
 """
 
 from __future__ import annotations
@@ -23,51 +24,54 @@ from perfmodel.prediction.predict import predict_many
 FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
-PYTORCH_MEDIAN = 0.11
+PYTORCH_MEDIAN = 0.085
+PYTORCH_NINETIETH = 0.25
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
 # operator, who does it, types, L2: rows, median and 90th percentile of the error
 BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
-    ("argmax", "torch", "fp32", "cold"): (20, 0.055, 0.615),  # 4.7%, 56.9%
-    ("argmax", "torch", "fp32", "warm"): (20, 0.115, 0.560),  # 10.5%, 51.7%
-    ("argmax", "torch", "halves", "cold"): (19, 0.040, 0.285),  # 3.2%, 26.2%
-    ("argmax", "torch", "halves", "warm"): (19, 0.120, 0.315),  # 10.9%, 29.0%
-    ("decode-attention", "flash", "halves", "cold"): (11, 0.090, 0.255),  # 8.2%, 23.2%
-    ("decode-attention", "flash", "halves", "warm"): (11, 0.085, 0.270),  # 7.7%, 24.6%
+    ("argmax", "torch", "fp32", "cold"): (20, 0.045, 0.200),  # 4.1%, 18.7%
+    ("argmax", "torch", "fp32", "warm"): (20, 0.095, 0.230),  # 8.5%, 21.4%
+    ("argmax", "torch", "halves", "cold"): (19, 0.030, 0.265),  # 2.8%, 24.6%
+    ("argmax", "torch", "halves", "warm"): (19, 0.095, 0.305),  # 8.9%, 28.7%
+    ("decode-attention", "flash", "halves", "cold"): (11, 0.060, 0.255),  # 5.6%, 25.2%
+    ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.265),  # 4.4%, 24.7%
     ("decode-attention", "own", "halves", "cold"): (39, 0.090, 0.215),  # 7.9%, 19.5%
     ("decode-attention", "own", "halves", "warm"): (39, 0.115, 0.315),  # 10.6%, 28.8%
     ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.210),  # 4.8%, 19.1%
     ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.155),  # 5.1%, 13.9%
     ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.090, 0.240),  # 8.2%, 22.2%
     ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.095, 0.300),  # 8.7%, 27.8%
-    ("ffn-gemv", "torch", "halves", "cold"): (40, 0.075, 0.275),  # 6.7%, 25.3%
-    ("ffn-gemv", "torch", "halves", "warm"): (40, 0.075, 0.325),  # 6.5%, 30.0%
-    ("kv-append", "copy", "halves", "cold"): (7, 0.355, 0.365),  # 32.5%, 33.7%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.185, 0.220),  # 16.9%, 20.2%
-    ("kv-append", "index_copy", "halves", "cold"): (8, 0.375, 0.405),  # 34.3%, 37.4%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.215, 0.275),  # 19.7%, 25.4%
-    ("kv-append", "own", "halves", "cold"): (5, 0.230, 0.365),  # 21.2%, 33.4%
-    ("kv-append", "own", "halves", "warm"): (5, 0.260, 0.285),  # 23.7%, 26.3%
+    ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
+    ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
+    ("kv-append", "copy", "halves", "cold"): (7, 0.050, 0.095),  # 4.5%, 8.6%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.080, 0.120),  # 7.2%, 11.3%
+    ("kv-append", "index_copy", "halves", "cold"): (8, 0.070, 0.105),  # 6.3%, 9.9%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.085, 0.130),  # 7.8%, 11.8%
+    ("kv-append", "own", "halves", "cold"): (5, 0.145, 0.235),  # 13.6%, 22.0%
+    ("kv-append", "own", "halves", "warm"): (5, 0.220, 0.245),  # 20.5%, 22.9%
     ("layernorm", "torch", "fp32", "cold"): (19, 0.090, 0.225),  # 8.2%, 20.5%
     ("layernorm", "torch", "fp32", "warm"): (19, 0.110, 0.270),  # 10.1%, 24.8%
     ("layernorm", "torch", "halves", "cold"): (25, 0.145, 0.260),  # 13.3%, 23.8%
     ("layernorm", "torch", "halves", "warm"): (25, 0.080, 0.225),  # 7.1%, 20.4%
-    ("prefill-attention", "flash", "halves", "cold"): (23, 0.180, 0.310),  # 16.7%, 28.5%
-    ("prefill-attention", "flash", "halves", "warm"): (23, 0.185, 0.345),  # 17.1%, 31.7%
+    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.3%
+    ("prefill-attention", "flash", "halves", "warm"): (23, 0.070, 0.145),  # 6.6%, 13.5%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.090, 0.175),  # 8.2%, 15.8%
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.090, 0.160),  # 7.9%, 14.7%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.120, 0.225),  # 10.7%, 20.5%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.135, 0.220),  # 12.1%, 20.0%
-    ("softmax", "torch", "halves", "cold"): (24, 0.195, 0.290),  # 17.8%, 26.6%
-    ("softmax", "torch", "halves", "warm"): (24, 0.185, 0.290),  # 16.8%, 26.6%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.115, 0.205),  # 10.4%, 19.3%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.135, 0.220),  # 12.6%, 20.6%
+    ("softmax", "torch", "halves", "cold"): (24, 0.190, 0.290),  # 17.8%, 27.1%
+    ("softmax", "torch", "halves", "warm"): (24, 0.185, 0.285),  # 17.1%, 26.8%
 }
 
 
 def device() -> Device:
     session = tomllib.loads((FOLDER / "session.toml").read_text())
-    floor = session["protocol"]["profiler_floor_us"] * 1e-6
-    return replace(load_device("h200-sxm"), launch_floor=floor)
+    floor, fetch = (
+        session["protocol"][f"profiler_{name}_us"] * 1e-6 for name in ("floor", "fetch")
+    )
+    return replace(load_device("h200-sxm"), launch_floor=floor, launch_fetch=fetch)
 
 
 def launch(row: dict[str, Any], name: str) -> tuple[str, str | None, dict[str, Any]]:
@@ -97,9 +101,9 @@ def launch(row: dict[str, Any], name: str) -> tuple[str, str | None, dict[str, A
 
 def measured_s(row: dict[str, Any], first_us: float) -> float:
     """Return the time of a row: where parts are put together afterwards, of its first kernel."""
-    if row["operator"] == "decode-attention" or row["dtype"] == "fp32":
-        return first_us * 1e-6
-    return row["time_us"] * 1e-6
+    parts = row["operator"] == "decode-attention"
+    parts |= row["operator"] == "ffn-gemv" and row["dtype"] == "fp32"
+    return (first_us if parts else row["time_us"]) * 1e-6
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +112,11 @@ def errors() -> Errors:
     times: dict[tuple[Any, ...], list[tuple[dict[str, Any], float]]] = {}
     keys: dict[tuple[Any, ...], tuple[str, str, str, str]] = {}
     for topic, kernels in (("operators", "launches"), ("unseen", "unseen-launches")):
-        first = {
-            (r["point"], r["cache"]): (r["kernel"], float(r.get("time_us", 0.0)))
-            for r in rows(kernels, FOLDER, number=0)
-        }
+        # A fill may come before it: of the sums that blocks share, or of a semaphore.
+        first: dict[Any, tuple[str, float]] = {}
+        for r in rows(kernels, FOLDER):
+            if not r["kernel"].startswith("Mem"):
+                first.setdefault((r["point"], r["cache"]), (r["kernel"], float(r["time_us"])))
         for row in rows(topic, FOLDER, use="validation", timing="profiler"):
             if row["impl"] in ("efficient", "cudnn", "matmul"):
                 continue
@@ -127,8 +132,10 @@ def errors() -> Errors:
     for group, rowed in times.items():
         kernel, mapping, words, _, cache, names = group
         arrays = {name: np.array([numbers[name] for numbers, _ in rowed]) for name in names}
+        # Blocks that copy ahead were fitted to CUPTI's times with the catalogue's floor.
+        seen_by = load_device("h200-sxm") if mapping == "tensor-core" else gpu
         predicted = predict_many(
-            kernel, mapping=mapping, device=gpu, cache=cache, **arrays, **dict(words)
+            kernel, mapping=mapping, device=seen_by, cache=cache, **arrays, **dict(words)
         )
         measured = np.array([time for _, time in rowed])
         found.setdefault(keys[group], []).extend(predicted.time_s / measured - 1)
@@ -153,7 +160,8 @@ def test_operators_stay_in_their_bands(errors: Errors, key: tuple[str, str, str,
 
 
 def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
-    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 10.3%
+    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 7.8% and 23.2%
     of = [x for (_, impl, *_), found in errors.items() if not impl.startswith("own") for x in found]
     assert len(of) == PYTORCH_ROWS
     assert np.median(np.abs(of)) < PYTORCH_MEDIAN
+    assert np.quantile(np.abs(of), 0.9) < PYTORCH_NINETIETH

@@ -1,8 +1,8 @@
 """Products through cuBLAS on an H200, those that nothing was fitted on.
 
-Bounds: what the project set out to reach (median 8%, ninetieth percentile 20%), held a little
-tighter, as they were reached when the rows came in (2026-11-21): 5.0% and 17.5% warm, 5.2% and
-15.7% cold. The roofline beside it has three constants, fitted to the same rows.
+Bounds: what the project set out to reach (median 8%, ninetieth percentile 20%), held tighter, as
+they were reached (2026-11-21): 4.6% and 15.5% warm, 5.1% and 15.0% cold. The roofline beside it
+has three constants, fitted to the same rows.
 """
 
 import numpy as np
@@ -57,8 +57,8 @@ def test_validation_rows_are_off_by_less_than_a_fitted_roofline(constants):
     ).time_s
     median, ninetieth = off(predicted, times)
     simple_median, simple_ninetieth = off(roofline(shapes, constants), times)
-    assert median < 0.06
-    assert ninetieth < 0.19
+    assert median < 0.05
+    assert ninetieth < 0.17
     # Published with the rows: 12.6% and 65%.
     assert median < 0.5 * simple_median
     assert ninetieth < 0.5 * simple_ninetieth
@@ -70,8 +70,8 @@ def test_cold_caches_are_no_worse():
     shapes = {name: values[some] for name, values in shapes.items()}
     predicted = predict_many("gemm", mapping="tensor-core", device="h200-sxm", **shapes).time_s
     median, ninetieth = off(predicted, times[some])
-    assert median < 0.065
-    assert ninetieth < 0.19
+    assert median < 0.06
+    assert ninetieth < 0.17
 
 
 @pytest.mark.parametrize("cache", ["warm", "cold"])
@@ -89,7 +89,25 @@ def test_shapes_that_came_after_the_models(cache):
     assert ninetieth < 0.20
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.12), ("tf32", 0.16)])
+@pytest.mark.parametrize("cache", ["warm", "cold"])
+def test_rows_that_are_no_whole_pieces_of_16_bytes(cache):
+    # 89 of the shapes for validation: 12.3% and 13.4% while their copies were taken as issue slots,
+    # 6.4% and 6.8% (23% and 24% at the ninetieth percentile) since they take L1's banks
+    shapes, times = measured("validation", cache)
+    narrow = (shapes["K"] % 8 != 0) | (shapes["N"] % 8 != 0)
+    assert narrow.sum() >= 80
+    shapes = {name: values[narrow] for name, values in shapes.items()}
+    found = predict_many("gemm", mapping="tensor-core", device="h200-sxm", cache=cache, **shapes)
+    median, ninetieth = off(found.time_s, times[narrow])
+    assert median < 0.075
+    assert ninetieth < 0.255
+    large = np.prod([shapes[n].astype(float) for n in "MNK"], axis=0) > 1e10
+    assert large.sum() >= 10
+    # what the profiler says of such kernels: L1's data stage is busy 81 to 90% of the time
+    assert np.mean(found.bottleneck[large] == "lsu") > 0.9
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("fp16", 0.085), ("fp8", 0.12), ("tf32", 0.13)])
 def test_other_types(dtype, most):
     shapes, times = measured("validation", "warm", dtype)
     predicted = predict_many(

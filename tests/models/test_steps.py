@@ -24,8 +24,10 @@ from perfmodel.prediction import predict
 seconds = st.floats(1e-9, 1e-3)
 
 
-def work(issue: float, l1: float, warps: float = 8, strands: float = 1) -> dict[str, Any]:
-    one = {"issue": issue, "l1": l1, "warps": warps, "strands": strands}
+def work(
+    issue: float, l1: float, warps: float = 8, strands: float = 1, tensor: float = 0
+) -> dict[str, Any]:
+    one = {"issue": issue, "l1": l1, "tensor": tensor, "warps": warps, "strands": strands}
     return {name: np.array([float(value)]) for name, value in one.items()}
 
 
@@ -49,6 +51,9 @@ def test_equal_units_share_a_queue_as_the_textbook_says(time: float) -> None:
     # published: two equal stations and n customers pass n/(n + 1) of a station's rate
     for n, each in enumerate(warps_times(work(time, time, warps=4), 12), 1):
         assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 1) / n)
+    # and three of them n/(n + 2)
+    for n, each in enumerate(warps_times(work(time, time, warps=4, tensor=time), 12), 1):
+        assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 2) / n)
 
 
 def block_time(wait: float, works: list[float], blocks: int) -> float:

@@ -113,12 +113,14 @@ def test_naive_gemm_by_hand(predicted: Predicted) -> None:
     assert [s.result for s in steps["sectors a request"]] == [32, 1]
     assert [s.result for s in steps["sector efficiency"]] == [1 / 8, 1 / 8]
     assert [s.result for s in steps["data wavefronts a request"]] == [32, 1]
-    # The part that misses gets its data as it fills L1: 1 in 256 of A, 1 in 8 of B.
+    # 1 in 256 of A misses and 1 in 8 of B; of the 8 loads in flight from a sector, 0.45 each wait
+    # with the one that misses: 3.6 in 256 and 3.6 in 8, whose 32 lines and 1 come with the fills.
     data = steps["L1 data, a warp and k-step"][0].result
-    assert data == pytest.approx(33 + 32 / 4096, abs=32 / 256 + 1 / 8 + 1e-9)
-    assert steps["L1 fills, a warp and k-step"][0].result == pytest.approx(0.25)
+    assert data == pytest.approx(32 * (1 - 3.6 / 256) + (1 - 3.6 / 8) + 32 / 4096)
+    fills = steps["L1 fills, a warp and k-step"][0].result
+    assert fills == pytest.approx(32 * 3.6 / 256 + 3.6 / 8)
     clocks = steps["L1 clocks, a warp and k-step"][0]
-    assert clocks.result == pytest.approx(data + 0.25)
+    assert clocks.result == pytest.approx(data + fills)
     assert clocks.note == (
         f"{clocks.result:.1f} clocks a warp and k-step: L1 data stage {data:.1f} of them"
     )
@@ -230,7 +232,7 @@ def test_accesses_with_python_names(predicted: Predicted) -> None:
     assert "L1 hit rate of in" in steps
     step = steps["L1 data, a warp"][0]
     assert {"in_", "out"} <= step.values.keys()
-    assert pieces(step)[0][1].startswith("in*hits_in + out")
+    assert pieces(step)[0][1].startswith("in*(1 - waits_in) + out")
 
 
 def test_record_is_json(predicted: Predicted) -> None:

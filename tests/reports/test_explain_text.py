@@ -34,7 +34,7 @@ def test_naive_gemm_says_why_it_takes_33_clocks(predicted: Predicted) -> None:
     assert "lane stride = 4*K = 4*4096 = 16384 B" in text
     assert "sectors a request = n = 32 sectors   (as s > G)" in text
     assert "data wavefronts a request = w/4*gcd = 4/4*32 = 32 clocks" in text
-    assert "A*hits_A + B*hits_B + others = 32*0.9961 + 1*0.875 + 0.007812" in text
+    assert "= 32*(1 - 0.01406) + 1*(1 - 0.45) + 0.007812" in text
 
 
 def test_coalesced_gemm_says_why_it_takes_under_3_clocks(predicted: Predicted) -> None:

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Builds the corpus and measures it: events, then counters and times by the profiler, cold and warm.
-# Usage: measure.sh OUTPUT_FOLDER   (needs nvcc, ncu, Python with CuPy and perfmodel, and one GPU; leaves clocks and settings alone)
+# Usage: measure.sh OUTPUT_FOLDER [SOURCES]   (needs nvcc, ncu, Python with CuPy and perfmodel, and one GPU; leaves clocks and settings alone)
+# SOURCES: a folder of sources, launches and checks.py; without it, this one.
 set -u
 out=${1:?output folder}
 here=$(cd "$(dirname "$0")" && pwd)
+export CORPUS_SOURCES=${2:-$here}
 built=$(mktemp -d)
 state() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,temperature.gpu,power.draw --format=csv; }
 { date -u; nvcc --version | tail -2; ncu --version | tail -1; state; } > "$out/environment.txt" 2>&1
-for source in "$here"/*.cu; do
+for source in "$CORPUS_SOURCES"/*.cu; do
   name=$(basename "$source" .cu)
   nvcc -arch=sm_90 -lineinfo -cubin -Xptxas -v -o "$built/$name.cubin" "$source" 2> "$out/$name.ptxas" &
   nvcc -arch=sm_90 -lineinfo -ptx -o "$built/$name.ptx" "$source" 2>> "$out/environment.txt" &

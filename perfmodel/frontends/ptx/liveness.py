@@ -51,7 +51,7 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
             for name in names:
                 if name not in number:
                     number[name] = len(number)
-                    words.append(0 if name in free else _words(function, name))
+                    words.append(0 if name in free else register_words(function, name))
                 here.append(number[name])
             found.append(here)
     wanted = _wanted_after(function, flow, reads, writes)
@@ -145,7 +145,7 @@ def _members(bits: int) -> list[int]:
     return [i for i, bit in enumerate(bin(bits)[:1:-1]) if bit == "1"]
 
 
-def _words(function: Function, register: str) -> int:
+def register_words(function: Function, register: str) -> int:
     """Return how many 32-bit registers a register takes."""
     declared = function.declaration(register)
     if declared is None:

@@ -47,6 +47,16 @@ extern "C" __global__ void gemm_smem(const float* A, const float* B, float* C, i
   C[m * N + n] = sum;
 }
 
+// Copies a ROWS x COLS tile of a matrix whose rows are `width` floats long, one float a thread at a time.
+template <int ROWS, int COLS, int THREADS>
+__device__ __forceinline__ void copy(float* tile, const float* matrix, int width) {
+#pragma unroll
+  for (int e = 0; e < ROWS * COLS; e += THREADS) {
+    const int at = e + threadIdx.x;
+    if (at < ROWS * COLS) tile[at] = matrix[at / COLS * width + at % COLS];
+  }
+}
+
 // TM elements of a column of C a thread.
 extern "C" __global__ void gemm_blocktile_1d(const float* A, const float* B, float* C, int M, int N, int K) {
   constexpr int THREADS = BM * BN / TM;
@@ -58,16 +68,8 @@ extern "C" __global__ void gemm_blocktile_1d(const float* A, const float* B, flo
   C += (size_t)blockIdx.y * BM * N + blockIdx.x * BN;
   float sum[TM] = {};
   for (int k0 = 0; k0 < K; k0 += BK) {
-#pragma unroll
-    for (int e = 0; e < BM * BK; e += THREADS) {
-      const int at = e + threadIdx.x;
-      if (at < BM * BK) a[at] = A[at / BK * K + at % BK];
-    }
-#pragma unroll
-    for (int e = 0; e < BK * BN; e += THREADS) {
-      const int at = e + threadIdx.x;
-      if (at < BK * BN) b[at] = B[at / BN * N + at % BN];
-    }
+    copy<BM, BK, THREADS>(a, A, K);
+    copy<BK, BN, THREADS>(b, B, N);
     __syncthreads();
     A += BK;
     B += BK * N;
@@ -94,16 +96,8 @@ extern "C" __global__ void __launch_bounds__(BM * BN / (TM * TN), 1)
   C += (size_t)blockIdx.y * BM * N + blockIdx.x * BN;
   float sum[TM][TN] = {};
   for (int k0 = 0; k0 < K; k0 += BK) {
-#pragma unroll
-    for (int e = 0; e < BM * BK; e += THREADS) {
-      const int at = e + threadIdx.x;
-      if (at < BM * BK) a[at] = A[at / BK * K + at % BK];
-    }
-#pragma unroll
-    for (int e = 0; e < BK * BN; e += THREADS) {
-      const int at = e + threadIdx.x;
-      if (at < BK * BN) b[at] = B[at / BN * N + at % BN];
-    }
+    copy<BM, BK, THREADS>(a, A, K);
+    copy<BK, BN, THREADS>(b, B, N);
     __syncthreads();
     A += BK;
     B += BK * N;

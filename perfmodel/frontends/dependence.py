@@ -1,0 +1,331 @@
+"""How long a lone warp takes for each loop's instructions, and how many loads it waits for at once.
+
+Kernels from PTX show which instruction needs which result. With the latency of each, and the order
+in which ptxas issues them (`perfmodel.frontends.schedule`), follow the clocks of an iteration,
+waits for global memory apart, and the times that an iteration waits for loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perfmodel.frontends.latencies import Latencies, latencies
+from perfmodel.frontends.machine_instructions import UNROLLED, unrolls
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Register, SpecialRegister
+from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
+from perfmodel.frontends.symbolic_registers import (
+    alive_registers,
+    is_memory,
+    read_registers,
+    written_registers,
+)
+
+_FAR: Final = 600.0
+"""Clocks of a load from global memory while its waits are counted; any long time."""
+_ROUNDS: Final = 4
+"""Iterations after which a loop goes on as before."""
+_PLENTY: Final = 1 << 20
+"""Registers that never run out."""
+_ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"})
+_FIXED: Final = 1
+"""Registers that ptxas keeps: the stack pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPace:
+    """What an iteration of a loop, or the code outside of loops, takes of a lone warp.
+
+    Attributes
+    ----------
+    clocks : float
+        Besides the waits for global memory.
+    waits : float
+        Waits for loads from global memory, one after the other.
+    alone : float
+        The same, were no iterations put together, and registers plenty: loads whose addresses wait
+        for other loads.
+    """
+
+    clocks: float
+    waits: float
+    alone: float
+
+    @property
+    def abreast(self) -> float:
+        """Iterations whose loads are waited for at once."""
+        return self.alone / self.waits if self.waits > 0 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Instructions of a block, of all iterations that are put together.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    last : mapping of str to str
+        The value that each register ends with.
+    copies : int
+        Iterations.
+    """
+
+    steps: tuple[Step, ...]
+    last: Mapping[str, str]
+    copies: int
+
+
+def paces(
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    blocks: Iterable[tuple[int, float, str | None]],
+    trips: Mapping[str, float],
+    registers: int,
+) -> dict[str | None, LoopPace]:
+    """Return the pace of each loop, and of what is outside of loops.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    counts : sequence of mapping
+        Machine instructions of each instruction of the function, by pipe.
+    blocks : iterable of (int, float, str or None)
+        Each with the share of warps that issue it, and its loop.
+    trips : mapping of str to float
+        Iterations of each loop.
+    registers : int
+        Of a thread.
+    """
+    members: dict[str | None, list[tuple[int, float]]] = {}
+    for block, share, loop in sorted(blocks, key=lambda b: b[0]):
+        members.setdefault(loop, []).append((block, share))
+    return {
+        loop: pace(
+            function, flow, counts, inside, registers, trips.get(loop or "", 1.0), loop is not None
+        )
+        for loop, inside in members.items()
+    }
+
+
+def pace(
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    blocks: Sequence[tuple[int, float]],
+    registers: int,
+    trips: float,
+    loop: bool,
+) -> LoopPace:
+    """Return the pace of the blocks of one loop, or of those outside of loops.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    counts : sequence of mapping
+        Machine instructions of each instruction of the function, by pipe.
+    blocks : sequence of (int, float)
+        In the order of the text, each with the share of warps that run it.
+    registers : int
+        Of a thread.
+    trips : float
+        Iterations.
+    loop : bool
+        Whether the last of the blocks leads to the first.
+    """
+    reader = _Reader(function, flow, counts, registers)
+    bodies = [(reader.body(b, trips), share) for b, share in blocks]
+    singles = [(reader.body(b, 1.0, _PLENTY), share) for b, share in blocks]
+    rounds = _ROUNDS if loop else 1
+    clocks = _clocks(bodies, rounds, 0.0)
+    waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
+    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
+    begin = 0.0 if loop else latencies().begin
+    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
+
+
+def _clocks(bodies: Iterable[tuple[Body, float]], rounds: int, load: float) -> float:
+    """Return the clocks of an iteration once the loop runs steadily."""
+    clock = Clock(guard=latencies().guard)
+    parts = list(bodies)
+    passed = 0.0
+    for _ in range(rounds):
+        passed = 0.0
+        for body, share in parts:
+            taken = clock.run(body.steps, load)
+            passed += min(share, 1.0) * taken / body.copies
+            moved = {r: clock.ready[v] for r, v in body.last.items() if v in clock.ready}
+            clock.ready.update(moved)
+    return passed
+
+
+class _Reader:
+    """Makes the steps of a function's blocks."""
+
+    def __init__(
+        self,
+        function: Function,
+        flow: ControlFlow,
+        counts: Sequence[Mapping[str, float]],
+        registers: int,
+    ) -> None:
+        self.function = function
+        self.flow = flow
+        self.counts = counts
+        self.budget = registers - _FIXED
+        self.alive = alive_registers(function, flow)
+        self.addresses = _addresses(function)
+        free = operands_of_their_own(function)
+        self.words = {
+            r: 0 if r in free else register_words(function, r)
+            for i in function.instructions
+            for r in (*read_registers(i), *written_registers(i))
+        }
+
+    def body(self, number: int, trips: float, budget: int | None = None) -> Body:
+        """Return a block's instructions, in the order in which they are issued."""
+        block = self.flow.blocks[number]
+        together = trips >= UNROLLED and unrolls(self.function, self.flow, number)
+        copies = UNROLLED if together else 1
+        version: dict[str, str] = {}
+        words: dict[str, int] = {}
+        steps: list[Step] = []
+        same: dict[str, tuple[str, ...]] = {}
+        for copy in range(copies):
+            for at in range(block.start, block.stop):
+                instruction = self.function.instructions[at]
+                guard = None if instruction.guard is None else instruction.guard.register.name
+                reads = tuple(
+                    source + (GUARD if r == guard and source == version.get(r, r) else "")
+                    for r in sorted(read_registers(instruction))
+                    for source in same.get(version.get(r, r), (version.get(r, r),))
+                )
+                writes = written_registers(instruction)
+                if guard is not None:
+                    reads += tuple(version.get(r, r) for r in writes)
+                for r in writes:
+                    version[r] = f"{r}#{at}.{copy}"
+                made = tuple(version[r] for r in writes)
+                words |= {version[r]: self.words[r] for r in writes}
+                words |= {r: self.words[r] for r in read_registers(instruction) if r not in version}
+                step = self._step(instruction, at, reads, made, copy, copies)
+                if step.slots or step.fence or guard is not None or len(made) != 1:
+                    steps.append(step)
+                else:
+                    # What its users take in has no place of its own.
+                    same[made[0]] = reads
+        after: set[str] = set()
+        for target in block.successors:
+            if target < len(self.alive):
+                after |= self.alive[target]
+        through = sum(
+            self.words[r]
+            for r in after
+            if r not in version and not any(r in s.reads or r + GUARD in s.reads for s in steps)
+        )
+        for r in after & version.keys():
+            sources = same.get(version[r])
+            if sources is not None and len(sources) == 1:
+                version[r] = sources[0]
+            elif sources is not None:
+                steps.append(Step(sources, (version[r],), 0.0, 0.0))
+        wanted = frozenset(version.get(r, r) for r in after)
+        for value in words:
+            if value.partition("#")[0] in self.addresses and "#" in value and value not in wanted:
+                words[value] = 0
+        # A branch stays behind all else.
+        end = [s for s in steps if s.branch]
+        steps = [s for s in steps if not s.branch]
+        ordered = scheduled(
+            steps, words, wanted, through, budget or self.budget, _FAR, latencies().guard
+        )
+        return Body((*ordered, *end), version, copies)
+
+    def _step(
+        self,
+        instruction: Instruction,
+        at: int,
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        copy: int,
+        copies: int,
+    ) -> Step:
+        found = latencies()
+        opcode = instruction.opcode
+        if opcode in ("bar", "barrier"):
+            return Step(reads, writes, 1.0, 0.0, fence=True)
+        if is_memory(instruction):
+            return _memory(instruction, reads, writes, found)
+        counts = self.counts[at]
+        total = sum(counts.values())
+        # What iterations do once for all of them, the last does: the others have offsets.
+        once = copies > 1 and 0 < total < 1
+        if total <= 0 or (once and copy < copies - 1):
+            return Step(reads, writes, 0.0, 0.0)
+        if opcode == "mov" and any(isinstance(o, SpecialRegister) for o in instruction.operands):
+            return Step(reads, writes, 1.0, found.special, pipe="special", busy=2.0)
+        pipe = max(counts, key=lambda name: counts[name])
+        slots = max(total, 1.0)
+        latency = found.of(instruction, pipe)
+        if opcode in ("bra", "brx"):
+            forward = instruction.guard is not None and not self._goes_back(at)
+            clocks = found.forward if forward else found.branch
+            return Step(reads, writes, clocks, 0.0, branch=True)
+        return Step(reads, writes, slots, latency, pipe=pipe, busy=found.busy.get(pipe, 1.0))
+
+    def _goes_back(self, at: int) -> bool:
+        number = self.flow.block_of[at]
+        return any(target <= number for target in self.flow.blocks[number].successors)
+
+
+def _addresses(function: Function) -> frozenset[str]:
+    """Return registers that lead to addresses only: ptxas makes them as they are needed."""
+    readers: dict[str, list[Instruction]] = {}
+    for instruction in function.instructions:
+        for register in read_registers(instruction):
+            readers.setdefault(register, []).append(instruction)
+    found = set(readers)
+    changed = True
+    while changed:
+        kept = {r for r in found if all(_leads(r, i, found) for i in readers[r])}
+        changed = kept != found
+        found = kept
+    return frozenset(found)
+
+
+def _leads(register: str, user: Instruction, found: set[str]) -> bool:
+    """Say whether an instruction uses a register for an address alone."""
+    if user.guard is not None and user.guard.register.name == register:
+        return False
+    if is_memory(user):
+        return not any(o == Register(register) for o in user.operands)
+    targets = written_registers(user)
+    return user.opcode in _ADDRESSING and bool(targets) and set(targets) <= found
+
+
+def _memory(
+    instruction: Instruction,
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    found: Latencies,
+) -> Step:
+    """Return the step of a memory access."""
+    modifiers = instruction.modifiers
+    space = next((m for m in modifiers if m in ("global", "shared", "local")), "generic")
+    constant = "nc" in modifiers
+    kind = "load" if instruction.opcode in ("ld", "ldu") else "store"
+    order = "" if constant else f"{space}:{kind}"
+    busy = found.busy.get("memory", 2.0)
+    if space == "shared":
+        wide = len(writes) > 2 or "v4" in modifiers
+        latency = found.shared_wide if wide else found.shared
+        if instruction.opcode == "atom":
+            latency = found.shared_atomic
+        return Step(reads, writes, 1.0, latency, "memory", busy, memory=order)
+    far = bool(writes)
+    return Step(reads, writes, 1.0, 0.0, "memory", busy, load=far, memory=order)

@@ -1,0 +1,106 @@
+"""What ptxas adds where lanes may part: places to meet again, and one lane that acts for a warp."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import (
+    Address,
+    Function,
+    Instruction,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+
+MEETING: Final = 2.0
+"""Instructions of a branch at which lanes may part: they note where they meet, and wait there."""
+SHARED_BASE: Final = 3.0
+"""Instructions that make the address of a variable in shared memory: since clusters of blocks it
+holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""
+AGGREGATED: Final = {"atom": 10.0, "red": 6.0}
+"""Instructions by which a warp's lanes add to one address together: a vote, counts of lanes, the
+choice of one, and for old values a shuffle and an addition. The first read, the second assumed."""
+_LANES: Final = ("%tid", "%laneid", "%lanemask")
+_ENDS: Final = ("ret", "exit")
+
+
+def parting_registers(function: Function) -> frozenset[str]:
+    """Return the registers that may differ from lane to lane."""
+    found: set[str] = set()
+    changed = True
+    while changed:
+        before = len(found)
+        for instruction in function.instructions:
+            if _starts(instruction) or read_registers(instruction) & found:
+                found.update(written_registers(instruction))
+        changed = len(found) != before
+    return frozenset(found)
+
+
+def _starts(instruction: Instruction) -> bool:
+    if is_memory(instruction):
+        return True
+    return instruction.opcode in ("mov", "cvt") and any(
+        isinstance(o, SpecialRegister) and o.name.startswith(_LANES) for o in instruction.operands
+    )
+
+
+def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
+    """Return the blocks whose branch lanes may part at, to meet again later in the kernel."""
+    parting = parting_registers(function)
+    found = set()
+    for number, block in enumerate(flow.blocks):
+        last = function.instructions[block.stop - 1]
+        if last.opcode != "bra" or last.guard is None or len(block.successors) != 2:
+            continue
+        forward = all(number < target < len(flow.blocks) for target in block.successors)
+        if not forward or last.guard.register.name not in parting:
+            continue
+        starts = [function.instructions[flow.blocks[t].start] for t in block.successors]
+        if not any(start.opcode in _ENDS for start in starts):
+            found.add(number)
+    return frozenset(found)
+
+
+def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
+    """Return the instructions that addresses of shared variables take, by where they are used."""
+    loops = {block for loop in flow.loops for block in loop.blocks}
+    found: dict[int, float] = {}
+    for number, block in enumerate(flow.blocks):
+        known: set[str] = set()
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            shared = "shared" in instruction.modifiers and is_memory(instruction)
+            for operand in instruction.operands:
+                base = operand.base if isinstance(operand, Address) and shared else operand
+                if not isinstance(base, Symbol) or (not shared and instruction.opcode != "mov"):
+                    continue
+                # A loop's are made before it.
+                if base.name not in known and number not in loops:
+                    found[at] = SHARED_BASE
+                known.add(base.name)
+    return found
+
+
+def aggregated(function: Function) -> dict[int, float]:
+    """Return the instructions by which warps add to one address together, by the atomic."""
+    parting = parting_registers(function)
+    found = {}
+    for at, i in enumerate(function.instructions):
+        if i.opcode not in AGGREGATED or "add" not in i.modifiers:
+            continue
+        if i.modifiers[-1] not in ("u32", "s32", "b32"):
+            continue
+        where = next((o for o in i.operands if isinstance(o, Address)), None)
+        value = i.operands[-1]
+        same = where is not None and not _parts(where.base, parting)
+        if same and (i.opcode == "red" or not _parts(value, parting)):
+            found[at] = AGGREGATED[i.opcode]
+    return found
+
+
+def _parts(operand: object, parting: frozenset[str]) -> bool:
+    return isinstance(operand, Register) and operand.name in parting

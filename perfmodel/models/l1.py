@@ -1,0 +1,115 @@
+"""L1 of an SM: for how many clocks its stages are busy.
+
+A load whose data is in L1 costs its wavefronts in the data stage. One that must wait for L2 gets
+its data line by line as it comes, and so does one that finds its sector already on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency import loop_unroll
+from perfmodel.models.requests import Requests
+from perfmodel.traffic import AccessTraffic, Traffic
+
+Array = npt.NDArray[Any]
+
+L1_CYCLES = Formula(
+    name="L1 clocks an SM",
+    unit="clocks",
+    text="max(data + fills, tags, lanes, port)",
+    symbols={
+        "data": "data wavefronts of stores and of loads that hit [clocks]",
+        "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
+        "tags": "tag wavefronts of all requests [clocks]",
+        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
+        "port": "clocks that sectors from L2 take through the SM's port [clocks]",
+    },
+    holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
+    source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
+)
+MISS_CLOCKS: Final = 3.5
+"""Least clocks that a request which misses takes of the data stage, unless it has fewer sectors;
+else one a line, and one more.
+
+One a line: measured, 4.7, 9.1, 16.4 and 32.4 clocks for 4, 8, 16 and 32 lines from L2
+(measurements/h200-l1/requests.csv). The least is fitted to misses among hits, the coalesced product
+(measurements/h200-sxm/gemm.csv): a stream of nothing but requests of one line takes 2.0 each, and
+why they cost more among hits is not known.
+"""
+WAITING: Final = 0.45
+"""Share of a warp's loads in flight from one sector that find it missing or on its way.
+
+Fitted: threads that walk along rows with 4 to 16 loads in flight hold the data stage for 12 to 21
+wavefronts a request, where hits take 4 to 16 and 32 lines 32: 0.3 to 0.5 with 8 warps an SM, 0.4 to
+0.55 with 32 (measurements/h200-l1/counters.csv and rows.csv).
+"""
+PORT_CLOCKS: Final = 0.4
+"""Clocks that a sector from L2 takes into an SM.
+
+Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
+(measurements/h200-l1/ports.csv).
+"""
+
+
+def l1_stages(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    all_requests: Any,
+) -> dict[str, Array]:
+    """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+        Of the global accesses, in order.
+    all_requests : array
+        Warp requests of all kinds, shared ones too.
+    """
+    sms = float(device.sm_count)
+    hits, fills = np.zeros(1), np.zeros(1)
+    for r, access in zip(requests, traffic.accesses, strict=True):
+        if r.access.cache == "shared":
+            # What is copied to shared memory goes there by whole rows of banks, past the registers.
+            fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
+            continue
+        missing, waiting = waiting_shares(instance, r, requests, access)
+        hits = hits + access.data_wavefronts * (1 - waiting)
+        first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
+        first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
+        fills = fills + first * missing + access.lines * (waiting - missing)
+    return {
+        "data": (hits + traffic.shared_wavefronts) / sms,
+        "fills": fills / sms,
+        "tags": traffic.l1_tag_wavefronts / sms,
+        "lanes": all_requests * (WARP_SIZE / device.lsu_lanes) / sms,
+        "port": traffic.l2_read_sectors * PORT_CLOCKS / sms,
+    }
+
+
+def waiting_shares(
+    instance: Instance, r: Requests, requests: Sequence[Requests], access: AccessTraffic
+) -> tuple[Array, Array]:
+    """Return the shares of a load's requests that miss L1, and that wait for L2; 0 for the rest.
+
+    A request waits if it misses, or if another load of the same batch has just asked for its
+    sector.
+    """
+    if access.kind != "load":
+        return np.zeros(1), np.zeros(1)
+    missing = np.asarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
+    beside = sum(o.access.kind == "load" and o.access.loop == r.access.loop for o in requests)
+    _, unroll = loop_unroll(instance, r.access.loop, beside)
+    reads = 1 / np.maximum(missing, 1e-9)
+    at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
+    return missing, np.asarray(np.minimum(missing * at_once, 1.0))

@@ -1,0 +1,98 @@
+"""Clocks and waits of loops, from PTX written for the test; expected values counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.frontends.dependence import LoopPace, pace
+from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.ptx.control_flow import control_flow
+from perfmodel.frontends.ptx.parse import parse_ptx
+
+HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u32 n)
+{
+.reg .pred %p<4>; .reg .f32 %f<40>; .reg .f64 %d<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>;
+ld.param.u64 %rd1, [a];
+ld.param.u32 %r1, [n];
+mov.u32 %r2, 0;
+mov.f32 %f1, 0f3F800000;
+mov.f32 %f2, 0f3F800000;
+L:
+"""
+TAIL = """
+add.s32 %r2, %r2, 1;
+setp.lt.s32 %p1, %r2, %r1;
+@%p1 bra L;
+st.global.f32 [%rd1], %f1;
+ret;
+}
+"""
+
+
+def loop_pace(body: str, registers: int = 64, pragma: str = '.pragma "nounroll";') -> LoopPace:
+    function = parse_ptx(HEAD + pragma + body + TAIL, "k.ptx").functions[0]
+    flow = control_flow(function)
+    (loop,) = flow.loops
+    blocks = [(b, 1.0) for b in sorted(loop.blocks)]
+    counts = machine_instructions(function, flow)
+    return pace(function, flow, counts, blocks, registers, 1000.0, True)
+
+
+def chain(instruction: str, count: int) -> str:
+    return instruction * count
+
+
+def test_a_chain_of_additions_takes_four_clocks_each() -> None:
+    few, many = (loop_pace(chain("fma.rn.f32 %f1, %f1, %f2, %f2;\n", n)).clocks for n in (10, 30))
+    assert many - few == pytest.approx(20 * latencies().pipe["fma32"])
+
+
+def test_double_precision_takes_eight() -> None:
+    few, many = (loop_pace(chain("fma.rn.f64 %d1, %d1, %d2, %d2;\n", n)).clocks for n in (10, 30))
+    assert many - few == pytest.approx(20 * latencies().pipe["fma64"])
+
+
+def test_chains_side_by_side_cost_what_they_issue() -> None:
+    one = loop_pace(chain("mul.f32 %f1, %f1, %f2;\n", 12)).clocks
+    two = loop_pace(chain("mul.f32 %f1, %f1, %f2;\nmul.f32 %f3, %f3, %f2;\n", 12)).clocks
+    assert two - one <= 4
+
+
+def test_a_short_loop_waits_for_its_counter_and_branch() -> None:
+    # Measured: 29 clocks for an iteration of one logic operation (h200-latency, LOOP).
+    assert loop_pace("xor.b32 %r3, %r3, %r1;\n").clocks == pytest.approx(29, abs=2)
+
+
+def test_loads_in_a_row_are_waited_for_once() -> None:
+    loads = "".join(f"ld.global.f32 %f{i}, [%rd1+{4 * i}];\n" for i in range(4, 12))
+    sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 12))
+    found = loop_pace(loads + sums)
+    assert found.waits == pytest.approx(1.0, abs=0.1)
+    assert found.abreast == pytest.approx(1.0, abs=0.1)
+
+
+def test_loads_of_addresses_just_loaded_wait_for_each_other() -> None:
+    found = loop_pace("ld.global.u64 %rd1, [%rd1];\nld.global.u64 %rd1, [%rd1];\n")
+    assert found.waits == pytest.approx(2.0, abs=0.1)
+    assert found.alone == pytest.approx(2.0, abs=0.1)
+
+
+def test_iterations_put_together_wait_together() -> None:
+    body = "ld.global.f32 %f4, [%rd1];\nadd.f32 %f1, %f1, %f4;\nadd.s64 %rd1, %rd1, 4;\n"
+    apart, together = loop_pace(body), loop_pace(body, pragma="")
+    assert apart.abreast == pytest.approx(1.0, abs=0.05)
+    assert together.abreast == pytest.approx(4.0, abs=0.4)
+
+
+def test_few_registers_make_loads_wait() -> None:
+    loads = "".join(
+        f"ld.global.v4.f32 {{%f{i}, %f{i + 1}, %f{i + 2}, %f{i + 3}}}, [%rd1+{4 * i}];\n"
+        for i in range(4, 36, 4)
+    )
+    sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 36))
+    assert loop_pace(loads + sums, 64).waits == pytest.approx(1.0, abs=0.1)
+    assert loop_pace(loads + sums, 20).waits > 1.8
