@@ -59,14 +59,8 @@ PIPES: Final = {
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
 
 PRECISIONS: Final = (
-    "fp32",
-    "fp64",
-    "fp64_tensor",
-    "tf32_tensor",
-    "fp16_tensor",
-    "bf16_tensor",
-    "fp8_tensor",
-    "int8_tensor",
+    *("fp32", "fp64", "fp64_tensor", "tf32_tensor"),
+    *("fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor"),
 )
 """Compute ceilings that a kernel's operations can belong to: `Device.peak_...`."""
 

@@ -66,7 +66,8 @@ def l1_fills(
         # Data that every block reads alike stays for the next block of the SM.
         times = np.where(still, np.minimum(blocks, device.sm_count), blocks)
         total = block_fills * times
-        once = lengths[requests[g.members[0]].access.buffer] / SECTOR
+        whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
+        once = np.maximum(whole, block_fills)
         once = once * np.minimum(blocks, device.sm_count)
         total = total - stays * np.maximum(total - once, 0.0)
         asked = sum((requests[i].sectors for i in g.members), _ZERO)
