@@ -1,9 +1,22 @@
-"""perfmodel: how long a CUDA kernel takes on an H100 or an A100, and why, without a GPU."""
+"""perfmodel: how long a CUDA kernel takes on an H100 or an A100, and why, without a GPU.
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import Device, device_names, load_device
-from perfmodel.kernels import Kernel, builtin_names, find_kernel, kernel_from_table, load_kernel
-from perfmodel.prediction import Prediction, Predictions, predict, predict_many
+Names are imported when they are first used: the command line chooses how NumPy starts before that.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from perfmodel.errors import PerfmodelError
+    from perfmodel.hardware import Device, device_names, load_device
+    from perfmodel.kernels import (
+        Kernel,
+        builtin_names,
+        find_kernel,
+        kernel_from_table,
+        load_kernel,
+    )
+    from perfmodel.prediction import Prediction, Predictions, predict, predict_many
 
 __all__ = [
     "Device",
@@ -20,3 +33,23 @@ __all__ = [
     "predict",
     "predict_many",
 ]
+
+_HOMES: Final = {
+    "errors": ("PerfmodelError",),
+    "hardware": ("Device", "device_names", "load_device"),
+    "kernels": ("Kernel", "builtin_names", "find_kernel", "kernel_from_table", "load_kernel"),
+    "prediction": ("Prediction", "Predictions", "predict", "predict_many"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"perfmodel.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'perfmodel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

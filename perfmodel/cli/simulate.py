@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "perfmodel simulate copy -D bytes=64MiB",
     "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
-    "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05",
+    "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05 --sets 8",
     "perfmodel simulate saxpy.cu --grid 65536 --block 256 --arg n=16777216",
     "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
     "--hit-ratio 0.5 --cache warm",
@@ -63,6 +63,14 @@ def simulate(
         float,
         typer.Option("--sample", metavar="0..1", help="Share of the launch to run."),
     ] = 1.0,
+    sets: Annotated[
+        int,
+        typer.Option(
+            "--sets",
+            metavar="N",
+            help="Simulate one of N sets of L2, which stands for the others.",
+        ),
+    ] = 1,
     plot: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +91,8 @@ def simulate(
         raise PerfmodelError(f"--seed must be 0 to 65535, not {seed}")
     if not 0 < sample <= 1:
         raise PerfmodelError(f"--sample must be over 0 and up to 1, not {sample:g}")
+    if not 1 <= sets <= 64:
+        raise PerfmodelError(f"--sets must be 1 to 64, not {sets}")
     if plot is not None:
         from perfmodel.reports.figure_style import check_figure_path
 
@@ -106,6 +116,7 @@ def simulate(
             control=control,
             seed=seed,
             sample=sample,
+            sets=sets,
             progress=progress,
             **values,
         )

@@ -29,6 +29,9 @@ def with_tile_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         tiles = {name: given.pop(name) for name in _TILES}
+        for name, value in tiles.items():
+            if value is not None:
+                _check_takes(name, value, str(given["kernel"]), given["mapping"])
         found = [text for name, value in tiles.items() for text in _defines(name, value)]
         given["define"] = [*(given["define"] or ()), *found]
         command(**given)
@@ -50,6 +53,34 @@ def _parameter(name: str) -> Parameter:
     told = typer.Option(option, metavar=",".join(parts).upper(), help=summary, show_default=False)
     return Parameter(
         name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, told]
+    )
+
+
+def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> None:
+    """Refuse an option of tiles that a built-in's mapping does not have, naming those that do."""
+    from perfmodel.kernels import builtin_names, find_kernel, mappings
+
+    if kernel not in builtin_names():
+        return
+    option, parts, _ = _TILES[name]
+    wanted = parts[: value.count(",") + 1]
+
+    def lacks(which: str | None) -> list[str]:
+        known = {p.name for p in find_kernel(kernel, which).parameters}
+        return [part for part in wanted if part not in known]
+
+    missing = lacks(mapping)
+    if not missing:
+        return
+    others = [m for m in mappings(kernel) if not lacks(m)]
+    chosen = find_kernel(kernel, mapping).mapping
+    which = f"{kernel} --mapping {chosen}" if chosen else kernel
+    none = "has no such tiles" if name != "stages" else "has none"
+    some = f"has no {', '.join(missing)}" if len(missing) < len(wanted) else none
+    remedy = f"--mapping {', '.join(others)} {'takes' if len(others) == 1 else 'take'} it"
+    raise PerfmodelError(
+        f"{option} {shown(value)} sets {', '.join(wanted)}, but {which} {some}; "
+        + (remedy if others else "leave it out")
     )
 
 

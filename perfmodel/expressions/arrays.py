@@ -227,6 +227,19 @@ def _bits_bound(a: int, b: int) -> int:
     return 1 << max(a, b).bit_length()
 
 
+def _remainder(a: Any, b: Any) -> Any:
+    """Return ``np.remainder(a, b)``; of whole numbers in floats, many times as fast."""
+    if a.dtype.kind != "f" or not (_whole(a) and _whole(b)):
+        return np.remainder(a, b)
+    # a/b is further from the next whole number than it is rounded, so that floor is right.
+    return a - np.floor(a / b) * b
+
+
+def _whole(values: Any) -> bool:
+    """Say whether floats are whole numbers under 2**52."""
+    return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
+
+
 _BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random"})
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -235,7 +248,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "*": np.multiply,
     "/": np.true_divide,
     "//": np.floor_divide,
-    "%": np.remainder,
+    "%": _remainder,
     "**": np.power,
     "<<": np.left_shift,
     ">>": np.right_shift,

@@ -59,14 +59,8 @@ PIPES: Final = {
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
 
 PRECISIONS: Final = (
-    "fp32",
-    "fp64",
-    "fp64_tensor",
-    "tf32_tensor",
-    "fp16_tensor",
-    "bf16_tensor",
-    "fp8_tensor",
-    "int8_tensor",
+    *("fp32", "fp64", "fp64_tensor", "tf32_tensor"),
+    *("fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor"),
 )
 """Compute ceilings that a kernel's operations can belong to: `Device.peak_...`."""
 
@@ -90,6 +84,8 @@ class Parameter:
         The only values allowed; empty allows all from minimum to maximum.
     words : tuple of str
         What the caller says for each of `choices`; empty for a number.
+    divides : Node or None
+        What it must divide, over the parameters before it.
     """
 
     name: str
@@ -99,6 +95,7 @@ class Parameter:
     summary: str = ""
     choices: tuple[int, ...] = ()
     words: tuple[str, ...] = ()
+    divides: Node | None = None
 
     def shown(self, value: int) -> int | str:
         """Return a value as the caller gives it."""

@@ -16,7 +16,7 @@ def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
     """Return a parameter of a kernel's table; its name becomes known to the scope."""
     where = f"{scope.where}, parameter {shown(name)}"
     table = value if isinstance(value, Mapping) else {"default": value}
-    check_keys(table, ("default", "minimum", "maximum", "choices", "summary"), (), where)
+    check_keys(table, ("default", "minimum", "maximum", "choices", "summary", "divides"), (), where)
     default = table.get("default")
     minimum = whole(table.get("minimum", 1), f"{where}: minimum", least=0)
     maximum = whole(table.get("maximum", LARGEST_PARAMETER), f"{where}: maximum", least=minimum)
@@ -30,6 +30,9 @@ def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
     node = None
     if default is not None:
         node = scope.of_parameters(default, f"parameter {shown(name)}: default")
+    divides = None
+    if "divides" in table:
+        divides = scope.of_parameters(table["divides"], f"parameter {shown(name)}: divides")
     scope.add(name, "parameter")
     return Parameter(
         name=name,
@@ -38,6 +41,7 @@ def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
         maximum=maximum,
         summary=read_text(table.get("summary", ""), f"{where}: summary"),
         choices=tuple(whole(c, f"{where}: choices", minimum, maximum) for c in choices),
+        divides=divides,
     )
 
 
@@ -46,7 +50,7 @@ def _word_parameter(
 ) -> Parameter:
     """Return a parameter whose values are words; types of data stand for their own positions."""
     where = f"{scope.where}, parameter {shown(name)}"
-    for key in ("minimum", "maximum"):
+    for key in ("minimum", "maximum", "divides"):
         if key in table:
             raise PerfmodelError(f"{where}: {key} is for numbers only: take it out")
     types = tuple(DATA_TYPES)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.expressions import evaluate
+from perfmodel.expressions import evaluate, text
 from perfmodel.kernels.kernel import Kernel, Parameter
 
 
@@ -37,7 +37,23 @@ def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any
         else:
             meaning = f" ({parameter.summary})" if parameter.summary else ""
             raise PerfmodelError(f"{what}{meaning} has no default: give it a value, {name} = ...")
+        if parameter.divides is not None:
+            _check_divides(filled[name], evaluate(parameter.divides, filled), parameter, what)
     return filled
+
+
+def _check_divides(value: Any, whole: Any, parameter: Parameter, what: str) -> None:
+    """Refuse a value that does not go into what it is a part of."""
+    assert parameter.divides is not None
+    values, wholes = np.broadcast_arrays(value, whole)
+    wrong = np.ravel(wholes % np.maximum(values, 1) != 0) | np.ravel(wholes < values)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        meaning = f" ({parameter.summary})" if parameter.summary else ""
+        raise PerfmodelError(
+            f"{what}{meaning} must divide {text(parameter.divides)}, which is "
+            f"{np.ravel(wholes)[at]}, not be {np.ravel(values)[at]}; choose another value"
+        )
 
 
 def _integers(value: Any, parameter: Parameter, what: str) -> Any:

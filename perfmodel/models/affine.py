@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate
-from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.geometry import AXES, BlockShape, alike
 
 Array = npt.NDArray[Any]
 
@@ -76,10 +76,10 @@ def index_variables(
         Variable(d.name, np.asarray(d.count), f"threadIdx.{d.axis}", d.weight) for d in shape.digits
     ]
     blocks = [
-        Variable(f"blockIdx.{axis}", np.asarray(extent), f"blockIdx.{axis}")
+        Variable(f"blockIdx.{axis}", alike(np.asarray(extent)), f"blockIdx.{axis}")
         for axis, extent in zip(AXES, grid, strict=True)
     ]
-    loops = [Variable(name, np.asarray(count), name) for name, count in trips.items()]
+    loops = [Variable(name, alike(np.asarray(count)), name) for name, count in trips.items()]
     return (*threads, *blocks, *loops)
 
 
@@ -107,7 +107,7 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
     at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
     offset = at[0]
-    strides = {v.name: at[i + 1] - offset for i, v in enumerate(variables)}
+    strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
 
 

@@ -12,6 +12,7 @@ from perfmodel.models.activity import WarpClass
 from perfmodel.models.affine import Plane, Variable
 from perfmodel.models.alignment import mean_granules
 from perfmodel.models.coalescing import LINE, Box
+from perfmodel.models.footprint import power_of_two_gcd
 from perfmodel.models.wavefronts import pattern_wavefronts
 
 Array = npt.NDArray[Any]
@@ -77,7 +78,9 @@ def affine_requests(
         sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
         if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
             return None
-        data, tags = _wavefronts(box, np.mod(at, LINE), step, width, group, every, typical, shared)
+        data, tags = _wavefronts(
+            box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared
+        )
         typical = typical or (data, tags, group.active)
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
         totals = [
@@ -125,5 +128,5 @@ def _common_step(
     for v in variables:
         if not v.in_lane:
             moves = np.where(v.extent > 1, np.abs(strides[v.name]), 0).astype(np.int64)
-            step = np.gcd(step, moves)
+            step = power_of_two_gcd(step, moves)
     return step

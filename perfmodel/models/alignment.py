@@ -123,20 +123,24 @@ def _one_move(
     )
     plain = shaped[0]
     base, lanes, stride, step, times = (_integers(a[plain]) for a in shaped[1:6])
-    # Narrow integers, and G - 1 as a mask, make the loop over alignments cheap.
-    base = np.mod(base + np.minimum(stride, 0) * (lanes - 1), LINE).astype(np.int32)
-    stride, small = np.abs(stride), step.astype(np.int32)
+    # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop over
+    # alignments is cheap.
+    base = (base + np.minimum(stride, 0) * (lanes - 1)) & (LINE - 1)
+    stride, small = np.abs(stride), (step & (LINE - 1)).astype(np.uint8)
     extent = (lanes - 1) * stride
-    left = np.mod(times, LINE // power_of_two_gcd(LINE, step)).astype(np.int32)
+    left = (times & (LINE // power_of_two_gcd(LINE, step) - 1)).astype(np.uint8)
     results = []
     for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
-        edge = (granule - extent % granule).astype(np.int32)
-        beyond = np.zeros(base.shape, dtype=np.int32)
+        edge = (granule - extent % granule).astype(np.uint8)
+        beyond = np.zeros(base.shape, dtype=np.int64)
         for shift in shifts:
+            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
             for turn in range(int(left.max())):
-                at = (base + np.int32(shift) + small * np.int32(turn)) & np.int32(granule - 1)
-                beyond += (at >= edge) & (left > turn)
-        broken = left * (1 + extent // granule) + beyond / len(shifts)
+                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
+                turns += over.view(np.uint8)  # fewer than 128
+                at += small
+            beyond += turns
+        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
         corrected = mean.copy()
         found = ((times - left) * mean[plain] + broken) / np.maximum(times, 1)
         corrected[plain] = np.where(stride <= granule, found, lanes)

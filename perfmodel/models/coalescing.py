@@ -120,8 +120,9 @@ def warp_granules(
         In bytes, as for `row_granules`.
     granule : int
     """
-    inner, rows, inner_stride, row_stride, offset, step = np.broadcast_arrays(
-        inner, rows, inner_stride, row_stride, offset, step
+    # Arrays keep their own shapes: what is alike in all configurations is worked out once.
+    inner, rows, inner_stride, row_stride, offset, step = map(
+        np.asarray, (inner, rows, inner_stride, row_stride, offset, step)
     )
     # Reading a row backwards touches the same granules.
     offset = offset + np.where(inner_stride < 0, (inner - 1) * inner_stride, 0)
@@ -142,7 +143,7 @@ def warp_granules(
         np.where(swap, inner_stride, row_stride),
     )
     span = (inner - 1) * inner_stride
-    total = np.zeros(inner.shape)
+    total = np.zeros(())
     for j in range(int(rows.max())):
         start = offset + j * row_stride
         row = row_granules(inner, inner_stride, start, step, granule)
@@ -152,7 +153,7 @@ def warp_granules(
             g=_float(step),
             G=float(granule),
         )
-        total += np.where(j < rows, row - (shared if j else 0.0), 0.0)
+        total = total + np.where(j < rows, row - (shared if j else 0.0), 0.0)
     sparse = (inner_stride > granule) & (rows > 1)
     separate = row_stride >= span + granule
     return np.where(sparse, np.where(separate, inner * rows * 1.0, np.nan), total)

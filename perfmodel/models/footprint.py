@@ -65,32 +65,20 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
     moving = [e for e in extents if np.any((e.count > 1) & (e.stride != 0))]
     if not moving:
         return np.asarray(1.0)
-    shaped = np.broadcast_arrays(*(a for e in moving for a in (e.stride, e.count)))
-    strides = np.abs(np.stack(shaped[0::2]).astype(float))
-    counts = np.stack(shaped[1::2]).astype(float)
-    idle = (counts <= 1) | (strides == 0)
-    # A variable that does not move comes last and lengthens nothing.
-    strides[idle], counts[idle] = np.inf, 1.0
-    if len(moving) > 1:
-        # Configurations of one kernel mostly order their strides alike.
-        typical = np.argsort(strides.reshape(len(moving), -1)[:, 0], kind="stable")
-        strides, counts = strides[typical], counts[typical]
-        if np.any(strides[1:] < strides[:-1]):
-            order = np.argsort(strides, axis=0, kind="stable")
-            strides = np.take_along_axis(strides, order, axis=0)
-            counts = np.take_along_axis(counts, order, axis=0)
-    strides[np.isinf(strides)] = 0.0  # sorted now: no more than a lengthening by nothing
-    run = np.full(strides.shape[1:], float(width))
-    span = run
-    pitch = np.full(run.shape, np.inf)
-    repeats = within = np.ones(run.shape)  # runs: `repeats` a pitch apart, of `within` runs each
-    step = np.full(run.shape, granule, dtype=np.int64)
-    for stride, count in zip(strides, counts, strict=True):
+    ordered = _by_stride(moving)
+    # Arrays keep their own shapes: what is alike in all configurations is worked out once.
+    run = span = np.asarray(float(width))
+    pitch = np.asarray(np.inf)
+    repeats = within = np.ones(())  # runs: `repeats` a pitch apart, of `within` runs each
+    step = np.asarray(granule, dtype=np.int64)
+    for stride, count in ordered:
         dense = stride <= run + (granule - width)
         reach, moved = span + (granule - width), (count - 1) * stride
-        span, run = span + moved, np.where(dense, run + moved, run)
+        span = span + moved
         if dense.all():
+            run = run + moved
             continue
+        run = np.where(dense, run + moved, run)
         # A repeat that lands among earlier, evenly spaced repeats adds only what sticks out.
         far = np.where(dense, 0.0, stride)
         ratio = far / pitch
@@ -104,12 +92,41 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
         if not interleaved.any():
             continue
         # Interleaved repeats share granules; they fill at most all from the first to the last.
-        every = _granules(span, width, np.full_like(step, granule), granule)
+        every = _granules(span, width, np.asarray(granule), granule)
         full = interleaved & (every < within * repeats * _granules(run, width, step, granule))
         run, pitch = np.where(full, span, run), np.where(full, np.inf, pitch)
         repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
         step = np.where(full, granule, step)
     return np.asarray(within * repeats * _granules(run, width, step, granule))
+
+
+def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
+    """Return strides and counts, the smallest stride first in every configuration.
+
+    A variable that does not move has a stride of 0 and a count of 1: it lengthens nothing.
+    """
+    found: list[tuple[Array, Array]] = []
+    for e in extents:
+        stride, count = np.abs(np.asarray(e.stride, dtype=float)), np.asarray(e.count, dtype=float)
+        idle = (count <= 1) | (stride == 0)
+        if idle.any():
+            stride, count = np.where(idle, 0.0, stride), np.where(idle, 1.0, count)
+        found.append((stride, count))
+    # Configurations of one kernel mostly order their strides alike.
+    found.sort(key=lambda pair: float(pair[0].max()))
+    before = np.zeros(())
+    for stride, _ in found:
+        if np.any((stride < before) & (stride > 0)):
+            break
+        before = np.maximum(before, stride)
+    else:
+        return found
+    shaped = np.broadcast_arrays(*(part for pair in found for part in pair))
+    strides, counts = np.stack(shaped[0::2]), np.stack(shaped[1::2])
+    order = np.argsort(strides, axis=0, kind="stable")
+    strides = np.take_along_axis(strides, order, axis=0)
+    counts = np.take_along_axis(counts, order, axis=0)
+    return list(zip(strides, counts, strict=True))
 
 
 def _granules(run: Array, width: int, step: Array, granule: int) -> Array:

@@ -294,8 +294,8 @@ def _batch(
     new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
-    # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps. Where
-    # places are not random, neighbours miss together.
+    # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
+    # Where places are not random, neighbours miss together.
     scattered = any(requests[i].random for i in members)
     alone = (count > 1) | (loop is None and not scattered)
     if loop is not None and all(requests[i].strides is None for i in members):

@@ -15,19 +15,26 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
-from perfmodel.models.followed_loads import followed_fills
-from perfmodel.models.geometry import AXES, BlockShape
-from perfmodel.models.l1_tables import table_fills
+from perfmodel.models.geometry import AXES, BlockShape, alike
+from perfmodel.models.l1_fills import l1_fills, loop_windows
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
 from perfmodel.models.residency import granted_ways
-from perfmodel.models.reuse import WARM_KNEE, Group, Window, fetched, grouped, held
+from perfmodel.models.reuse import (
+    KNEE,
+    REWRITTEN_KNEE,
+    WARM_KNEE,
+    Group,
+    Window,
+    fetched,
+    grouped,
+    held,
+)
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
 from perfmodel.models.tables import Table, find_tables
@@ -39,6 +46,9 @@ CacheState = Literal["cold", "warm"]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
+REWRITTEN: Final = 1.3
+"""Bytes stored over bytes touched from which on data is taken as written again; rows that start
+within a sector share less than that with their neighbours."""
 
 
 def closed_form_traffic(
@@ -78,13 +88,13 @@ def closed_form_traffic(
     groups = grouped(requests)
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
-    fills = _l1_fills(instance, requests, groups, device, occupied, resident, blocks)
+    fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     again = rereads(instance, requests, groups)
     l1 = {i: r.access.cache == "l1" for i, r in enumerate(requests)}
     on_sm = np.minimum(resident, np.ceil(blocks / device.sm_count))
     capacity = np.asarray(occupied.l1_size, dtype=float)
     fills = without_rereads(again, fills, on_sm, capacity, l1)
-    sector_misses, dram_reads, touched = _l2_misses(
+    sector_misses, dram_reads, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
@@ -122,7 +132,6 @@ def closed_form_traffic(
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
                 )
-    rewritten = _ZERO
     for table in tables:
         rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     changed = {
@@ -258,58 +267,7 @@ def _put_in(
     return rewritten
 
 
-def _l1_fills(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    device: Device,
-    occupied: Occupancy,
-    resident: Array,
-    blocks: Array,
-) -> list[Array]:
-    """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
-    cached = [
-        g
-        for g in groups
-        if requests[g.members[0]].access.kind == "load"
-        and requests[g.members[0]].access.cache == "l1"
-    ]
-    base: dict[str, Array] = {}
-    for g in cached:
-        for v in requests[g.members[0]].variables:
-            if not v.is_block and v.target.startswith("threadIdx"):
-                base[v.name] = v.extent
-    capacity = np.asarray(occupied.l1_size, dtype=float)
-    sharing = np.minimum(resident, np.ceil(blocks / device.sm_count))
-    windows = _loop_windows(instance)
-    found = fetched(cached, base, windows, capacity, SECTOR, [_ONE] * len(cached), sharing)
-    fills = [r.sectors * 1.0 for r in requests]
-    for g, block_fills in zip(cached, found, strict=True):
-        still = np.ones(1, dtype=bool)
-        for axis in AXES:
-            moves = g.strides[f"blockIdx.{axis}"] != 0
-            still = still & ~(moves & (np.asarray(instance.grid[AXES.index(axis)]) > 1))
-        # Data that every block reads alike stays for the next block of the SM.
-        times = np.where(still, np.minimum(blocks, device.sm_count), blocks)
-        total = block_fills * times
-        asked = sum((requests[i].sectors for i in g.members), _ZERO)
-        share = np.minimum(1.0, total / np.maximum(asked, 1))
-        for i in g.members:
-            fills[i] = requests[i].sectors * share
-    for i, r in enumerate(requests):
-        counted = r.access.counted
-        if counted is not None and counted.misses and r.access.cache == "l1":
-            fills[i] = followed_fills(
-                r, counted.misses, capacity, sharing, blocks, device, instance
-            )
-        elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
-            beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
-            sms = np.minimum(blocks, device.sm_count)
-            fills[i] = table_fills(r, buffer_bytes(instance, r), sms, beside, capacity)
-    return multicast_fills(instance, requests, fills, device)
-
-
-def _l2_misses(
+def l2_misses(
     instance: Instance,
     requests: Sequence[Requests],
     groups: Sequence[Group],
@@ -318,14 +276,31 @@ def _l2_misses(
     blocks: Array,
     fills: Sequence[Array],
     control: L2Control,
-) -> tuple[list[Array], list[Array], list[tuple[Array, Array]]]:
-    """Return missing sectors, DRAM read bytes, and (bytes touched, copies), by access."""
+    knee: tuple[float, float] = KNEE,
+    rewritten_knee: tuple[float, float] = REWRITTEN_KNEE,
+) -> tuple[list[Array], list[Array], list[tuple[Array, Array]], Array]:
+    """Return missing sectors, DRAM read bytes and (bytes touched, copies), by access.
+
+    And the bytes that stores write to DRAM again, after L2 had no room to wait for them.
+
+    Parameters
+    ----------
+    instance, requests, groups, device, control
+        A launch, its global accesses, and where it runs.
+    resident, blocks : array
+        Blocks on an SM at a time, and in all.
+    fills : sequence of array
+        Sectors that each access asks of L2.
+    knee, rewritten_knee : tuple of two float
+        Footprint over L2 at which reuse starts to fail, and at which none is left; the same for
+        data that is written again.
+    """
     wave = np.minimum(blocks, device.sm_count * resident)
     box: dict[str, Array] = {}
     growth: list[Window] = []
     left = wave
     for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = np.asarray(extent, dtype=float)
+        count = alike(np.asarray(extent, dtype=float))
         part = np.clip(left, 1.0, count)
         box[f"blockIdx.{axis}"] = part
         growth.append(Window(f"blockIdx.{axis}", part, count))
@@ -335,11 +310,11 @@ def _l2_misses(
         for v in requests[g.members[0]].variables:
             if v.target.startswith("threadIdx"):
                 base[v.name] = v.extent
-    windows = [*_loop_windows(instance), *growth]
+    windows = [*loop_windows(instance), *growth]
     weights = [_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
     atom = _granule(device, control)
-    atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE)
+    atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE, knee)
     everything = {w.name: w.stop for w in windows}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
@@ -362,7 +337,23 @@ def _l2_misses(
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
-    return misses, reads, touched
+    stores = [g for g in groups if requests[g.members[0]].access.kind == "store"]
+    once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
+    asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
+    outgrown = np.asarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity
+    if not any(np.any(outgrown & (a > REWRITTEN * o)) for a, o in zip(asked_of, once, strict=True)):
+        return misses, reads, touched, _ZERO
+    written = fetched(
+        stores, base, windows, capacity, SECTOR, [_ONE] * len(stores), _ONE, rewritten_knee
+    )
+    rewritten = sum(
+        (
+            np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
+            for sectors, a, o in zip(written, asked_of, once, strict=True)
+        ),
+        _ZERO,
+    )
+    return misses, reads, touched, np.asarray(rewritten)
 
 
 def _irregular(
@@ -373,20 +364,6 @@ def _irregular(
     kept = held(buffer_bytes, capacity)
     misses = kept * different + (1 - kept) * asked
     return misses, np.minimum(misses * atom, np.maximum(buffer_bytes, misses * SECTOR))
-
-
-def _loop_windows(instance: Instance) -> list[Window]:
-    """Return the kernel's loops as windows, the most deeply nested first."""
-    kernel = instance.kernel
-    loops = sorted(kernel.loops, key=lambda loop: -len(kernel.loop_nest(loop.variable)))
-    return [
-        Window(
-            loop.variable,
-            _ONE,
-            np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0),
-        )
-        for loop in loops
-    ]
 
 
 def _copies(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -57,14 +58,18 @@ def rereads(
     """
     loads = [g for g in groups if requests[g.members[0]].access.kind == "load"]
     loads.sort(key=lambda g: g.members[0])
-    bytes_of = [_block_bytes(instance, requests, g) for g in loads]
+
+    @cache
+    def bytes_of(i: int) -> Array:
+        return _block_bytes(instance, requests, loads[i])
+
     found = []
     for i, g in enumerate(loads):
         for j in range(i - 1, -1, -1):
             if _same_data(instance, requests, loads[j], g) and np.allclose(
-                bytes_of[j], bytes_of[i], rtol=0.02
+                bytes_of(j), bytes_of(i), rtol=0.02
             ):
-                between = sum(bytes_of[j:i], np.zeros(1))
+                between = sum((bytes_of(k) for k in range(j, i)), np.zeros(1))
                 found.append(Reread(g.members, np.asarray(between)))
                 break
     return found

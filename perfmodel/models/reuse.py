@@ -33,6 +33,14 @@ Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB 
 warm copies the same in the sum of both arrays (measurements/h200-sxm-suite/streams.csv). That lines
 are held by both partitions, once each side has read them, is the likely cause.
 """
+REWRITTEN_KNEE: Final = (0.36, 1.04)
+"""Written data over capacity at which lines that are written again start to be written back in
+between, and at which all are.
+
+Fitted: DRAM writes of 14 launches that write 16 to 72 MiB again and again on an H200
+(measurements/h200-sxm/working-set.csv, kernel working-set-write): 0.04 rms of the share written
+back. The simulator's 200 launches ask for 0.37 and 1.08, with 0.03 rms.
+"""
 HELD = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -80,6 +88,11 @@ class Group:
         extents += [Extent(self.counts["apart"], self.counts["places"])]
         found = footprint(extents, self.width, granule)
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
+
+    def moves_with(self, name: str) -> bool:
+        """Say whether a variable lengthens the group's footprint in any configuration."""
+        stride = self.strides.get(name)
+        return stride is not None and bool(np.any((stride != 0) & (self.counts[name] > 1)))
 
     def _spread(self, name: str, count: Array) -> Array:
         """Return the values that a variable takes for all members together, of `count` for one."""
@@ -181,6 +194,7 @@ def fetched(
     granule: int,
     weights: Sequence[Array],
     resident: Array,
+    knee: tuple[float, float] = KNEE,
 ) -> list[Array]:
     """Return the granules that each group fetches into a cache.
 
@@ -200,6 +214,8 @@ def fetched(
         Copies of each group's data that the cache holds.
     resident : array
         Boxes like `base` that share the cache at a time.
+    knee : tuple of two float
+        Footprint over capacity at which reuse starts to fail, and at which none is left.
 
     Returns
     -------
@@ -215,11 +231,11 @@ def fetched(
         return found
 
     levels = range(1, len(windows) + 1)
+    moving = [{w.name for w in windows if g.moves_with(w.name)} for g in groups]
     whole = [[g.granules(base, granule)] for g in groups]
     for level, w in zip(levels, windows, strict=True):
-        for found, g in zip(whole, groups, strict=True):
-            moves = w.name in g.strides
-            found.append(g.granules(counts(level), granule) if moves else found[-1])
+        for found, g, names in zip(whole, groups, moving, strict=True):
+            found.append(g.granules(counts(level), granule) if w.name in names else found[-1])
     sizes = [
         resident
         * granule
@@ -227,7 +243,7 @@ def fetched(
         for i in (0, *levels)
     ]
     results = []
-    for g, found in zip(groups, whole, strict=True):
+    for g, found, names in zip(groups, whole, moving, strict=True):
         outer = np.asarray(1.0)
         for w in windows:
             outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
@@ -235,17 +251,20 @@ def fetched(
         reached = np.ones(1, dtype=bool)
         for level, w in zip(levels, windows, strict=True):
             if w.name not in g.strides:
-                reached = reached & (sizes[level] <= capacity * KNEE[1])
+                reached = reached & (sizes[level] <= capacity * knee[1])
                 continue
             outer = outer * w.start / w.stop
-            keeps = held(sizes[level], capacity)
+            keeps = held(sizes[level], capacity, knee)
             here = found[level]
             if np.any((keeps < 1) & reached):
                 # As many iterations as fit, where not all do.
                 fit = np.clip(np.floor(w.stop * capacity / sizes[level]), w.start, w.stop)
-                part = g.granules(counts(level, fit), granule) * w.stop / fit
+                # Iterations over the same data fit together, or not at all.
+                fit = np.where(sizes[level] > sizes[level - 1], fit, w.start)
+                once = g.granules(counts(level, fit), granule) if w.name in names else here
+                part = once * w.stop / fit
                 here = keeps * here + (1 - keeps) * np.maximum(part, here)
             result = np.where(reached, np.minimum(result, here * outer), result)
-            reached = reached & (sizes[level] <= capacity * KNEE[1])
+            reached = reached & (sizes[level] <= capacity * knee[1])
         results.append(np.asarray(result))
     return results

@@ -32,6 +32,8 @@ _TAG_BANK_OF_BIT: Final = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3,
 # Any will do; drawn once, since NumPy's generator takes 40 ms to import.
 _WARPS: Final = (217, 163, 130, 69, 78, 10, 19, 4)
 _STEPS: Final = (0.81327, 0.91276, 0.60664, 0.7295, 0.54362, 0.93507, 0.81585, 0.00274)
+# Patterns whose lanes are worked out at a time: few enough for the CPU's caches.
+_TOGETHER: Final = 512
 
 DATA_WAVEFRONTS = Formula(
     name="data wavefronts a request",
@@ -64,7 +66,7 @@ _COUNTER: Final = np.array([1 << 8 * bank for bank in range(TAG_BANKS)], dtype=n
 def tag_bank(line: Any) -> Array:
     """Return the tag bank, 0 to 3, of a line address (byte address // 128)."""
     line = np.asarray(line)
-    return np.asarray(_LOW[line & 4095] ^ _HIGH[line >> 12 & 4095])
+    return np.asarray(_LOW.take(line & 4095) ^ _HIGH.take(line >> 12 & 4095))
 
 
 def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
@@ -143,7 +145,9 @@ def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
     first[..., 1:] = lines[..., 1:] != lines[..., :-1]
     first &= lines >= 0
     # One byte counts each bank's lines, so that a single sum counts all four.
-    counts = np.where(first, _COUNTER[tag_bank(lines)], np.uint32(0)).sum(axis=-1, dtype=np.uint32)
+    counts = np.where(first, _COUNTER.take(tag_bank(lines)), np.uint32(0)).sum(
+        axis=-1, dtype=np.uint32
+    )
     most = np.ascontiguousarray(counts)[..., None].view(np.uint8).max(axis=-1)
     return np.asarray(np.maximum(most, 1))
 
@@ -183,7 +187,10 @@ def pattern_wavefronts(
     chosen, inverse = _distinct(key)
     *some, at, by = (column[chosen] for column in columns)
     distinct = Box(*some)
-    tags = _mean_tag_wavefronts(distinct, at, by)
+    parts = [slice(i, i + _TOGETHER) for i in range(0, len(chosen), _TOGETHER)]
+    tags = np.concatenate(
+        [_mean_tag_wavefronts(Box(*(c[p] for c in some)), at[p], by[p]) for p in parts]
+    )
     data = _box_data_wavefronts(distinct, at, width, shared)
     return data[inverse].reshape(shape), tags[inverse].reshape(shape)
 

@@ -100,8 +100,12 @@ def bottleneck(terms: Mapping[str, Any]) -> Array:
     L2 yields where DRAM or another is as large: pure reads from DRAM keep both as busy.
     """
     names = np.array(list(terms))
-    weighed = [np.asarray(value) * (0.999 if n == "l2" else 1.0) for n, value in terms.items()]
-    return np.asarray(names[np.argmax(np.stack(np.broadcast_arrays(*weighed)), axis=0)])
+    largest, which = np.full((), -np.inf), np.zeros((), dtype=np.intp)
+    for i, (name, value) in enumerate(terms.items()):
+        weighed = np.asarray(value) * (0.999 if name == "l2" else 1.0)
+        which = np.where(weighed > largest, i, which)
+        largest = np.maximum(weighed, largest)
+    return np.asarray(names[which])
 
 
 def regime(details: Details, largest: str) -> str:

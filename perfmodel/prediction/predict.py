@@ -15,11 +15,12 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.geometry import block_shape
+from perfmodel.models.geometry import alike, block_shape
 from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
+from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.interval import bottleneck, interval, spread
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.menu import fastest, open_parameters
@@ -173,7 +174,7 @@ def predict(
                 for name, (kind, value) in ceilings(gpu).items()
             ),
         ),
-        warnings=tuple(_warnings(details)),
+        warnings=tuple(cautions(details, traffic, cache)),
         details=details,
     )
 
@@ -212,8 +213,13 @@ def predict_many(
     flat |= fastest(chosen, flat, _times_of(chosen, gpu, cache))
     columns: dict[str, Array] = {}
 
-    def work(rows: Array) -> dict[str, Array]:
-        instance = bind(chosen, {name: value[rows] for name, value in flat.items()})
+    def work(start: int) -> None:
+        for rows, instance in _batches(chosen, flat, slice(start, min(start + _CHUNK, size))):
+            for name, value in predicted(instance).items():
+                # Each row is in one batch, and terms that a batch has not are none.
+                columns.setdefault(name, np.zeros(size))[rows] = value
+
+    def predicted(instance: Instance) -> dict[str, Array]:
         setting = l2_setting(
             l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent
         )
@@ -221,13 +227,10 @@ def predict_many(
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
-    batches = list(_batches(chosen, flat, size))
     # NumPy works without the interpreter lock, so batches run side by side.
     with ThreadPoolExecutor() as pool:
-        for rows, found in zip(batches, pool.map(work, batches), strict=True):
-            for name, value in found.items():
-                column = columns.setdefault(name, np.zeros(size))
-                column[rows] = np.broadcast_to(value, rows.shape)
+        for _ in pool.map(work, range(0, size, _CHUNK)):
+            pass
     terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}
     return Predictions(
         time_s=columns["time"].reshape(shape),
@@ -264,7 +267,8 @@ def evaluate(
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, shape.threads, registers, shared)
-    occupied = occupancy(gpu, shape.threads, instance.registers, instance.shared_bytes)
+    used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
+    occupied = occupancy(gpu, shape.threads, *used)
     traffic, requests, on_chip = closed_form_traffic(
         instance, shape, gpu, occupied, cache, setting.control, setting.claimed
     )
@@ -290,22 +294,23 @@ def evaluate(
     )
 
 
-def _batches(kernel: Kernel, flat: Mapping[str, Array], size: int) -> Iterator[Array]:
-    """Yield the positions of configurations that share a block shape and access widths."""
-    for start in range(0, size, _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, size))
-        instance = bind(kernel, {name: value[rows] for name, value in flat.items()})
-        returns = [kind.returns for kind in instance.atomics if kind is not None]
-        keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
-        if instance.pipeline is not None:  # with parts, the slowest block index means another thing
-            keys.append(np.minimum(instance.pipeline.parts, 2))
-        stacked = np.stack([np.broadcast_to(key, rows.shape) for key in keys])
-        if np.all(stacked == stacked[:, :1]):
-            yield rows
-            continue
-        _, inverse = np.unique(stacked, axis=1, return_inverse=True)
-        for group in range(int(inverse.max()) + 1):
-            yield rows[np.ravel(inverse) == group]
+def _batches(
+    kernel: Kernel, flat: Mapping[str, Array], chunk: slice
+) -> Iterator[tuple[slice | Array, Instance]]:
+    """Yield configurations that share a block shape and access widths: places, and bound."""
+    instance = bind(kernel, {name: value[chunk] for name, value in flat.items()})
+    returns = [kind.returns for kind in instance.atomics if kind is not None]
+    keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
+    if instance.pipeline is not None:  # with parts, the slowest block index means another thing
+        keys.append(np.minimum(instance.pipeline.parts, 2))
+    differing = [key for key in map(alike, map(np.asarray, keys)) if key.size > 1]
+    if not differing:
+        yield chunk, instance
+        return
+    _, inverse = np.unique(np.stack(differing), axis=1, return_inverse=True)
+    for group in range(int(inverse.max()) + 1):
+        rows = chunk.start + np.flatnonzero(np.ravel(inverse) == group)
+        yield rows, bind(kernel, {name: value[rows] for name, value in flat.items()})
 
 
 def _totals(details: Details) -> dict[str, Array]:
@@ -345,53 +350,3 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
         if np.ndim(value):
             raise PerfmodelError(f"parameter {name!r} is an array; predict_many takes arrays")
     return dict(params)
-
-
-def _atomics_and_weights(details: Details) -> Iterator[str]:
-    """Yield what L2's models leave out of atomics, and of places that are not equally likely."""
-    asked = details.setting.control
-    for r, access in zip(details.requests, details.traffic.accesses, strict=True):
-        if r.access.kind == "load" and r.access.weights is not None:
-            yield f"access {access.name}: L2 is modelled as if its places were equally likely"
-        outgrown = float(np.max(access.dram_bytes)) > details.device.l2_size
-        if r.sharing is not None and outgrown and asked != L2Control(compression=asked.compression):
-            yield (
-                f"access {access.name}: atomics past L2 are modelled with the driver's fetch "
-                "granularity and no set-aside"
-            )
-
-
-def _copying_ahead(details: Details) -> Iterator[str]:
-    """Yield what is not known of blocks that copy ahead, and how long their clock lasts."""
-    if details.instance.pipeline is None:
-        return
-    device, precision = details.device, details.instance.precision
-    reached = device.figures.get(f"reached_{precision}")
-    if reached is None or reached.kind not in ("measured", "fitted"):
-        yield f"how blocks that copy ahead do on {device.name} is taken from an H200"
-    long, short = device.sustained_bf16_tensor, device.reached_bf16_tensor
-    busy = float(np.max(details.time.terms_s.get(precision, np.zeros(1)))) > 0.5 * float(
-        details.time.time_s[0]
-    )
-    if busy and long is not None and short is not None:
-        yield (
-            "this is the time in the first 25 ms of such work: run on and on, the power limit "
-            f"lowers the clock, and it takes up to {short / long:.2f} times as long"
-        )
-
-
-def _warnings(details: Details) -> Iterator[str]:
-    yield from details.setting.warnings
-    yield from details.instance.kernel.notes
-    yield from details.notes
-    for access in details.traffic.accesses:
-        if access.sampled is not None:
-            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
-            yield (
-                f"access {access.name}: no closed form for its index, so {share} of its warps "
-                "were counted"
-            )
-    yield from _atomics_and_weights(details)
-    yield from _copying_ahead(details)
-    if details.device.figures["launch_floor"].kind == "assumed":
-        yield f"launch floor of {details.device.name} is assumed, not measured"

@@ -69,6 +69,7 @@ class SimulatedLaunch:
             "l2": asdict(self.control),
             "seed": self.seed,
             "sampled": found.sampled,
+            "sets": found.sets,
             "error": found.error,
             "interrupted": found.interrupted,
             "traffic": totals(found),
@@ -88,6 +89,7 @@ def simulate(
     control: L2Control | None = None,
     seed: int = 0,
     sample: float = 1.0,
+    sets: int = 1,
     policy: Policy = "lru",
     engine: Engine = "auto",
     progress: Progress | None = None,
@@ -105,6 +107,8 @@ def simulate(
         Decides what the hardware decides by hashes that are not known.
     sample : float
         Share of the launch to run, over 0 to 1.
+    sets : int
+        Simulate one of so many sets of L2, which stands for the others.
     policy : {"lru", "fifo", "random", "nru"}
         Replacement in L2; the default fits the hardware.
     engine : {"auto", "numpy", "numba"}
@@ -119,7 +123,8 @@ def simulate(
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
     occupied = _occupancy(instance, gpu)
-    found = _run(instance, occupied, gpu, cache, control, seed, sample, policy, engine, progress)
+    caches = Simulator(gpu, control, seed=seed, policy=policy, engine=engine, sets=sets)
+    found = _run(caches, instance, occupied, cache, sample, progress)
     return SimulatedLaunch(
         kernel=chosen.name,
         mapping=chosen.mapping or None,
@@ -170,7 +175,7 @@ def simulated_traffic(
     control = control or L2Control()
     check_launch(instance)
     share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))
-    found = _run(instance, occupied, gpu, cache, control, 0, share, "lru", "auto", None)
+    found = _run(Simulator(gpu, control), instance, occupied, cache, share, None)
     numbers: dict[str, Any] = {n: np.full(1, value) for n, value in totals(found).items()}
     accesses = tuple(
         replace(
@@ -221,19 +226,14 @@ def _occupancy(instance: Instance, gpu: Device) -> Occupancy:
 
 
 def _run(
+    caches: Simulator,
     instance: Instance,
     occupied: Occupancy,
-    gpu: Device,
     cache: CacheState,
-    control: L2Control | None,
-    seed: int,
     sample: float,
-    policy: Policy,
-    engine: Engine,
     progress: Progress | None,
 ) -> Simulation:
     check_launch(instance, sample)
-    caches = Simulator(gpu, control, seed=seed, policy=policy, engine=engine)
     residency = Residency(int(occupied.blocks_per_sm), int(occupied.l1_size))
     runs = 2 if cache == "warm" else 1
     for done in range(runs):

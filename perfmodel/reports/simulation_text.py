@@ -98,11 +98,13 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         rates = hit_rates(launch, level)
         if rates:
             yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
-    if found.sampled < 1 and not found.interrupted:
+    if (found.sampled < 1 or found.sets < 1) and not found.interrupted:
         error = (
             "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
         )
-        yield "sample", f"{units.percent(found.sampled)} of the launch was counted{error}"
+        sets = "" if found.sets >= 1 else f", in one of {round(1 / found.sets)} sets of L2"
+        counted = f"{units.percent(found.sampled)} of the launch was counted"
+        yield "sample", f"{counted}{sets}{error}"
     if found.interrupted:
         yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"
 

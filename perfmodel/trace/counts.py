@@ -101,7 +101,9 @@ class Simulation:
         Share of the launch that was counted; 1 is all of it.
     error : float or None
         Of a sample: relative error of DRAM bytes and L2 sectors, whichever is larger: two standard
-        errors, from how its parts differ.
+        errors, from how its parts, and its sets, differ.
+    sets : float
+        Share of L2's sets that were simulated; each stands for as many others.
     interrupted : bool
         Whether it ended early: the counts are those until then.
     seconds : float
@@ -116,6 +118,7 @@ class Simulation:
     error: float | None
     interrupted: bool
     seconds: float
+    sets: float = 1.0
 
     def total(self, field: str, kind: str | None = None) -> float:
         """Return the sum of a field over accesses, or over those of one kind."""

@@ -172,14 +172,22 @@ class Written(NamedTuple):
 
 
 class L2:
-    """An L2 and its contents."""
+    """An L2 and its contents.
 
-    def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
+    Parameters
+    ----------
+    shape : L2Shape
+    engine : {"auto", "numpy", "numba"}
+    one_in : int
+        Accesses that come are those to one of so many sets: time goes as much faster.
+    """
+
+    def __init__(self, shape: L2Shape, engine: Engine = "auto", one_in: int = 1) -> None:
         self.shape = shape
         self.engine: Engine = engine
         self.state: CacheState = empty(shape.cache)
         # Two ticks an access: the near side's, and the far side's.
-        self._far_age = int(2 * FAR_AGE * shape.cache.sets * shape.cache.ways)
+        self._far_age = int(2 * FAR_AGE * shape.cache.sets * shape.cache.ways / one_in)
         self._time = 1 + self._far_age
 
     def place(self, line: Array) -> tuple[Array, Array]:

@@ -39,7 +39,15 @@ from perfmodel.trace.counts import (
 from perfmodel.trace.l2 import Lookups, dirty_sectors
 from perfmodel.trace.layout import Layout, ranks
 from perfmodel.trace.program import Batch, Body, batches, executions, program
-from perfmodel.trace.sampling import FILLS, LEAST, WINDOWS, estimate, relative_error, windows
+from perfmodel.trace.sampling import (
+    FILLS,
+    LEAST,
+    WINDOWS,
+    SetSample,
+    estimate,
+    relative_error,
+    windows,
+)
 
 if TYPE_CHECKING:
     from perfmodel.trace.simulate import Simulator
@@ -96,6 +104,7 @@ class Run:
         self.l1_time = 1
         self.steps = max(1, executions(self.program) * self.generator.total_blocks)
         self.done = 0
+        self.sets = SetSample(owner.sets)
         self.waiting: list[tuple[Array, ...]] = []
         self.queued = 0
 
@@ -279,14 +288,23 @@ class Run:
         left[some] &= ~outcome.hit
         return left
 
-    def _to_l2(self, *columns: Array) -> None:
+    def _to_l2(
+        self, line: Array, sectors: Array, words: Array, side: Array, number: Array, when: Array
+    ) -> None:
+        asked = COUNT[sectors]
+        self.counters.add_access("l2_sectors", number, asked)
+        self.counters.add_series("l2_sectors", when, asked)
+        columns = (line, sectors, words, side, number, when)
+        if self.sets.one_in > 1:
+            some = self.sets.chosen(self.owner.l2, line)
+            columns = tuple(column[some] for column in columns)  # type: ignore[assignment]
         self.waiting.append(columns)
         self.queued += len(columns[0])
         self._drain(everything=False)
 
     def _drain(self, everything: bool) -> None:
         """Run whole epochs of what waits for L2, so that batches do not matter; or all of it."""
-        size = self.owner.l2.shape.epoch
+        size = max(1, self.owner.l2.shape.epoch // self.sets.one_in)
         if not self.queued or (self.queued < size and not everything):
             return
         columns = [np.concatenate(parts) for parts in zip(*self.waiting, strict=True)]
@@ -302,19 +320,25 @@ class Run:
         kinds = np.array([_KINDS[a.kind] for a in self.accesses], dtype=np.uint8)[number]
         rank = ranks(self.owner.control, self.layout, line, self.owner.seed)
         answers, written = self.owner.l2.epoch(Lookups(line, sectors, words, kinds, rank, side))
-        asked, missed = COUNT[sectors], COUNT[answers.missed]
-        fetched = COUNT[answers.fetched]
+        times = self.sets.one_in  # each set stands for as many
+        asked, missed, fetched, near, gone, partial = (
+            COUNT[mask] * np.int64(times)
+            for mask in (
+                *(sectors, answers.missed, answers.fetched, answers.near),
+                *(written.sectors, written.partial),
+            )
+        )
+        if times > 1:
+            self.sets.add(self.owner.l2, line, fetched)
+            self.sets.add(self.owner.l2, written.line, gone + partial)
         count = self.counters
-        count.add_access("l2_sectors", number, asked)
-        count.add_access("l2_near_sectors", number, COUNT[answers.near])
+        count.add_access("l2_near_sectors", number, near)
         count.add_access("l2_missed_sectors", number, missed)
         count.add_access("dram_read_sectors", number, fetched)
-        count.add_series("l2_sectors", when, asked)
         count.add_series("l2_hits", when, asked - missed)
         count.add_buffer("dram_read_sectors", self.layout.owner(line), fetched)
         owner = self.layout.owner(written.line)
-        partial = COUNT[written.partial]
-        count.add_buffer("dram_write_sectors", owner, COUNT[written.sectors])
+        count.add_buffer("dram_write_sectors", owner, gone)
         count.add_buffer("partial_sectors", owner, partial)
         count.add_buffer("dram_read_sectors", owner, partial)
 
@@ -345,10 +369,11 @@ class Run:
                 for name, sums in zip((*self.layout.names, ELSEWHERE), buffer_sums, strict=True)
                 if name != ELSEWHERE or sums.any()
             ),
-            dirty_left_bytes=dirty_sectors(self.owner.l2.state) * float(SECTOR),
+            dirty_left_bytes=dirty_sectors(self.owner.l2.state) * float(SECTOR * self.sets.one_in),
             series={name: tuple(map(float, series[:, i])) for i, name in enumerate(SERIES_FIELDS)},
             sampled=counted,
-            error=error,
+            error=self.sets.error(error),
+            sets=1 / self.sets.one_in,
             interrupted=interrupted,
             seconds=took,
         )

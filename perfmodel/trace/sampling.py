@@ -1,6 +1,7 @@
 """Which parts of a launch are run: all of it, or a start and windows spread over the rest.
 
-The start lasts until L2 is in a steady state, and is counted as it is.
+The start lasts until L2 is in a steady state, and is counted as it is. Of L2, all sets are
+simulated, or one in some, which stands for the others: a hash spreads lines over them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.trace.l2 import L2
+
 Array = npt.NDArray[Any]
 
 WINDOWS: Final = 7
 """Windows with the same distance from each other, after the start."""
 LEAST: Final = 2 * WINDOWS + 2
 """Waves, or iterations, that a launch must have to be sampled."""
+_PARTS: Final = 16
+"""Parts of the simulated sets whose counts are compared."""
 FILLS: Final = 2.0
 """Times that L2 is filled before the start is over: from then on it is in a steady state."""
 
@@ -84,3 +89,35 @@ def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
         spread = float(np.std(stretches, ddof=1)) * np.sqrt(len(stretches))
         worst = max(worst, float(2 * spread / total) if total else 0.0)
     return worst
+
+
+class SetSample:
+    """The sets of L2 that are simulated, and how far they differ from each other.
+
+    Parameters
+    ----------
+    one_in : int
+        Simulate one of so many sets.
+    """
+
+    def __init__(self, one_in: int) -> None:
+        self.one_in = one_in
+        self.moved = np.zeros(_PARTS)
+
+    def chosen(self, l2: L2, line: Array) -> Array:
+        """Return the places of lines that go to simulated sets."""
+        return np.flatnonzero(l2.place(line)[1] % self.one_in == 0)
+
+    def add(self, l2: L2, line: Array, sectors: Array) -> None:
+        """Add sectors that moved to or from DRAM to the part of the sets that they belong to."""
+        part = l2.place(line)[1] // self.one_in % _PARTS
+        self.moved += np.bincount(part, weights=sectors, minlength=_PARTS)
+
+    def error(self, other: float | None) -> float | None:
+        """Return two standard errors of the DRAM bytes, together with another error."""
+        if self.one_in == 1:
+            return other
+        total = float(self.moved.sum())
+        spread = float(np.std(self.moved, ddof=1)) * math.sqrt(_PARTS)
+        own = 2 * spread / total * math.sqrt(1 - 1 / self.one_in) if total else 0.0
+        return math.hypot(own, other or 0.0)

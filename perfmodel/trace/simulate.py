@@ -29,6 +29,9 @@ from perfmodel.trace.program import executions, program
 BATCH: Final = 1 << 14
 """Warp requests worked on at a time; the counts do not depend on it."""
 
+MOST_SETS: Final = 64
+"""Most sets that one may stand for: of an H200's 30,720, several hundred are left."""
+
 # Warp requests a second on two cores (benchmarks/simulator.py), by engine; for estimates only.
 _RATES: Final = {True: 2.5e6, False: 0.6e6}
 
@@ -48,6 +51,8 @@ class Simulator:
     engine : {"auto", "numpy", "numba"}
     batch : int
         Warp requests worked on at a time.
+    sets : int
+        Simulate one of so many sets of L2, which stands for the others.
     """
 
     def __init__(
@@ -59,14 +64,20 @@ class Simulator:
         policy: Policy = "lru",
         engine: Engine = "auto",
         batch: int = BATCH,
+        sets: int = 1,
     ) -> None:
+        if not 1 <= sets <= MOST_SETS:
+            raise PerfmodelError(
+                f"sets must be 1 to {MOST_SETS}, one of so many is simulated, not {sets}"
+            )
+        self.sets = sets
         self.device = device
         self.control = control or L2Control()
         self.seed = seed
         self.policy: Policy = policy
         self.engine: Engine = engine
         self.batch = batch
-        self.l2 = L2(self._shape(), engine)
+        self.l2 = L2(self._shape(), engine, sets)
         # Half of the SMs are next to either partition; which ones is not known.
         order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
         self.sides = np.empty(device.sm_count, dtype=np.int64)

@@ -202,3 +202,13 @@ def test_nothing_in_names_is_markup(run: Run, tmp_path: Any) -> None:
     device = tmp_path / "mine.toml"
     device.write_text('name = "x"\ntitle = "[bold]GPU[/] :smile:"\nextends = "h100-sxm"\n')
     assert "([bold]GPU[/] :smile:)" in run("predict", "copy", "--device", str(device))
+
+
+def test_what_is_out_of_range_says_so(run: Run) -> None:
+    # independent: the simulator keeps a table of 20 MiB beside stores less well (reports/)
+    words = ("predict", "data-reset", "-D", "in_bytes=20MiB", "-D", "out_bytes=1GiB")
+    says = "outside the closed form's range"
+    warnings = json.loads(run(*words, "--json"))["warnings"]
+    (found,) = [w for w in warnings if says in w]
+    assert found.endswith("--traffic simulated counts them")
+    assert says in " ".join(run(*words).split())

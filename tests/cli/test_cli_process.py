@@ -86,6 +86,32 @@ print([name for name in slow if name in sys.modules], file=sys.stderr)
     assert found.stderr == "[]\n"
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads in /proc")
+def test_numpy_starts_no_threads() -> None:
+    # they take longer to start than a prediction takes
+    code = """
+import os, sys
+sys.argv = ["perfmodel", "predict", "gemm", "--json"]
+from perfmodel.cli import main
+try:
+    main()
+except SystemExit:
+    print(len(os.listdir("/proc/self/task")), "numpy" in sys.modules, file=sys.stderr)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stderr == "1 True\n"
+
+
+def test_numpy_is_imported_when_it_is_needed() -> None:
+    code = "import sys, perfmodel; print('numpy' in sys.modules, perfmodel.predict.__name__)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stdout == "False predict\n"
+
+
 def test_ascii_output() -> None:
     found = run("predict", "copy", PYTHONIOENCODING="ascii")
     assert (found.returncode, found.stderr) == (0, "")

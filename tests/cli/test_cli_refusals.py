@@ -24,6 +24,36 @@ Make = Callable[..., str]
         (["predict", "/dev/zero"], "is not a regular file"),
         (["predict", "gemm", "--mapping", "naiv"], "naive"),
         (["predict", "copy", "--mapping", "naive"], "has no mappings"),
+        (
+            ["predict", "gemm", "--mapping", "naive", "--tile", "32,32,8"],
+            "gemm --mapping naive has no such tiles; --mapping blocktile-1d, blocktile-2d, "
+            "vectorized, warptile, tensor-core take it",
+        ),
+        (["predict", "gemm", "--thread-tile", "8,8"], "coalesced has no such tiles; --mapping"),
+        (
+            ["predict", "gemm", "--mapping", "blocktile-1d", "--thread-tile", "8,8"],
+            "blocktile-1d has no TN; --mapping blocktile-2d, vectorized, warptile take it",
+        ),
+        (["predict", "gemm", "--warp-tile", "64,64"], "--mapping warptile takes it"),
+        (["predict", "gemm", "--mapping", "smem", "--stages", "2"], "smem has none; --mapping"),
+        (["predict", "copy", "--tile", "64"], "copy has no such tiles; leave it out"),
+        (
+            ["predict", "gemm", "--mapping", "warptile", "--warp-tile", "256,256"],
+            "'WM' (rows of a warp's tile of C) must divide BM, which is 128, not be 256",
+        ),
+        (
+            [
+                "predict",
+                "gemm",
+                "--mapping",
+                "warptile",
+                "--tile",
+                "64,64",
+                "--warp-tile",
+                "32,128",
+            ],
+            "must divide BN, which is 64, not be 128",
+        ),
         (["predict", "copy", "--device", "h100"], "did you mean h100-pcie or h100-sxm?"),
         (["predict", "copy", "--device", "/"], "is a directory"),
         (["predict", "copy", "-D", "byte=1"], "did you mean 'bytes'?"),

@@ -59,6 +59,17 @@ def test_window(run: Run) -> None:
     assert found["traffic"]["l2_hit_rate"] == pytest.approx(0.25, abs=0.07)
 
 
+def test_sets(run: Run) -> None:
+    # by hand: each set of eight stands for the others; requests and sectors are all counted
+    text = run("simulate", "copy", "-D", "bytes=16MiB", "--sets", "8")
+    assert "in one of 8 sets of L2" in text
+    found = json.loads(run("simulate", "copy", "-D", "bytes=16MiB", "--sets", "8", "--json"))
+    assert (found["sampled"], found["sets"]) == (1, 0.125)
+    assert found["traffic"]["l2_read_sectors"] == 2**19
+    stated = max(found["error"], 0.001)
+    assert found["traffic"]["dram_read_bytes"] == pytest.approx(2**24, rel=stated)
+
+
 def test_plot(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "hits.svg"
     run("simulate", "copy", "-D", "bytes=1MiB", "--plot", str(path))
@@ -102,9 +113,12 @@ def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--sample", "0"], "--sample must be over 0 and up to 1"),
         (["--sample", "nan"], "--sample must be over 0 and up to 1"),
         (["--seed", "-1"], "--seed must be 0 to 65535"),
+        (["--sets", "0"], "--sets must be 1 to 64, not 0"),
+        (["-D", "block=0"], "must be 1 to 1024"),
         (["--window-buffer", "in"], "needs --window SIZE"),
         (["--window", "1MiB", "--window-buffer", "x"], "window buffer 'x' is no global buffer"),
         (["--window", "1GiB", "--window-buffer", "in"], "accessPolicyMaxWindowSize"),
+        (["-D", "bytes=1MiB", "--window", "2MiB", "--window-buffer", "in"], "not inside buffer"),
         (["--set-aside", "1TB"], "persistingL2CacheMaxSize"),
         (["--fetch-granularity", "48"], "must be 32, 64 or 128"),
         (["--hit-ratio", "2", "--window", "128", "--window-buffer", "in"], "hit_ratio must be"),

@@ -24,16 +24,16 @@ def assert_alike(kernel: str, arrays: dict[str, Any], **options: Any) -> None:
     for place in np.ndindex(shaped[0].shape):
         params = {name: int(a[place]) for name, a in zip(arrays, shaped, strict=True)}
         one = predict(kernel, **options, **params)
-        assert many.time_s[place] == pytest.approx(one.time_s, rel=1e-9), params
+        assert many.time_s[place] == pytest.approx(one.time_s, rel=1e-12), params
         assert many.bottleneck[place] == one.bottleneck, params
         for name, term in one.terms_s.items():
-            assert many.terms_s[name][place] == pytest.approx(term, rel=1e-9, abs=1e-18), (
+            assert many.terms_s[name][place] == pytest.approx(term, rel=1e-12, abs=1e-18), (
                 name,
                 params,
             )
         for name, value in one.traffic.items():
             found = many.traffic[name][place]
-            assert found == pytest.approx(value, rel=1e-9, abs=1e-6), (name, params)
+            assert found == pytest.approx(value, rel=1e-12, abs=1e-9), (name, params)
 
 
 @pytest.mark.parametrize("mapping", ["naive", "coalesced"])

@@ -219,6 +219,49 @@ def test_iterations_are_sampled_where_waves_are_few(bytes_: int, iterations: int
     assert part.dram_read_bytes == pytest.approx(whole.dram_read_bytes, rel=0.05)
 
 
+@pytest.mark.parametrize("sets", [4, 16])
+@pytest.mark.parametrize(
+    ("kernel", "params"),
+    [
+        ("copy", {"bytes": 96 * MIB}),
+        ("strided-copy", {"n": 1 << 22, "stride": 8}),
+        ("data-reset", {"in_bytes": 16 * MIB, "out_bytes": 128 * MIB}),
+        (working_set("load"), {"bytes": 48 * MIB, "iterations": 3}),
+        (working_set("store"), {"bytes": 40 * MIB, "iterations": 3}),
+    ],
+)
+def test_some_sets_stand_for_all(kernel: Any, params: Any, sets: int) -> None:
+    # property: the error that is stated covers what is missed, beside and near capacity
+    instance = bound(kernel, **params)
+    whole, part = launched(instance), launched(instance, Simulator(H200, sets=sets))
+    assert (part.sampled, part.sets) == (1, 1 / sets)
+    assert part.error is not None
+    assert part.error < 0.03
+    for field in ("requests", "sectors", "l1_hit_sectors", "l2_sectors"):
+        assert part.total(field) == whole.total(field)
+    moved, expected = (r.dram_read_bytes + r.dram_write_bytes for r in (part, whole))
+    assert moved == pytest.approx(expected, rel=max(part.error, 0.001))
+    assert sum(part.series["l2_hits"]) == pytest.approx(
+        sum(whole.series["l2_hits"]), rel=0.01, abs=part.error * whole.total("l2_sectors")
+    )
+
+
+def test_sets_and_windows_of_a_launch_together() -> None:
+    instance = bound("copy", bytes=512 * MIB)
+    whole = launched(instance)
+    part = launched(instance, Simulator(H200, sets=8), share=0.25)
+    assert part.sampled < 0.4
+    assert part.error is not None
+    moved, expected = (r.dram_read_bytes + r.dram_write_bytes for r in (part, whole))
+    assert moved == pytest.approx(expected, rel=max(part.error, 0.005))
+
+
+@pytest.mark.parametrize("sets", [0, -1, 65])
+def test_numbers_of_sets_that_make_no_sample(sets: int) -> None:
+    with pytest.raises(PerfmodelError, match="sets must be 1 to 64"):
+        Simulator(H200, sets=sets)
+
+
 @pytest.mark.parametrize("total", [LEAST, 100.0, 1000.3])
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
 @pytest.mark.parametrize("start", [1, 5])

@@ -1,0 +1,288 @@
+"""Ranges: where the closed forms and the trace simulator part, so that a prediction can say so.
+
+The closed forms' coefficients are fitted to hardware where it could be measured. The simulator
+gives others (``ranges.toml``). Where a launch's traffic hangs on which of the two is taken, by more
+than the limits, the closed form is outside its range.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.dram import dirty_left
+from perfmodel.models.geometry import AXES
+from perfmodel.models.memory import REWRITTEN, l2_misses
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.requests import Requests
+from perfmodel.models.residency import PRIVATE_KNEE
+from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+RANGES: Final = Path(__file__).parent / "ranges.toml"
+
+_LEAST: Final = 0.01
+"""Share of L2 under which DRAM bytes are no matter."""
+
+
+@cache
+def ranges() -> Mapping[str, Mapping[str, Any]]:
+    """Return ``ranges.toml``."""
+    return tomllib.loads(RANGES.read_text(encoding="utf-8"))
+
+
+def outside(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    occupied: Occupancy,
+    control: L2Control,
+    cold: bool,
+) -> Iterator[tuple[str, float, str]]:
+    """Yield what the closed form may have wrong of one launch.
+
+    Parameters
+    ----------
+    instance, requests, traffic, device, occupied, control
+        One launch, its global accesses and its traffic by closed forms, and where it runs.
+    cold : bool
+        Whether L2 starts empty; the two were compared only there, but for L1.
+
+    Yields
+    ------
+    tuple of str, float and str
+        What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
+    """
+    limits = ranges()["limits"]
+    groups = grouped(requests)
+    sectors = _number(
+        traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    )
+    shared = _shared_by_blocks(instance, requests, groups, device, occupied, traffic)
+    if sectors and shared / sectors > limits["l2_sectors"]:
+        yield (
+            "L2 sectors",
+            shared / (sectors - shared),
+            "blocks that follow each other on an SM may find what they share in its L1",
+        )
+    if not cold:
+        return
+    moved = _number(traffic.dram_read_bytes + traffic.dram_write_bytes) * control.compression
+    size = float(device.l2_size)
+    found = {
+        "data that is read again takes nearly all of L2": _rereads(
+            instance, requests, groups, traffic, device, occupied, control
+        ),
+        "a table is read again beside stores": _tables(requests, traffic, size),
+        "part of what is written again may wait in L2": _rewritten(
+            instance, requests, groups, traffic, device, occupied, control
+        ),
+        "much of what is written is still in L2 at the end": _left(
+            requests, groups, traffic, size, control
+        ),
+    }
+    why = max(found, key=lambda name: abs(found[name]))
+    # Causes may add up, or cancel by chance.
+    relative = max(
+        abs(difference) / max(moved - difference, _LEAST * size)
+        for difference in (found[why], sum(found.values()))
+    )
+    if relative > limits["dram_bytes"]:
+        yield "DRAM bytes", relative, why
+
+
+def _rereads(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    traffic: Traffic,
+    device: Device,
+    occupied: Occupancy,
+    control: L2Control,
+) -> float:
+    """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
+    reread = ranges()["reread"]
+    low, high, spread = reread["low"], reread["high"], reread["spread"]
+    total = 0.0
+    for table in traffic.tables:
+        if table.workings and table.workings[-1][0] is PRIVATE_KNEE:
+            used_between = table.workings[-1][1]
+            missing = 1 - held(used_between["d"], used_between["c"], (low, high))
+            lost = table.inputs["normal_miss"] - missing
+            near = np.abs(used_between["d"] / used_between["c"] - (low + high) / 2) < (
+                (high - low) / 2 + spread
+            )
+            lost = lost + np.where(near, np.copysign(spread, lost), 0.0)
+            total += _number(table.again * table.inputs["normal"] * lost)
+    in_tables = {i for t in traffic.tables for i in t.members}
+    loads = [
+        i
+        for i, r in enumerate(requests)
+        if r.access.kind == "load" and r.strides is not None and i not in in_tables
+    ]
+    buffers = {
+        requests[i].access.buffer: _number(buffer_bytes(instance, requests[i])) for i in loads
+    }
+    asked = sum(_number(traffic.accesses[i].l1_fill_sectors) * SECTOR for i in loads)
+    used = sum(buffers.values())
+    if not loads or asked < 1.1 * used or used * device.l2_partitions < low * device.l2_size:
+        return total
+    reads = [
+        _again(instance, requests, groups, traffic, device, occupied, control, knee=knee)[1]
+        for knee in (KNEE, (low, high))
+    ]
+    return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
+
+
+def _again(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    traffic: Traffic,
+    device: Device,
+    occupied: Occupancy,
+    control: L2Control,
+    **knees: tuple[float, float],
+) -> tuple[Any, ...]:
+    """Return what `l2_misses` does, with other knees."""
+    fills = [a.l1_fill_sectors for a in traffic.accesses]
+    resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
+
+
+def _tables(requests: Sequence[Requests], traffic: Traffic, size: float) -> float:
+    """Return the bytes that tables miss beside stores, less those that the simulator gives."""
+    low, high = ranges()["table"]["low"], ranges()["table"]["high"]
+    stores = any(r.access.kind == "store" for r in requests)
+    total = 0.0
+    for table in traffic.tables:
+        periodic = any(requests[i].period is not None for i in table.members)
+        if (
+            stores
+            and periodic
+            and not np.any(table.inputs["persisting"] + table.inputs["streaming"])
+        ):
+            missing = 1 - held(table.size, size, (low, high))
+            total += _number(table.again * (table.misses - missing))
+    return total
+
+
+def _rewritten(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    traffic: Traffic,
+    device: Device,
+    occupied: Occupancy,
+    control: L2Control,
+) -> float:
+    """Return the bytes written again that may or may not be written back in between."""
+    stored = sum(_number(r.sectors) * SECTOR for r in requests if r.access.kind == "store")
+    once = _stored_once(requests, groups)
+    again = ranges()["rewritten"]
+    low, high, spread = again["low"], again["high"], again["spread"]
+    if stored <= REWRITTEN * once or not low - spread < once / device.l2_size:
+        return 0.0
+
+    def written(knee: tuple[float, float]) -> float:
+        given = (instance, requests, groups, traffic, device, occupied, control)
+        return _number(_again(*given, rewritten_knee=knee)[3])
+
+    # Knees that much to either side change the share by the spread.
+    shift = spread * (high - low)
+    around = written((low - shift, high - shift)) - written((low + shift, high + shift))
+    difference = written(REWRITTEN_KNEE) - written((low, high))
+    return difference + math.copysign(around / 2, difference)
+
+
+def _stored_once(requests: Sequence[Requests], groups: Sequence[Group]) -> float:
+    """Return the bytes of all sectors that are stored to."""
+    stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
+    return sum((_number(g.granules(g.counts, SECTOR)) * SECTOR for g in stores), 0.0)
+
+
+def _left(
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    traffic: Traffic,
+    size: float,
+    control: L2Control,
+) -> float:
+    """Return the bytes written back, less those if L2 keeps as much as in the simulator."""
+    if control.set_aside:
+        return 0.0
+    written = _stored_once(requests, groups)
+    reads = _number(traffic.dram_read_bytes) * control.compression
+    share = written / max(reads + written, 1.0)
+    dirty = ranges()["dirty"]
+    there = float(min(dirty["most"] * size, dirty["share"] * size * share))
+    here = _number(dirty_left(reads, written, size))
+    return min(there, written) - min(here, written)
+
+
+def _shared_by_blocks(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    device: Device,
+    occupied: Occupancy,
+    traffic: Traffic,
+) -> float:
+    """Return the L2 sectors that blocks would spare if SMs took them in turns.
+
+    Block b runs on SM b modulo their number then, as in the simulator and, in the first wave, on
+    hardware. It matters where an SM's share of a grid's columns fits its L1.
+    """
+    sms = device.sm_count
+    grid = dict(zip(AXES, (int(np.max(extent)) for extent in instance.grid), strict=True))
+    blocks = math.prod(grid.values())
+    turns = -(-blocks // sms)
+    cached = [
+        g
+        for g in groups
+        if requests[g.members[0]].access.kind == "load"
+        and requests[g.members[0]].access.cache == "l1"
+    ]
+    if turns < 2 or not cached:
+        return 0.0
+    columns = min(grid["x"] // math.gcd(grid["x"], sms), turns) if grid["x"] < blocks else turns
+    seen = {"x": columns, "y": min(grid["y"], turns), "z": min(grid["z"], turns)}
+    at_a_time, spared = 0.0, 0.0
+    for g in cached:
+        moving = [axis for axis in AXES if grid[axis] > 1 and g.moves_with(f"blockIdx.{axis}")]
+        window = {name: count for name, count in g.counts.items() if "blockIdx" not in name}
+        if g.period is not None:
+            one = _number(g.granules(window, SECTOR))
+            parts = max(1, round(_number(g.period) / (one * SECTOR)))
+            own = one * min(turns, parts // math.gcd(parts, sms))
+            at_a_time += own
+        else:
+            column = {"blockIdx.x": np.full(1, float(columns if "x" in moving else 1))}
+            at_a_time += _number(g.granules({**window, **column}, SECTOR))
+            every = {f"blockIdx.{a}": np.full(1, float(seen[a])) for a in moving}
+            own = _number(g.granules({**window, **every}, SECTOR))
+        fills = sum(_number(traffic.accesses[i].l1_fill_sectors) for i in g.members)
+        if len(moving) < 2:
+            spared += max(0.0, fills - own * min(sms, blocks))
+    fits = at_a_time * SECTOR <= KNEE[1] * _number(occupied.l1_size)
+    return spared if fits else 0.0
+
+
+def _number(value: Any) -> float:
+    return float(np.max(np.asarray(value, dtype=float)))

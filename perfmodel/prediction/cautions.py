@@ -1,0 +1,91 @@
+"""What a prediction warns of: what its models leave out, and where they do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.ranges import outside, ranges
+from perfmodel.prediction.record import Details
+
+
+def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
+    """Yield what a reader of a prediction should know, a sentence each.
+
+    Parameters
+    ----------
+    details : Details
+    method : {"closed-form", "simulated"}
+    cache : {"cold", "warm"}
+    """
+    yield from details.setting.warnings
+    yield from details.instance.kernel.notes
+    yield from details.notes
+    for access in details.traffic.accesses:
+        if access.sampled is not None:
+            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
+            yield (
+                f"access {access.name}: no closed form for its index, so {share} of its warps "
+                "were counted"
+            )
+    yield from _atomics_and_weights(details)
+    yield from _copying_ahead(details)
+    if method == "closed-form":
+        yield from _outside_the_range(details, cache == "cold")
+    if details.device.figures["launch_floor"].kind == "assumed":
+        yield f"launch floor of {details.device.name} is assumed, not measured"
+
+
+def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
+    """Yield where the closed forms and the simulator are known to part."""
+    found = outside(
+        details.instance,
+        details.requests,
+        details.traffic,
+        details.device,
+        details.occupied,
+        details.setting.control,
+        cold,
+    )
+    for what, difference, why in found:
+        limit = ranges()["limits"][what.lower().replace(" ", "_")]
+        yield (
+            f"outside the closed form's range: {why}, and its {what} may differ from the "
+            f"simulator's by about {min(difference, 9.99):.0%} (over {limit:.0%}); "
+            "--traffic simulated counts them"
+        )
+
+
+def _atomics_and_weights(details: Details) -> Iterator[str]:
+    """Yield what L2's models leave out of atomics, and of places that are not equally likely."""
+    asked = details.setting.control
+    for r, access in zip(details.requests, details.traffic.accesses, strict=True):
+        if r.access.kind == "load" and r.access.weights is not None:
+            yield f"access {access.name}: L2 is modelled as if its places were equally likely"
+        outgrown = float(np.max(access.dram_bytes)) > details.device.l2_size
+        if r.sharing is not None and outgrown and asked != L2Control(compression=asked.compression):
+            yield (
+                f"access {access.name}: atomics past L2 are modelled with the driver's fetch "
+                "granularity and no set-aside"
+            )
+
+
+def _copying_ahead(details: Details) -> Iterator[str]:
+    """Yield what is not known of blocks that copy ahead, and how long their clock lasts."""
+    if details.instance.pipeline is None:
+        return
+    device, precision = details.device, details.instance.precision
+    reached = device.figures.get(f"reached_{precision}")
+    if reached is None or reached.kind not in ("measured", "fitted"):
+        yield f"how blocks that copy ahead do on {device.name} is taken from an H200"
+    long, short = device.sustained_bf16_tensor, device.reached_bf16_tensor
+    busy = float(np.max(details.time.terms_s.get(precision, np.zeros(1)))) > 0.5 * float(
+        details.time.time_s[0]
+    )
+    if busy and long is not None and short is not None:
+        yield (
+            "this is the time in the first 25 ms of such work: run on and on, the power limit "
+            f"lowers the clock, and it takes up to {short / long:.2f} times as long"
+        )
