@@ -319,9 +319,9 @@ def _batch(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
         # Indices are read once, in order: warps that share a line all wait while it is under way.
-        fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
-        # A table that L2 mostly has is no such stream.
-        fetches = fetched > 0.5 * SECTOR * sectors
+        # A table that is read again and again is no such stream.
+        once_read = [i for i in members if requests[i].period is None]
+        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1)) > 0
         inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
         inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
