@@ -46,7 +46,7 @@ MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
-MOST_SECONDS: Final = 10.0
+MOST_SECONDS: Final = 12.0
 """Wall clock of an emulation [s]; half of it for all lanes, then half for fewer of them."""
 FEWER: Final = 16
 
