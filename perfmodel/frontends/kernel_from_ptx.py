@@ -123,9 +123,11 @@ def _emulated(
     try:
         return emulate(module, function, launch, most_seconds=seconds, progress=progress)
     except NoEndError as error:
-        if not error.guessed:
+        if told:
             raise
-    return emulate(module, function, emulated_launch(bound, function, _SMALL), progress=progress)
+        # Content that is unknown and read may be what keeps it going; else it only needs time.
+        launch = emulated_launch(bound, function, _SMALL if error.guessed else None)
+    return emulate(module, function, launch, progress=progress)
 
 
 def _placed(

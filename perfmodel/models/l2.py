@@ -75,8 +75,8 @@ def read_sectors(traffic: Traffic) -> Array:
     total = np.zeros(1)
     for a in traffic.accesses:
         if a.kind == "load":
-            of_line = a.sectors / np.maximum(a.lines, 1e-9)
-            total = total + a.l1_fill_sectors * np.maximum(1.0, LONE_SECTOR / of_line)
+            lines = a.lines / np.maximum(a.sectors, 1e-9)
+            total = total + a.l1_fill_sectors * np.maximum(1.0, LONE_SECTOR * lines)
     return np.asarray(total)
 
 
