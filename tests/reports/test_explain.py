@@ -110,9 +110,10 @@ def test_naive_gemm_by_hand(predicted: Predicted) -> None:
     steps = _by_title(explain(predicted("gemm:naive", N=4096)))
     assert steps["lane stride"][0].result == 4 * 4096
     assert steps["lane stride"][0].formula.text == "4*K"
-    assert [s.result for s in steps["sectors a request"]] == [32, 1]
-    assert [s.result for s in steps["sector efficiency"]] == [1 / 8, 1 / 8]
-    assert [s.result for s in steps["data wavefronts a request"]] == [32, 1]
+    # A, B, and C, which is stored down a column too
+    assert [s.result for s in steps["sectors a request"]] == [32, 1, 32]
+    assert [s.result for s in steps["sector efficiency"]] == [1 / 8, 1 / 8, 1 / 8]
+    assert [s.result for s in steps["data wavefronts a request"]] == [32, 1, 32]
     # 1 in 256 of A misses and 1 in 8 of B; of the 8 loads in flight from a sector, 0.45 each wait
     # with the one that misses: 3.6 in 256 and 3.6 in 8, whose 32 lines and 1 come with the fills.
     data = steps["L1 data, a warp and k-step"][0].result
