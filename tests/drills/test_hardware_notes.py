@@ -132,11 +132,13 @@ def test_set_asides() -> None:
 
 def test_data_reset_gains_on_an_h200() -> None:
     found = known("data-reset-gain")
-    assert found["gain"] == pytest.approx(1194.208 / 1116.672)
+    # measured on two machines: h200-sxm-suite and h200-sxm-contention
+    assert found["first_gain"] == pytest.approx(1194.208 / 1116.672)
+    assert found["gain"] == pytest.approx(1168.576 / 1045.888)
     assert found["dram_with"] < 0.1 * found["dram_without"]
     # The model overstates the gain, and the drill says so.
     assert found["promised"] > found["gain"]
-    assert "promises more" in said("data-reset-gain")
+    assert "perfmodel promises 1.1" in said("data-reset-gain")
 
 
 def test_half_of_hit_ratio_is_nine_sixteenths() -> None:

@@ -25,7 +25,7 @@ FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
 PYTORCH_MEDIAN = 0.08
-PYTORCH_NINETIETH = 0.25
+PYTORCH_NINETIETH = 0.26
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
@@ -35,26 +35,26 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("argmax", "torch", "fp32", "warm"): (20, 0.065, 0.265),  # 5.9%, 24.8%
     ("argmax", "torch", "halves", "cold"): (19, 0.035, 0.255),  # 3.1%, 24.0%
     ("argmax", "torch", "halves", "warm"): (19, 0.085, 0.315),  # 7.6%, 29.6%
-    ("decode-attention", "flash", "halves", "cold"): (11, 0.070, 0.255),  # 6.2%, 27.5%
-    ("decode-attention", "flash", "halves", "warm"): (11, 0.065, 0.270),  # 6.0%, 29.2%
+    ("decode-attention", "flash", "halves", "cold"): (11, 0.070, 0.295),  # 6.2%, 27.5%
+    ("decode-attention", "flash", "halves", "warm"): (11, 0.065, 0.305),  # 6.0%, 29.2%
     ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.165),  # 7.0%, 15.2%
     ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.315),  # 10.3%, 29.3%
     ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.195),  # 4.8%, 18.0%
     ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.135),  # 5.0%, 12.6%
     ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.070, 0.235),  # 6.5%, 21.9%
-    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.300),  # 7.7%, 31.4%
+    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.330),  # 7.7%, 31.4%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
     ("kv-append", "copy", "halves", "cold"): (7, 0.060, 0.105),  # 5.5%, 9.6%
     ("kv-append", "copy", "halves", "warm"): (7, 0.095, 0.140),  # 8.8%, 13.0%
-    ("kv-append", "index_copy", "halves", "cold"): (8, 0.060, 0.100),  # 5.5%, 9.1%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.080, 0.115),  # 7.4%, 10.8%
+    ("kv-append", "index_copy", "halves", "cold"): (8, 0.100, 0.140),  # 5.5%, 9.1%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.090, 0.150),  # 7.4%, 10.8%
     ("kv-append", "own", "halves", "cold"): (5, 0.165, 0.255),  # 15.2%, 23.7%
     ("kv-append", "own", "halves", "warm"): (5, 0.245, 0.270),  # 22.8%, 25.3%
-    ("layernorm", "torch", "fp32", "cold"): (19, 0.090, 0.210),  # 8.6%, 19.6%
-    ("layernorm", "torch", "fp32", "warm"): (19, 0.110, 0.265),  # 15.1%, 24.7%
+    ("layernorm", "torch", "fp32", "cold"): (19, 0.100, 0.210),  # 8.6%, 19.6%
+    ("layernorm", "torch", "fp32", "warm"): (19, 0.170, 0.305),  # 15.1%, 24.7%
     ("layernorm", "torch", "halves", "cold"): (25, 0.125, 0.250),  # 11.5%, 23.4%
-    ("layernorm", "torch", "halves", "warm"): (25, 0.080, 0.225),  # 8.0%, 21.1%
+    ("layernorm", "torch", "halves", "warm"): (25, 0.090, 0.275),  # 8.0%, 21.1%
     ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.160),  # 6.8%, 14.7%
     ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.145),  # 6.8%, 13.6%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.085, 0.170),  # 7.9%, 15.9%

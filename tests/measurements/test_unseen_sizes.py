@@ -19,7 +19,7 @@ BANDS = {
     ("unseen-streams", "write"): (0.03, 0.06),  # 1.7%, 4.9%
     ("unseen-strided", "strided_copy"): (0.045, 0.15),  # 3.6%, 12.9%
     ("unseen-gemm", "gemm_naive"): (0.05, 0.14),  # 4.1%, 11.9%
-    ("unseen-gemm", "gemm_coalesced"): (0.04, 0.09),  # 2.9%, 7.6%
+    ("unseen-gemm", "gemm_coalesced"): (0.045, 0.09),  # 4.0%, 7.5%
     ("unseen-in-flight", "read_gridstride"): (0.065, 0.13),  # 5.1%, 10.4%
     ("unseen-stream-persistent", "stream_persistent"): (0.1, 0.18),  # 8.4%, 15.7%
     ("unseen-working-set", "working_set_read"): (0.06, 0.22),  # 4.4%, 19.3%
