@@ -178,7 +178,9 @@ def test_the_committed_report_is_of_what_is_recorded() -> None:
     # independent: counts of rows; the numbers change with the models
     text = (ROOT / "reports" / "validation-h200-sxm.md").read_text()
     for folder in (
+        "h200-operators",
         "h200-sxm",
+        "h200-sxm-contention",
         "h200-sxm-ladder",
         "h200-sxm-suite",
         "h200-sxm-unseen",
