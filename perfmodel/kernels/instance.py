@@ -134,6 +134,13 @@ class Instance:
         """Return when a thread takes part in an access, with definitions put in; None: always."""
         return condition(self.kernel, access)
 
+    def runs(self, loop: str | None) -> Any:
+        """Return how often a loop runs, in those around it, an array of floats; 1 for None."""
+        times = np.ones(1)
+        for around in self.kernel.loop_nest(loop):
+            times = times * np.asarray(self.trips[around.variable], dtype=float)
+        return times
+
     def number(self, node: Node) -> Numbers:
         """Return the value of an expression that all threads share, of `shape`."""
         value: Numbers = _spread(plain(evaluate(self.expression(node), self.known)), self.shape)

@@ -225,9 +225,7 @@ def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
         if pace.loop is None:
             once = once + clocks
             continue
-        for around in kernel.loop_nest(pace.loop):
-            clocks = clocks * np.asarray(instance.trips[around.variable], dtype=float)
-        looped = looped + clocks
+        looped = looped + clocks * instance.runs(pace.loop)
     return np.atleast_1d(once), np.atleast_1d(looped)
 
 
@@ -339,15 +337,12 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     loads : int
         Loads of the loop, which share those that a warp has in flight.
     """
-    nest = instance.kernel.loop_nest(loop)
-    times = np.ones(1)
-    for around in nest:
-        times = times * np.asarray(instance.trips[around.variable], dtype=float)
+    times = instance.runs(loop)
     stated = instance.loads_in_flight
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
-    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if nest else np.ones(1)
+    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
-    if nest and abreast is not None:
+    if loop and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
     return times, np.minimum(unroll, np.maximum(times, 1.0))
 

@@ -129,17 +129,12 @@ def steps_inputs(
     kernel = instance.kernel
     loop = step_loop(kernel)
     assert loop is not None
-    nest = [v.variable for v in kernel.loop_nest(loop)]
-    steps = np.ones(1)
-    for variable in nest:
-        steps = steps * np.asarray(instance.trips[variable], dtype=float)
+    steps = instance.runs(loop)
     here = np.maximum(np.ceil(np.asarray(instance.blocks, dtype=float) / sm_count), 1.0)
     barriers = np.zeros(1)
     for b in kernel.barriers:
-        times = np.ones(1)
-        for around in kernel.loop_nest(b.loop):
-            times = times * np.asarray(instance.trips[around.variable], dtype=float)
-        barriers = barriers + np.asarray(instance.number(b.count), dtype=float) * times
+        count = np.asarray(instance.number(b.count), dtype=float)
+        barriers = barriers + count * instance.runs(b.loop)
     load, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
         # A step waits for its last sector, and all come through the SM's port.

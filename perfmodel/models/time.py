@@ -299,7 +299,7 @@ def combine(
     terms : mapping of str to array
         Seconds of each resource.
     memory : mapping
-        What `memory_time` takes, and "own": L1 without the sectors that fill it [s].
+        What `memory_time` takes, and "own": L1 without the port that L2's sectors come through [s].
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
@@ -307,7 +307,7 @@ def combine(
     others = [terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms]
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
-    # Sectors that fill L1 are those that L2 gives: a pipeline, whose slower end decides.
+    # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts = [busy, memory_time(memory), *others]
