@@ -338,6 +338,8 @@ class Kernel:
         None for blocks that wait for each batch of their loads.
     menus : tuple of Menu
         Choices that are made independently of each other: the fastest combination is meant.
+    translated : bool
+        Whether a program wrote it from PTX, which leaves more open than a person's description.
     """
 
     name: str
@@ -362,6 +364,7 @@ class Kernel:
     longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
+    translated: bool = False
 
     @property
     def word_parameters(self) -> tuple[str, ...]:
