@@ -25,6 +25,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
+from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.retries import LOOP_TIME, contenders, loop_inputs
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME, most_pieces, slice_slot
 
@@ -120,7 +121,8 @@ class AtomicTime:
         In the kernel's global requests.
     time_s : array
     parts_s : mapping of str to array
-        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop".
+        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop", for locks
+        "lock".
     inputs : mapping of str to mapping of str to array
         What went into each part's formula, and into "share" and "pass".
     """
@@ -228,12 +230,16 @@ def _atomic_time(
         "send": send,
     }
     time = _together(parts)
+    usual = lanes * shared.hottest
+    wanted = contenders(usual, r.random, 1 / np.maximum(shared.hottest, 1e-12))
+    blocks = np.asarray(instance.blocks, dtype=float)
+    if r.access.operation == "lock-loop":
+        one_try = (parts["slice"], parts["network"])
+        inputs |= lock_inputs(wanted, usual, r.requests, blocks, one_try, device)
+        parts["lock"] = np.atleast_1d(LOCK_TIME(**inputs["lock"]))
+        time = _together(parts)
     if r.access.operation == "cas-loop":
-        popular = 1 / np.maximum(shared.hottest, 1e-12)
-        usual = lanes * shared.hottest
-        wanted = contenders(usual, r.random, popular)
         meet = lanes / np.maximum(r.requests * c.addresses, 1e-9)
-        blocks = np.asarray(instance.blocks, dtype=float)
         span = np.minimum(shared.addresses, lanes / meet) * shared.pitch
         first = r.requests * c.sectors / rate
         once_each = (first, parts["slice"], parts["network"])
