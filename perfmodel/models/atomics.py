@@ -24,8 +24,8 @@ from perfmodel.kernels.kernel import DATA_TYPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests import Requests
 from perfmodel.models.locks import LOCK_TIME, lock_inputs
+from perfmodel.models.requests import Requests
 from perfmodel.models.retries import LOOP_TIME, contenders, loop_inputs
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME, most_pieces, slice_slot
 

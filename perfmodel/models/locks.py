@@ -1,8 +1,8 @@
 """Spin locks: lanes exchange at a word until it was free, then do little, and give it back.
 
-The lock goes from hand to hand: the exchange that gets it, the load, the store and the fence of what
-it guards, and the exchange that frees it, one after the other. Meanwhile all lanes that wait go on
-trying, and their exchanges fill the slice and the SM's way to L2.
+The lock goes from hand to hand: the exchange that gets it, the load, the store and the fence of
+what it guards, and the exchange that frees it, one after the other. Meanwhile all lanes that wait
+go on trying, and their exchanges fill the slice and the SM's way to L2.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ WAITING = Formula(
         "c": "lanes at a lock at a time [1]",
     },
     holds="1 to 512 lanes",
-    source="derived: of c lanes one gets the lock a turn; `often` fitted, and counted as 2.2 to 2.8 "
-    "(measurements/h200-sxm-contention/retries.csv)",
+    source="derived: of c lanes one gets the lock a turn; `often` fitted, and counted as 2.2 to "
+    "2.8 (measurements/h200-sxm-contention/retries.csv)",
 )
 LOCK_TIME = Formula(
     name="time of spin locks",
