@@ -1,4 +1,4 @@
-"""What operators on rows fetch from DRAM again and again; straight code (measurements/h200-rows)."""
+"""What operators on rows fetch from DRAM; straight code (measurements/h200-rows)."""
 
 import csv
 from itertools import pairwise
