@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
+from perfmodel.expressions.parts import full_parts_arrays
 from perfmodel.expressions.scalars import (
     CHOICES,
     FLOAT_OVERFLOW,
@@ -25,6 +26,7 @@ from perfmodel.expressions.scalars import (
     LARGEST_SHIFT,
     LOG_RANGE,
     OVERFLOW,
+    PARTS,
     ROOT_RANGE,
     SHIFT_RANGE,
     UNDEFINED,
@@ -240,7 +242,7 @@ def _whole(values: Any) -> bool:
     return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
 
 
-_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random"})
+_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "+": np.add,
@@ -271,6 +273,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "log2": np.log2,
     "sqrt": np.sqrt,
     "random": mixed_arrays,
+    "full_parts": full_parts_arrays,
 }
 
 # Of |result|, from the operands' bounds; operators that are not here give floats.
@@ -292,6 +295,7 @@ _BOUNDS: Final[dict[str, Callable[..., int]]] = {
     "min": max,
     "max": max,
     "random": lambda a, b: b,
+    "full_parts": lambda a, b, c: max(b, 1),
 }
 
 # How to compute in floats what may wrap around 2**64 in integers.
@@ -312,6 +316,11 @@ _DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
     **dict.fromkeys(("<<", ">>"), _SHIFT),
     "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
     "random": ((1, 1, CHOICES, lambda a, b: b < 1),),
+    "full_parts": (
+        (0, 1, PARTS, lambda a, b, c: a < 1),
+        (1, 1, PARTS, lambda a, b, c: b < 1),
+        (2, 1, PARTS, lambda a, b, c: c < 1),
+    ),
     "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
     "**": (
         (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),

@@ -103,8 +103,10 @@ def parse(
     ``blockIdx``, ``blockDim`` and ``gridDim`` with ``.x``, ``.y`` or ``.z``; ``+ - * / // % **
     << >> & | ^``; comparisons, also chained; ``and``, ``or``, ``not``; ``min``, ``max``,
     ``floor``, ``ceil``, ``ceil_div``, ``abs``, ``log2``, ``sqrt``, ``where(condition, a, b)``;
-    ``random(key, n)``, a number from 0 to n - 1 that only the key decides; and ``a if condition
-    else b``. Precedence is Python's. Line ends count as spaces.
+    ``random(key, n)``, a number from 0 to n - 1 that only the key decides;
+    ``full_parts(blocks, pieces, slots)``, into how many parts a library cuts each block's pieces so
+    that the blocks fill the GPU's slots; and ``a if condition else b``. Precedence is Python's.
+    Line ends count as spaces.
 
     Parameters
     ----------

@@ -22,9 +22,13 @@ ARITY: Final[dict[str, tuple[int, int | None]]] = {
     "ceil_div": (2, 2),
     "random": (2, 2),
     "where": (3, 3),
+    "full_parts": (3, 3),
 }
 FUNCTIONS: Final = frozenset(
-    {"min", "max", "floor", "ceil", "ceil_div", "abs", "log2", "sqrt", "where", "random"}
+    {
+        *("min", "max", "floor", "ceil", "ceil_div", "abs", "log2", "sqrt"),
+        *("where", "random", "full_parts"),
+    }
 )
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 # CUDA's built-in index variables, the only names with a dot (.x, .y or .z).

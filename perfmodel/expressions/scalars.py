@@ -10,6 +10,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.mixing import mixed
 from perfmodel.expressions.nodes import LONGEST_WRITTEN, Name, Node, Number, Operation, shown, text
+from perfmodel.expressions.parts import full_parts
 
 Scalar = int | float
 
@@ -24,6 +25,7 @@ SHIFT_RANGE: Final = f"shifts by less than 0 or more than {LARGEST_SHIFT}"
 LOG_RANGE: Final = "takes log2 of a number that is not positive"
 ROOT_RANGE: Final = "takes the root of a negative number"
 WHOLE_NUMBERS: Final = "works on bits, so it needs whole numbers; use // or floor first"
+PARTS: Final = "cuts less than one: the arguments of full_parts must be 1 or more"
 CHOICES: Final = "chooses among fewer than one: the second argument must be 1 or more"
 UNDEFINED: Final = "is undefined (infinity less infinity, or the like)"
 
@@ -142,6 +144,14 @@ def _random(a: int, b: int) -> int:
     return mixed(a, b)
 
 
+def _full_parts(a: Scalar, b: Scalar, c: Scalar) -> int:
+    if any(isinstance(value, float) for value in (a, b, c)):
+        raise NoValueError(WHOLE_NUMBERS)
+    if min(a, b, c) < 1:
+        raise NoValueError(PARTS)
+    return full_parts(int(a), int(b), int(c))
+
+
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, int) and isinstance(b, int):
         if abs(a) > 1 and b > LARGEST_SHIFT:
@@ -183,4 +193,5 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "log2": _log2,
     "sqrt": _sqrt,
     "random": _whole(_random),
+    "full_parts": _full_parts,
 }

@@ -12,7 +12,10 @@ _LARGEST_POWER_BITS: Final = 4096
 # Most operands of min and max that sympy may compare with each other; 60 take it seconds.
 _MOST_COMPARED: Final = 8
 
-_OPAQUE: Final = {"&": "bitand", "|": "bitor", "^": "bitxor", "random": "random"}
+_OPAQUE: Final = {
+    **{"&": "bitand", "|": "bitor", "^": "bitxor"},
+    **{name: name for name in ("random", "full_parts")},
+}
 _BOOLEAN: Final = COMPARISONS | {"and", "or", "not"}
 
 
@@ -21,7 +24,8 @@ def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any
 
     ``//`` becomes the floor of the quotient, ``%`` Mod, ``ceil_div`` a ceiling, shifts a product
     with or the floor of a quotient by a power of two, ``where`` a Piecewise, and ``& | ^`` the
-    undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random`` becomes one.
+    undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random`` and ``full_parts``
+    become.
 
     Parameters
     ----------

@@ -75,6 +75,10 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # [[barriers]]                        # __syncthreads(), times an iteration
     # loop = "r"
     # count = 2
+    # [[paces]]                           # clocks of a lone warp but for its waits, where known
+    # clocks = "42/10*n"                  # in all for what runs once, or an iteration of a loop
+    # loop = "r"
+    # abreast = 4                         # iterations that wait for their loads together
     # strands = 4                         # at the top: shared loads in flight side by side
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,

@@ -21,6 +21,7 @@ from perfmodel.kernels.kernel import (
     Kernel,
     Launch,
     Loop,
+    Pace,
     Space,
 )
 from perfmodel.kernels.parameter_tables import read_parameter
@@ -56,6 +57,7 @@ _KEYS: Final = (
     "accesses",
     "arithmetic",
     "barriers",
+    "paces",
     "strands",
 )
 
@@ -119,6 +121,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
         ),
         barriers=each_table(table, "barriers", "barrier", scope, _barrier),
+        paces=each_table(table, "paces", "pace", scope, _pace),
         strands=scope.of_launch(table.get("strands", 1), "strands"),
         mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
         dependent=_said(table, "dependent", where),
@@ -220,6 +223,16 @@ def _arithmetic(value: Mapping[str, Any], where: str, scope: Scope) -> Arithmeti
         pipe=choice(value["pipe"], tuple(PIPES), f"{where}: pipe"),
         count=scope.of_launch(value["count"], f"{key}: count", integer=False),
         loop=loop_around(value, where, scope),
+    )
+
+
+def _pace(value: Mapping[str, Any], where: str, scope: Scope) -> Pace:
+    check_keys(value, ("clocks", "loop", "abreast"), ("clocks",), where)
+    name = where.removeprefix(scope.where + ", ")
+    return Pace(
+        clocks=scope.of_launch(value["clocks"], f"{name}: clocks", integer=False),
+        loop=loop_around(value, where, scope),
+        abreast=scope.of_launch(value.get("abreast", 1), f"{name}: abreast", integer=False),
     )
 
 

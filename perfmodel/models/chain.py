@@ -129,6 +129,8 @@ class Chain:
         the kernel does not say.
     barriers : array
         Clocks that a block's barriers take, outside of loops.
+    crowd : array
+        Clocks from one instruction to the next of warps that crowd a scheduler and its pipes.
     """
 
     overhead: Mapping[str, Any]
@@ -143,6 +145,7 @@ class Chain:
     once: Array | None = None
     paced: Array | None = None
     barriers: Array | float = 0.0
+    crowd: Array | float = 1.0
 
     @property
     def start(self) -> Array:
@@ -194,9 +197,9 @@ class Chain:
 
     @property
     def turns(self) -> Array:
-        """Warps of a block that a scheduler issues between barriers; 0 without any."""
+        """Clocks of one instruction of each warp of a scheduler's, between barriers; 0 without."""
         one = self.schedulers or np.inf
-        return np.asarray(self.overhead["warps"] / one)
+        return np.asarray(self.overhead["warps"] / one * self.crowd)
 
     @property
     def slowest(self) -> Array:

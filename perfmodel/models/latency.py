@@ -160,6 +160,7 @@ def block_chain(
     instructions_per_warp: Any,
     looped_per_warp: Any,
     dram_round: Any = 0.0,
+    crowd: Any = 1.0,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -170,10 +171,10 @@ def block_chain(
         Of the global accesses, in the order of ``traffic.accesses``.
     traffic : Traffic
     device : Device
-    instructions_per_warp, looped_per_warp : array
-        All of them, and those in loops.
-    dram_round : array
-        What DRAM needs for the blocks that run at a time [s].
+    instructions_per_warp, looped_per_warp, dram_round : array
+        All instructions, those in loops; what DRAM needs for the blocks that run at a time [s].
+    crowd : array
+        Clocks from one instruction to the next where warps crowd a scheduler's pipes.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -209,6 +210,7 @@ def block_chain(
         dependent=instance.kernel.dependent,
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
         once=once,
+        crowd=crowd,
         paced=paced,
         barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if once is not None else 0.0,
     )

@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.requests import Requests
+from perfmodel.models.reuse import WARM_KNEE, held
 
 Array = npt.NDArray[Any]
 
@@ -49,6 +50,8 @@ class Table:
         Bytes kept, and bytes of streams that pass in one pass over it.
     misses : array
         Share of the re-reads that miss.
+    gone : array
+        Share of the first reads that miss, though the same launch ran before.
     scattered : array
         Share of the misses at places that no neighbour misses at.
     workings : tuple of (Formula, mapping)
@@ -64,12 +67,13 @@ class Table:
     inputs: Mapping[str, Array]
     distance: Mapping[str, Array]
     misses: Array
+    gone: Array
     scattered: Array
     workings: residency.Workings = ()
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
-        once = self.first * (self.misses if warm else 1.0)
+        once = self.first * (self.gone if warm else 1.0)
         return np.asarray(once + self.again * self.misses)
 
 
@@ -176,6 +180,7 @@ def _table(
     granule: float,
 ) -> Table:
     own = uses[buffer]
+    left: Any = 1.0
     random = any(requests[i].random for i in members[buffer])
     size = _buffer_bytes(instance, buffer) if random else own.touched
     capacity = float(device.l2_size)
@@ -229,6 +234,8 @@ def _table(
         between = ((read - size * streaming) * running, written * running)
         workings = residency.private_misses(own_kept, *between, capacity)
         lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
+        # What a launch before has left has to outlast all blocks, not those beside it only.
+        left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)
     else:
         dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
@@ -258,6 +265,7 @@ def _table(
         inputs=inputs,
         distance=distance,
         misses=misses_of_all,
+        gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
         scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
     )

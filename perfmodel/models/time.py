@@ -46,6 +46,7 @@ from perfmodel.models.steps import (
     steps_inputs,
     waits_alone,
 )
+from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
 from perfmodel.traffic import Traffic
 
@@ -223,7 +224,9 @@ def time_model(
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     dram_round = terms["dram"] / rounds
-    chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round)
+    arithmetic = mixed_pipes(terms)
+    crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
+    chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round, crowd)
     inputs["ramp"] = {
         "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
@@ -276,7 +279,10 @@ def time_model(
         del terms["stalls"], inputs["stalls"]
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device)
     inputs["memory"]["own"] = own_l1
-    time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_steps)
+    shared = inputs["memory"]["held"]
+    inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])
+    in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
+    time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_turns, in_steps)
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
 
@@ -290,7 +296,10 @@ def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
 
 
 def combine(
-    terms: Mapping[str, Array], memory: Mapping[str, Any], in_steps: Array | None = None
+    terms: Mapping[str, Array],
+    memory: Mapping[str, Any],
+    in_turns: Array,
+    in_steps: Array | None = None,
 ) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
 
@@ -300,10 +309,12 @@ def combine(
         Seconds of each resource.
     memory : mapping
         What `memory_time` takes, and "own": L1 without the port that L2's sectors come through [s].
+    in_turns : array
+        Time of warps that wait and compute in turn [s].
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
-    issue = busiest_pipe(terms)
+    issue = mixed_pipes(terms)
     others = [terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms]
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
@@ -313,22 +324,13 @@ def combine(
     parts = [busy, memory_time(memory), *others]
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))
+    return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 
 def busiest_pipe(terms: Mapping[str, Array]) -> Array:
-    """Return the time of issue and the arithmetic pipes [s].
+    """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
 
     Every arithmetic instruction was issued first: the slowest of them, not their sum.
     """
     found = [terms[name] for name in ("issue", *PIPES) if name in terms]
     return np.asarray(np.maximum.reduce(np.broadcast_arrays(*found)))
-
-
-def power_mean(parts: Any, exponent: float) -> Array:
-    """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
-    stacked = np.stack(np.broadcast_arrays(*parts))
-    largest = np.max(stacked, axis=0)
-    safe = np.where(largest > 0, largest, 1.0)
-    mean = safe * np.sum((stacked / safe) ** exponent, axis=0) ** (1 / exponent)
-    return np.asarray(np.where(largest > 0, mean, 0.0))

@@ -14,6 +14,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.queueing import BURST_WAIT, CROWD_TIME, MEMORY_TIME, QUEUE_TIME
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
 from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
+from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, queued_pipes
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
@@ -57,9 +58,10 @@ _BANDWIDTH_ASIDE: Final = definition(
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, resources)",
+    "max(waiting, turns, resources)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
+        "turns": "time of warps that wait and compute in turn [s]",
         "resources": "time of all resources [s]",
     },
 )
@@ -168,7 +170,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     terms = prediction.terms_s
     arithmetic = sorted((terms.keys() & _ARITHMETIC) - {pipe})
     note = ""
-    if arithmetic:
+    if arithmetic and "steps" in prediction.details.time.inputs:
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
     if "steps" in prediction.details.time.inputs:
@@ -178,8 +180,14 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         yield from _total(prediction, together.result, unit)
         return
     memory = prediction.details.time.inputs["memory"]
-    own = {pipe: terms[pipe], "l1_own": scalar(memory["own"])}
-    note = "; ".join(filter(None, (note, "l1_own: L1 without the sectors that L2 gives")))
+    named = {pipe: terms[pipe]}
+    if arithmetic:
+        queued = {name: terms[name] for name in sorted(queued_pipes(terms)) if terms[name] > 0}
+        mixed = _power_mean("arithmetic: issue and the slower pipes", queued, TURNS_OVERLAP)
+        yield mixed
+        named = {"arithmetic": max(mixed.result, terms.get("fma32", 0.0))}
+    own = {**named, "l1_own": scalar(memory["own"])}
+    note = "l1_own: L1 without the sectors that L2 gives"
     busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
     yield busy
     yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
@@ -206,10 +214,16 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         parts["dispatch"] = terms["dispatch"]
     resources = _power_mean("all resources", parts, OVERLAP)
     yield resources
-    of_sm = {name: terms[name] for name in (pipe, "l1", "stalls")}
+    of_sm = {**named, "l1": terms["l1"], "stalls": terms["stalls"]}
     waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
     yield waiting
-    values = {"waiting": waiting.result, "resources": resources.result}
+    in_turns = step(TIME, TURNS_TIME, prediction.details.time.inputs["turns"])
+    yield in_turns
+    values = {
+        "waiting": waiting.result,
+        "turns": in_turns.result,
+        "resources": resources.result,
+    }
     together = step(TIME, _TOGETHER, values)
     yield together
     yield from _total(prediction, together.result, unit)

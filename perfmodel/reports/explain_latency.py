@@ -24,7 +24,8 @@ _CHAIN = definition(
     "(overhead + max(once*instructions + each*looped, turns*(instructions + looped)))/clock"
     " + loads",
     {
-        "turns": "warps of a block that a scheduler issues between barriers; 0 without any [1]",
+        "turns": "clocks of one instruction of each warp of a scheduler, where warps wait for one "
+        "another [clocks]",
         "once": "clocks from one instruction outside loops to the next [clocks]",
         "each": "clocks from one instruction of a loop to the next [clocks]",
         "looped": "instructions of a warp in loops [1]",
@@ -45,7 +46,8 @@ _PACED_CHAIN = definition(
         "[clocks]",
         "loops": "the same for its loops [clocks]",
         "barriers": "clocks of a block's barriers outside loops [clocks]",
-        "turns": "warps of a block that a scheduler issues between barriers; 0 without any [1]",
+        "turns": "clocks of one instruction of each warp of a scheduler, where warps wait for one "
+        "another [clocks]",
         "looped": "instructions of a warp in loops [1]",
         "overhead": "clocks of a block besides loads and instructions [clocks]",
         "instructions": "instructions of a warp outside loops [1]",

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Number, parse
 from perfmodel.kernels import (
     Access,
@@ -29,6 +30,7 @@ from perfmodel.kernels import (
     parse_kernel,
     tables,
 )
+from perfmodel.prediction import predict
 
 Refusal = Callable[..., str]
 
@@ -326,3 +328,26 @@ def test_an_access_may_need_an_earlier_load(refusal: Refusal) -> None:
     for wrong in ("b", "c", "A"):
         message = refusal(parse_kernel, NEEDY.replace("NEEDED", wrong))
         assert "is no earlier load of the same loop" in message
+
+
+def test_paces_of_a_lone_warp() -> None:
+    # derived: what runs once, and so much for each turn of the loop
+    table: dict[str, Any] = {
+        "name": "paced",
+        "parameters": {"n": {"default": 8}},
+        "launch": {"grid": 1, "block": 32},
+        "buffers": {"x": {"length": "32*n"}},
+        "loops": [{"variable": "i", "trips": "n"}],
+        "accesses": [{"load": "x", "index": "i*32 + threadIdx.x", "loop": "i"}],
+        "paces": [{"clocks": "42*n/10"}, {"clocks": 20, "loop": "i", "abreast": 4}],
+    }
+    kernel = kernel_from_table(table)
+    once, looped = kernel.paces
+    assert (once.loop, once.abreast) == (None, Number(1))
+    assert (looped.loop, looped.clocks, looped.abreast) == ("i", Number(20), Number(4))
+    chain = predict(kernel, n=8).details.time.chain
+    assert chain.alone == pytest.approx(33.6)
+    assert chain.in_loops == pytest.approx(160)
+    assert chain.batches[0].count == pytest.approx(2)
+    with pytest.raises(PerfmodelError, match="clocks"):
+        kernel_from_table(table | {"paces": [{"loop": "i"}]})

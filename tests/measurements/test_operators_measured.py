@@ -3,7 +3,7 @@
 Rows of measurements/h200-operators that nothing was fitted on: those marked validation before
 anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which an empty
 kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are regression: a
-little over what was reached when the models were done (2026-11-21), never to be fitted to. Argmax
+little over what was reached when the models were done (2026-11-22), never to be fitted to. Argmax
 in fp32 was held against a fill of its semaphore at first, where a row has several blocks.
 """
 
@@ -24,45 +24,45 @@ from perfmodel.prediction.predict import predict_many
 FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
-PYTORCH_MEDIAN = 0.08
-PYTORCH_NINETIETH = 0.26
+PYTORCH_MEDIAN = 0.065
+PYTORCH_NINETIETH = 0.185
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
 # operator, who does it, types, L2: rows, median and 90th percentile of the error
 BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
-    ("argmax", "torch", "fp32", "cold"): (20, 0.040, 0.240),  # 3.6%, 22.3%
-    ("argmax", "torch", "fp32", "warm"): (20, 0.065, 0.265),  # 5.9%, 24.8%
-    ("argmax", "torch", "halves", "cold"): (19, 0.035, 0.255),  # 3.1%, 24.0%
-    ("argmax", "torch", "halves", "warm"): (19, 0.085, 0.315),  # 7.6%, 29.6%
-    ("decode-attention", "flash", "halves", "cold"): (11, 0.070, 0.295),  # 6.2%, 27.5%
-    ("decode-attention", "flash", "halves", "warm"): (11, 0.065, 0.305),  # 6.0%, 29.2%
-    ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.165),  # 7.0%, 15.2%
-    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.315),  # 10.3%, 29.3%
-    ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.195),  # 4.8%, 18.0%
-    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.135),  # 5.0%, 12.6%
-    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.070, 0.235),  # 6.5%, 21.9%
-    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.330),  # 7.7%, 31.4%
+    ("argmax", "torch", "fp32", "cold"): (20, 0.045, 0.135),  # 3.8%, 13.1%
+    ("argmax", "torch", "fp32", "warm"): (20, 0.045, 0.135),  # 4.0%, 12.6%
+    ("argmax", "torch", "halves", "cold"): (19, 0.050, 0.120),  # 4.1%, 11.2%
+    ("argmax", "torch", "halves", "warm"): (19, 0.055, 0.140),  # 5.1%, 13.2%
+    ("decode-attention", "flash", "halves", "cold"): (11, 0.045, 0.085),  # 4.0%, 7.7%
+    ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.140),  # 4.3%, 13.2%
+    ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.180),  # 7.1%, 17.4%
+    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.310),  # 10.3%, 30.3%
+    ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.185),  # 4.9%, 18.1%
+    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.135),  # 5.1%, 12.7%
+    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.075, 0.225),  # 6.8%, 22.0%
+    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.320),  # 7.9%, 31.5%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
-    ("kv-append", "copy", "halves", "cold"): (7, 0.060, 0.105),  # 5.5%, 9.6%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.095, 0.140),  # 8.8%, 13.0%
-    ("kv-append", "index_copy", "halves", "cold"): (8, 0.100, 0.140),  # 5.5%, 9.1%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.090, 0.150),  # 7.4%, 10.8%
-    ("kv-append", "own", "halves", "cold"): (5, 0.165, 0.255),  # 15.2%, 23.7%
-    ("kv-append", "own", "halves", "warm"): (5, 0.245, 0.270),  # 22.8%, 25.3%
-    ("layernorm", "torch", "fp32", "cold"): (19, 0.100, 0.210),  # 8.6%, 19.6%
-    ("layernorm", "torch", "fp32", "warm"): (19, 0.170, 0.305),  # 15.1%, 24.7%
-    ("layernorm", "torch", "halves", "cold"): (25, 0.125, 0.250),  # 11.5%, 23.4%
-    ("layernorm", "torch", "halves", "warm"): (25, 0.090, 0.275),  # 8.0%, 21.1%
-    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.160),  # 6.8%, 14.7%
-    ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.145),  # 6.8%, 13.6%
-    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.085, 0.170),  # 7.9%, 15.9%
-    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.080, 0.155),  # 7.5%, 14.3%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.110, 0.205),  # 10.1%, 19.0%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.130, 0.215),  # 12.2%, 20.2%
-    ("softmax", "torch", "halves", "cold"): (24, 0.190, 0.280),  # 17.6%, 26.2%
-    ("softmax", "torch", "halves", "warm"): (24, 0.175, 0.290),  # 16.4%, 27.3%
+    ("kv-append", "copy", "halves", "cold"): (7, 0.085, 0.105),  # 7.9%, 9.6%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.095, 0.135),  # 8.9%, 13.0%
+    ("kv-append", "index_copy", "halves", "cold"): (8, 0.095, 0.125),  # 8.6%, 11.8%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.075, 0.150),  # 6.8%, 14.2%
+    ("kv-append", "own", "halves", "cold"): (5, 0.160, 0.245),  # 15.2%, 23.7%
+    ("kv-append", "own", "halves", "warm"): (5, 0.235, 0.260),  # 22.8%, 25.3%
+    ("layernorm", "torch", "fp32", "cold"): (19, 0.085, 0.175),  # 7.7%, 16.8%
+    ("layernorm", "torch", "fp32", "warm"): (19, 0.060, 0.195),  # 5.3%, 19.0%
+    ("layernorm", "torch", "halves", "cold"): (25, 0.075, 0.155),  # 6.7%, 15.1%
+    ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
+    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.7%
+    ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
+    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.105, 0.165),  # 9.8%, 16.0%
+    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.100, 0.170),  # 9.4%, 16.3%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.065, 0.170),  # 6.0%, 16.3%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.065, 0.170),  # 5.9%, 16.4%
+    ("softmax", "torch", "halves", "cold"): (24, 0.085, 0.135),  # 7.7%, 12.8%
+    ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.155),  # 8.4%, 14.8%
 }
 
 
@@ -160,7 +160,7 @@ def test_operators_stay_in_their_bands(errors: Errors, key: tuple[str, str, str,
 
 
 def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
-    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 7.3% and 22.9%
+    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 5.6% and 16.9%
     of = [x for (_, impl, *_), found in errors.items() if not impl.startswith("own") for x in found]
     assert len(of) == PYTORCH_ROWS
     assert np.median(np.abs(of)) < PYTORCH_MEDIAN

@@ -151,7 +151,8 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         prediction = predicted(kernel, **options)
         t = prediction.terms_s
         m = {k: float(np.max(v)) for k, v in prediction.details.time.inputs["memory"].items()}
-        pipe = max(v for k, v in t.items() if k in ("issue", "fma32", "int32", "fma64", "sfu"))
+        queued = [v for k, v in t.items() if k in ("issue", "int32", "fma64", "sfu")]
+        pipe = max(sum(v**3 for v in queued) ** (1 / 3), t.get("fma32", 0.0))
         wide = max(t["dram"], t["l2"])
         wait = t["latency"] + 0.7 * m["share"] * wide / m["held"]
         low, high = max(wait, wide), wait + wide + 10 * m["queue"] + 1e-9
@@ -165,7 +166,11 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         memory = m["share"] * crowd + (1 - m["share"]) * low
         parts = [math.hypot(pipe, m["own"]), memory, t.get("dispatch", 0.0)]
         resources = sum((p / max(parts)) ** 8 for p in parts) ** 0.125 * max(parts)
-        together = max(resources, math.hypot(pipe, t["l1"], t["stalls"]))
+        apart = 1 / max(float(np.max(prediction.details.time.inputs["rounds"]["x"])), 1.0)
+        once = ((pipe * (1 - 1 / m["held"])) ** 1.25 + t["latency"] ** 1.25) ** 0.8
+        many = (pipe**3 + t["latency"] ** 3) ** (1 / 3)
+        turns = once * apart + many * (1 - apart)
+        together = max(resources, turns, math.hypot(pipe, t["l1"], t["stalls"]))
         steps = _by_title(explain(prediction))
         assert steps["all of them, together"][0].result == pytest.approx(together, rel=1e-6)
 

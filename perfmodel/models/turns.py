@@ -1,0 +1,95 @@
+"""Turns: how warps that wait and compute share the schedulers and the arithmetic pipes of an SM.
+
+Warps come to a pipe in crowds: all divide where one divides, so that each pipe is full in turn and
+none all the time. What is near the slowest adds to it, and so do the warps' own waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+TURNS_OVERLAP: Final = 3.0
+"""Exponent between issue slots and the slower pipes, and between both and what a warp waits alone.
+
+Fitted: the parts of a softmax without memory, 2 to 16 blocks of four warps an SM, issue in 31 to
+98% of the clocks; 5.7% rms (17% where the largest alone decides), exponents of 2.9 and 3.2 apart
+are no better (measurements/h200-launches/mix.csv, all 35 rows of several blocks). FP32 instructions
+take issue slots only and wait for no pipe.
+"""
+ROUND_OVERLAP: Final = 1.25
+"""The same exponent between the waits of a block and what the blocks beside it compute, in one
+round of blocks, which start together and stay in step: nearly a sum.
+
+Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
+(measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
+and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
+"""
+TURNS_TIME = Formula(
+    name="time of warps that wait and compute in turn",
+    unit="s",
+    text="once/rounds + many*(1 - 1/rounds)",
+    symbols={
+        "once": "what a block waits, with what those beside it compute: they start together [s]",
+        "many": "what all blocks wait, with what all compute: they have drifted apart [s]",
+        "rounds": "rounds of blocks, at least one [1]",
+    },
+    holds="blocks that wait for their data, compute, and are replaced as they end",
+    source="derived ends; the decay between is assumed, as for rounds",
+)
+
+
+def turns_inputs(arithmetic: Array, latency: Array, held: Array, rounds: Array) -> dict[str, Array]:
+    """Return what `TURNS_TIME` takes.
+
+    Parameters
+    ----------
+    arithmetic : array
+        Issue and the pipes of the busiest SM, by `mixed_pipes` [s].
+    latency : array
+        What its blocks wait and compute alone, one after the other [s].
+    held : array
+        Blocks that share an SM.
+    rounds : array
+        Rounds of blocks.
+    """
+    beside = arithmetic * (1 - 1 / np.maximum(held, 1.0))
+    return {
+        "once": power_mean((beside, latency), ROUND_OVERLAP),
+        "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
+        "rounds": np.maximum(rounds, 1.0),
+    }
+
+
+def mixed_pipes(terms: Mapping[str, Array]) -> Array:
+    """Return the time of issue and the arithmetic pipes, which many warps take in turn [s].
+
+    Parameters
+    ----------
+    terms : mapping of str to array
+        Seconds that each needs alone.
+    """
+    mixed = power_mean([terms[name] for name in queued_pipes(terms)], TURNS_OVERLAP)
+    return np.asarray(np.maximum(mixed, terms.get("fma32", 0.0)))
+
+
+def queued_pipes(terms: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return issue and the pipes of a launch that make warps wait beside it."""
+    return tuple(name for name in ("issue", *PIPES) if name in terms and name != "fma32")
+
+
+def power_mean(parts: Any, exponent: float) -> Array:
+    """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
+    stacked = np.stack(np.broadcast_arrays(*parts))
+    largest = np.max(stacked, axis=0)
+    safe = np.where(largest > 0, largest, 1.0)
+    mean = safe * np.sum((stacked / safe) ** exponent, axis=0) ** (1 / exponent)
+    return np.asarray(np.where(largest > 0, mean, 0.0))

@@ -1,0 +1,75 @@
+"""Warps that wait and compute in turn, and pipes that crowds of them come to together."""
+
+import csv
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from perfmodel.measure.folders import root
+from perfmodel.models.turns import (
+    ROUND_OVERLAP,
+    TURNS_OVERLAP,
+    TURNS_TIME,
+    mixed_pipes,
+    power_mean,
+    turns_inputs,
+)
+
+
+def one(value):
+    return np.array([value], dtype=float)
+
+
+def in_turns(arithmetic, latency, held, rounds):
+    given = turns_inputs(one(arithmetic), one(latency), one(held), one(rounds))
+    return float(TURNS_TIME(**given)[0])
+
+
+def test_a_block_that_has_its_sm_to_itself_waits_for_itself_only():
+    # derived: its own instructions are in the time that it takes alone
+    assert in_turns(5.0, 8.0, held=1, rounds=1) == pytest.approx(8.0)
+
+
+def test_blocks_that_start_together_nearly_add_and_those_that_drift_apart_do_not():
+    # derived: of four blocks three compute beside the one that waits
+    together = in_turns(4.0, 8.0, held=4, rounds=1)
+    assert together == pytest.approx((3.0**ROUND_OVERLAP + 8**ROUND_OVERLAP) ** (1 / ROUND_OVERLAP))
+    assert 8.0 < together < 11.0
+    apart = in_turns(4.0, 8.0, held=4, rounds=1e9)
+    assert apart == pytest.approx((4.0**TURNS_OVERLAP + 8**TURNS_OVERLAP) ** (1 / TURNS_OVERLAP))
+    times = [in_turns(4.0, 8.0, held=4, rounds=r) for r in (1, 2, 4, 16)]
+    assert all(more > less for more, less in pairwise(times))
+
+
+def test_fp32_takes_issue_slots_and_waits_for_no_pipe():
+    # property: on sm_90 it has as many lanes as the schedulers issue threads
+    alone = mixed_pipes({"issue": one(3.0)})
+    assert mixed_pipes({"issue": one(3.0), "fma32": one(2.9)}) == pytest.approx(alone)
+    assert mixed_pipes({"issue": one(3.0), "int32": one(2.9)}) > 1.2 * alone
+
+
+def test_issue_of_a_softmax_without_memory():
+    """Regression: 35 rows that the exponent was fitted to, of 2 to 16 blocks of four warps an SM.
+
+    Pipes by the profiler's counts and the lanes of sm_90 (16 of the ALU a scheduler, 4 of MUFU);
+    what a warp takes alone from the row of one block.
+    """
+    with (root() / "h200-launches" / "mix.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    alone = {r["part"]: 1 / float(r["issue_active"]) for r in found if r["blocks_per_sm"] == "1"}
+    errors, slowest = [], []
+    for row in (r for r in found if r["blocks_per_sm"] != "1"):
+        issued = float(row["instructions"])
+        pipes = {
+            "issue": one(1.0),
+            "int32": one(2 * float(row["alu_instructions"]) / issued),
+            "sfu": one(8 * float(row["xu_instructions"]) / issued),
+        }
+        own = alone[row["part"]] / (16 * float(row["warps_share"]))
+        clocks = float(power_mean((mixed_pipes(pipes), one(own)), TURNS_OVERLAP)[0])
+        errors.append(clocks * float(row["issue_active"]) - 1)
+        slowest.append(float(max(*pipes.values(), one(own))[0]) * float(row["issue_active"]) - 1)
+    assert len(errors) == 35
+    assert np.sqrt(np.mean(np.square(errors))) < 0.06
+    assert np.sqrt(np.mean(np.square(slowest))) > 0.15
