@@ -152,8 +152,9 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         t = prediction.terms_s
         m = {k: float(np.max(v)) for k, v in prediction.details.time.inputs["memory"].items()}
         pipe = max(v for k, v in t.items() if k in ("issue", "fma32", "int32", "fma64", "sfu"))
-        wide = max(t["dram"], t["l2"])
-        wait = t["latency"] + 0.7 * m["share"] * wide / m["held"]
+        early = m["early"] * t["l2"]
+        wide = early + max(t["l2"] - early, t["dram"])
+        wait = t["latency"] + 0.5 * m["share"] * wide / m["held"]
         low, high = max(wait, wide), wait + wide + 10 * m["queue"] + 1e-9
         for _ in range(200):  # a round of waits and of a queue at load wide/round
             middle = (low + high) / 2
