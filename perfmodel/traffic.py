@@ -82,6 +82,11 @@ class Traffic:
     writeback_bytes : array
         Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
         without one.
+    cold : bool
+        Whether L2 held nothing at the start.
+    early_share, early_read_bytes : array
+        Share of a launch that writes in which nothing is written back, for L2 has room; of a warm
+        launch, the share that finds its data in L2, and what is read from DRAM in it all the same.
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
@@ -108,6 +113,9 @@ class Traffic:
     dram_write_cost: Array | float = 1.0
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    cold: bool = True
+    early_share: Array = field(default_factory=lambda: np.zeros(1))
+    early_read_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))
@@ -131,5 +139,5 @@ class Traffic:
         return {
             f.name: float(np.atleast_1d(getattr(self, f.name))[position])
             for f in fields(self)
-            if f.name not in ("accesses", "tables")
+            if f.name not in ("accesses", "tables", "cold", "early_share", "early_read_bytes")
         }

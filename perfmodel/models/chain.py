@@ -27,11 +27,12 @@ iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loa
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
-    text="start + warps*warp",
+    text="start + warps*warp + max(0, warps - 4)*turn",
     symbols={
         "start": "clocks from one block to the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
+        "turn": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
     holds="blocks that follow one another on an SM",
     source="fitted: lifetimes of empty blocks on an H200",

@@ -28,33 +28,42 @@ DIRTY_LEFT = Formula(
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
-    text="read*r + write*(1 - r) - (4*((read + write)/2 - copy) + skew*(1 - 2*r))*r*(1 - r)",
+    text="read*r + write*(1 - r) - ((read + write)/2 - copy + skew/4*(1 - 2*r))*(4*r*(1 - r))**few",
     symbols={
         "r": "share of reads in the DRAM bytes [1]",
         "read": "efficiency of reads alone [1]",
         "write": "efficiency of writes alone [1]",
         "copy": "efficiency of equal reads and writes [1]",
+        "few": "exponent: how much even a few of the one cost the other [1]",
         "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
     holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
-    source="derived: the bus turns around in proportion to read-write neighbours, r(1 - r); the "
+    source="fitted form: the bus turns around more often than in proportion to read-write "
+    "neighbours, r(1 - r), where there are few writes; the "
     "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
     "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
 )
 
+FEW: Final = 0.5
+"""See `MIXED_EFFICIENCY`.
+
+Fitted: strided copies of every 4th to 14th float, 80 to 93% reads, lose 3 to 5% to their writes,
+where in proportion to neighbours of both kinds they would lose half of that
+(measurements/h200-sxm/strided.csv, h200-sxm-suite/strided.csv, fit rows).
+"""
 SKEW: Final = 0.1
 """See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
 
-# Cost of reading one isolated 64 B atom every 64*2**i bytes, relative to dense reads; fitted to
-# strided copies of 16 Mi floats on an H200 (measurements/h200-sxm/strided.csv). Fewer atoms of an
-# open DRAM row are used; that this is the mechanism is not established.
-_ATOM_COST: Final = (1.0, 1.15, 1.39, 1.48, 1.59, 1.62)
-# By fetch granularity [B]. 32 B: 1.07, 1.94 and 2.6 at 64, 128 and 256 B, then twice the cost of
-# 64 B; 128 B at 128 and 256 B as dense (measurements/h200-sxm-suite/strided-granularity.csv).
+# Cost of reading one isolated atom, by its bytes (the fetch granularity) and the bytes from one to
+# the next, relative to dense reads. 64 B: fitted to strided copies of 16 Mi floats and more in two
+# sessions (measurements/h200-sxm/strided.csv, h200-streams/pitches.csv, fit rows), which differ by
+# 10% from 256 B on: the middle of both. Half the activity of DRAM at 256 B is lost, evenly over its
+# channels: fewer atoms of an open row are used; that this is the mechanism is not established.
+# 32 B, 128 B: measurements/h200-sxm-suite/strided-granularity.csv.
 _ATOM_COSTS: Final = {
-    32: (1.07, 1.94, 2.6, 2.9, 3.1, 3.2),
-    64: _ATOM_COST,
-    128: (1.0, 1.0, 1.0, 1.03, 1.06, 1.1),
+    32: {64: 1.07, 128: 1.94, 256: 2.6, 512: 2.9, 1024: 3.1, 2048: 3.2},
+    64: {64: 1.03, 96: 1.04, 128: 1.15, 192: 1.28, 256: 1.45, 512: 1.58, 1024: 1.67, 2048: 1.73},
+    128: {64: 1.0, 256: 1.0, 512: 1.03, 1024: 1.06, 2048: 1.1},
 }
 _RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
 """At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
@@ -67,6 +76,42 @@ def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Arr
     return np.asarray(DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes))
 
 
+def dirty_room(capacity: float, ways: Any) -> Array:
+    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`."""
+    return np.asarray(capacity * (0.694 - 0.0588 * np.asarray(ways)))
+
+
+def room_early(left: Any, reads: Any, stored: Any) -> Array:
+    """Return the share of a cold launch in which L2 has room for what is written.
+
+    Parameters
+    ----------
+    left : array
+        Bytes of it that are still in L2 when the launch ends: written first, as it were.
+    reads : array
+        Bytes read from DRAM: a copy's turns between both are in the time of L2.
+    stored : array
+        Bytes stored.
+    """
+    all_of_it = np.maximum(stored, 1.0)
+    return np.asarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
+
+
+def found_early(kept: Any, asked: Any, touched: Any) -> Array:
+    """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
+
+    Parameters
+    ----------
+    kept : array
+        Share of the data that the launch before left in L2.
+    asked, touched : array
+        Bytes asked of L2, and different ones: of data that is met again and again, what happens the
+        first time says little.
+    """
+    times = np.asarray(asked) / np.maximum(touched, 1.0)
+    return np.asarray(kept * np.clip(2.0 - times, 0.0, 1.0))
+
+
 def read_cost(pitch: Any, granule: int = 64) -> Array:
     """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
 
@@ -77,9 +122,9 @@ def read_cost(pitch: Any, granule: int = 64) -> Array:
     granule : int
         Bytes of an atom: the fetch granularity.
     """
-    table = _ATOM_COSTS[granule]
-    octaves = np.log2(np.clip(np.asarray(pitch, dtype=float), 64.0, 2048.0) / 64.0)
-    isolated = np.interp(octaves, np.arange(len(table)), table)
+    pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
+    octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
+    isolated = np.interp(octaves, np.log2(pitches), costs)
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
 
 

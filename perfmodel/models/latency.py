@@ -41,20 +41,20 @@ Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 cloc
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
 instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
+WARP_TURN: Final = 5.2
+"""Clocks by which each warp of a block that does any work is later than the one before, from the
+fifth on: warps that start together take turns.
+
+Fitted: blocks that write one float a thread live 86, 87, 106, 147 and 230 clocks longer than empty
+ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). In which unit they take
+turns is not known.
+"""
 BARRIER_START: Final = 12.3
 BARRIER_WARP: Final = 2.0
 """Clocks of a barrier whose warps arrive together, and for each of them.
 
 Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 (measurements/h200-latency/latency.csv).
-"""
-CODE_FETCH: Final = 0.2e-6
-"""Seconds that a launch with any work takes beyond an empty one, unless the device says.
-
-Fitted: warm writes and reads of 64 KiB to 1 MiB (measurements/h200-sxm-suite/streams.csv). Part of
-it is the profiler's doing, which empties the instruction caches before each launch: straight code
-of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
-0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
 """
 DRAM_SPREAD: Final = 35e-9
 """Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
@@ -142,11 +142,6 @@ def first_touch(dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, s
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
 
-def code_fetch(device: Device) -> float:
-    """Return what a launch with any work takes beyond an empty one [s]."""
-    return CODE_FETCH if device.launch_fetch is None else device.launch_fetch
-
-
 def met_once(kernel: Kernel) -> bool:
     """Say whether a block's warps wait for one another, but in no loop."""
     return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
@@ -184,6 +179,8 @@ def block_chain(
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
         "warp": WARP_START,
+        # Those that meet at a barrier take the turns that `Chain.turns` counts.
+        "turn": WARP_TURN if requests and not met_once(instance.kernel) else 0.0,
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = _depths(requests)

@@ -14,7 +14,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left
+from perfmodel.models.dram import dirty_left, dirty_room, found_early, room_early
 from perfmodel.models.geometry import AXES, BlockShape, alike
 from perfmodel.models.l1_fills import l1_fills, loop_windows
 from perfmodel.models.l2 import store_cost
@@ -26,6 +26,7 @@ from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.reuse import (
+    DIRTY_KNEE,
     KNEE,
     REWRITTEN_KNEE,
     WARM_KNEE,
@@ -119,6 +120,7 @@ def closed_form_traffic(
     own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
     for i in own:
         touched[i] = (_ZERO, _ONE)
+    besides = _ZERO
     if cache == "warm":
         # A line has one tag, however few of its sectors are there.
         lines = (
@@ -128,6 +130,7 @@ def closed_form_traffic(
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
+                besides = besides + kept * (dram_reads[i] - once)
                 dram_reads[i] = dram_reads[i] - kept * once
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
@@ -161,7 +164,11 @@ def closed_form_traffic(
     written = total([t for t, _ in touched], [*stores, *others])
     ways = granted_ways(control.set_aside, l2_size)
     crowding = reads + crowding_lines(tables, requests, granule, cache == "warm")
-    left = kept * written if cache == "warm" else dirty_left(crowding, written, l2_size, ways)
+    if cache == "warm":
+        kept = kept * held(written, dirty_room(l2_size, ways), DIRTY_KNEE)
+        left = kept * written
+    else:
+        left = dirty_left(crowding, written, l2_size, ways)
     written_back = sum((c.written for c in changed.values()), _ZERO)
     dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
     dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
@@ -233,6 +240,13 @@ def closed_form_traffic(
             persisting,
             ways if crowds_writes(device) else ways * 0,
         ),
+        cold=cache == "cold",
+        early_share=found_early(
+            kept, (l2_reads + store_sectors) * SECTOR, sum((t for t, _ in touched), _ZERO)
+        )
+        if cache == "warm"
+        else room_early(left, reads, store_sectors * SECTOR),
+        early_read_bytes=np.minimum(besides, reads),
     )
     return traffic, requests, on_chip
 

@@ -19,7 +19,8 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import code_fetch, first_touch
+from perfmodel.models.latency import first_touch
+from perfmodel.models.launch import code_fetch
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 

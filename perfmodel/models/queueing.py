@@ -36,12 +36,12 @@ Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (str
 more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
 the longer (streams.csv, strided.csv: 4.1 and 4.0).
 """
-BURST: Final = 0.7
+BURST: Final = 0.5
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
 all of it at once, and waits for the last of it.
 
-Fitted: blocks of 128 to 1024 threads, one to eight an SM, that read or copy 4 or 16 B a thread live
-by 0.6 to 1.1 times the transfer of their data longer (block-lifetimes.csv).
+Fitted: blocks of 128 to 1024 threads, one an SM, that read 16 B a thread live by 0.3 to 0.6 times
+the transfer of 12 B longer than such that read 4 B, `WIDE_CLOCKS` apart (block-lifetimes.csv).
 """
 
 QUEUE_TIME = Formula(
@@ -56,6 +56,22 @@ QUEUE_TIME = Formula(
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
     source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
     "the delay of a queue at one server, solved for the round",
+)
+BANDWIDTH_TIME = Formula(
+    name="time of the slower of L2 and DRAM, in two parts",
+    unit="s",
+    text="max(early*l2, besides) + max((1 - early)*l2, dram - besides)",
+    symbols={
+        "early": "share of the launch in which L2 has room for what is written, or holds what is "
+        "read [1]",
+        "l2": "time of L2 [s]",
+        "besides": "time of DRAM in that share: what is read there all the same [s]",
+        "dram": "time of DRAM, write-backs beside a set-aside included [s]",
+    },
+    holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
+    source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
+    "33.6 MB with 30 MiB set aside leave 14 MB in L2 and take as long as both parts one after the "
+    "other (measurements/h200-sxm-suite/set-aside-streams.csv)",
 )
 CROWD_TIME = Formula(
     name="time of memory, blocks",
@@ -105,7 +121,7 @@ def memory_inputs(
     inputs: Mapping[str, Mapping[str, Any]],
     device: Device,
 ) -> dict[str, Any]:
-    """Return what `BURST_WAIT` and `memory_time` take.
+    """Return what `BANDWIDTH_TIME`, `BURST_WAIT` and `memory_time` take.
 
     Parameters
     ----------
@@ -124,8 +140,14 @@ def memory_inputs(
     share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
     # Loads that find tables in L2 stand in no queue of DRAM.
     found = _tables_found(traffic)
-    bandwidth = np.maximum(terms["dram"], terms["l2"])
-    bandwidth = np.maximum(bandwidth, terms.get("writeback", 0.0))
+    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
+    parts = {
+        "early": np.atleast_1d(traffic.early_share),
+        "l2": terms["l2"],
+        "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
+        "dram": np.maximum(terms["dram"], terms.get("writeback", 0.0)),
+    }
+    bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
     burst = {
@@ -139,11 +161,15 @@ def memory_inputs(
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
-    return burst | {
-        "wait": wait,
-        "queue": np.atleast_1d(queue),
-        "p": apart + (BLOCK_OVERLAP - apart) * found,
-    }
+    return (
+        parts
+        | burst
+        | {
+            "wait": wait,
+            "queue": np.atleast_1d(queue),
+            "p": apart + (BLOCK_OVERLAP - apart) * found,
+        }
+    )
 
 
 def _tables_found(traffic: Traffic) -> Array:

@@ -31,7 +31,16 @@ WARM_KNEE: Final = (0.6, 0.83)
 
 Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB (0.80) hardly any;
 warm copies the same in the sum of both arrays (measurements/h200-sxm-suite/streams.csv). That lines
-are held by both partitions, once each side has read them, is the likely cause.
+are held by both partitions, once each side has read them, is the likely cause. Reads of 16 B a lane
+keep all of 42 MB (0.67), copies half of it (measurements/h200-streams/warm.csv).
+"""
+DIRTY_KNEE: Final = (1.2, 2.0)
+"""Data that a warm launch writes, over the room that dirty lines have beside a set-aside, at which
+lines start to be written back before the next launch writes them, and at which all are.
+
+Fitted: warm writes of 16.8 and 33.6 MB with 16 and 30 MiB set aside
+(measurements/h200-sxm-suite/set-aside-streams.csv, fit rows): 0.76 of the lines stay at 1.33 times
+the room, all at 1.19, none at 2.4.
 """
 REWRITTEN_KNEE: Final = (0.36, 1.04)
 """Written data over capacity at which lines that are written again start to be written back in

@@ -21,7 +21,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
+from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
@@ -31,9 +31,9 @@ from perfmodel.models.latency import (
     LATENCY_TIME,
     RAMP_TIME,
     block_chain,
-    code_fetch,
     first_touch,
 )
+from perfmodel.models.launch import code_fetch, launch_floor
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
@@ -200,6 +200,7 @@ def time_model(
         "read": device.dram_read_efficiency,
         "write": device.dram_write_efficiency,
         "copy": device.dram_copy_efficiency,
+        "few": FEW,
         "skew": SKEW,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
@@ -211,8 +212,8 @@ def time_model(
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
 
+    floor = launch_floor(device, timing, traffic.cold)
     if instance.pipeline is not None:
-        floor = device.launch_floor if timing == "profiler" else device.event_floor
         clocks = pipe_cycles(instructions, device)
         ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
         known = {"dram": inputs["dram"], **ahead.inputs}
@@ -249,7 +250,6 @@ def time_model(
     if looping is not None:
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
-    floor = device.launch_floor if timing == "profiler" else device.event_floor
     inputs["stalls"] = {
         "loads": np.atleast_1d(chain.loads),
         "first": np.atleast_1d(chain.slowest),

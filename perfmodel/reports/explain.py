@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.queueing import BURST_WAIT, CROWD_TIME, MEMORY_TIME, QUEUE_TIME
+from perfmodel.models.queueing import (
+    BANDWIDTH_TIME,
+    BURST_WAIT,
+    CROWD_TIME,
+    MEMORY_TIME,
+    QUEUE_TIME,
+)
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
 from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
 from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, queued_pipes
@@ -31,7 +37,7 @@ from perfmodel.reports.explain_sm import (
     launch_steps,
 )
 from perfmodel.reports.explain_steps import steps_of
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, scalar, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, definition, named, scalar, step
 
 SCHEMA: Final = "perfmodel.explanation/1"
 TIME: Final = "Time"
@@ -39,22 +45,6 @@ SM_CLOCKS: Final = "clocks of an SM"
 """Start of the title of the step that gives them."""
 _ARITHMETIC: Final = frozenset({"issue", *PIPES})
 _INVISIBLE: Final = 1e-12
-_BANDWIDTH: Final = definition(
-    "bandwidth",
-    "s",
-    "max(dram, l2)",
-    {"dram": "time of dram alone [s]", "l2": "time of l2 alone [s]"},
-)
-_BANDWIDTH_ASIDE: Final = definition(
-    "bandwidth",
-    "s",
-    "max(dram, l2, writeback)",
-    {
-        "dram": "time of dram alone [s]",
-        "l2": "time of l2 alone [s]",
-        "writeback": "time of write-backs beside the set-aside [s]",
-    },
-)
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
@@ -175,7 +165,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
     if "steps" in prediction.details.time.inputs:
         together = _steps_and_memory(prediction, note)
-        yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
+        yield _bandwidth(prediction)
         yield together
         yield from _total(prediction, together.result, unit)
         return
@@ -190,7 +180,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     note = "l1_own: L1 without the sectors that L2 gives"
     busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
     yield busy
-    yield step(TIME, _BANDWIDTH_ASIDE if "writeback" in terms else _BANDWIDTH, terms)
+    yield _bandwidth(prediction)
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))
     found = {}
     if scalar(memory["share"]) < 1:
@@ -281,8 +271,22 @@ def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step
             },
         ),
         {**terms, "together": together},
-        f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind}",
+        f"launch: the time of an empty kernel by {prediction.timing}, {floor.kind} with "
+        f"{'cold' if prediction.timing == 'profiler' else 'warm'} caches; here they are "
+        f"{prediction.cache}",
     )
+
+
+def _bandwidth(prediction: Prediction) -> Step:
+    """Return the step of the slower of L2 and DRAM."""
+    memory = prediction.details.time.inputs["memory"]
+    note = ""
+    if "writeback" in prediction.terms_s:
+        note = (
+            f"of dram and writeback, {units.seconds(prediction.terms_s['writeback'])}, the larger"
+        )
+    given = _chosen(memory, "early", "l2", "besides", "dram")
+    return step(TIME, named(BANDWIDTH_TIME, "bandwidth"), given, note)
 
 
 def _chosen(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -189,7 +189,7 @@ def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
                 own |= {n: _several(values) for n, values in model.get("where", {}).items()}
                 found.append(
                     Sweep(
-                        name=f"{entry['topic']} {entry['function']}",
+                        name=model.get("name", f"{entry['topic']} {entry['function']}"),
                         topic=entry["topic"],
                         kernel=model["kernel"],
                         mapping=model.get("mapping"),

@@ -68,9 +68,9 @@ def reached(cases: Sequence[Case]) -> list[Reached]:
                 if what in target
             ]
             if "knee_steps" in target:
-                # A knee takes every size, and each topic has sizes of its own.
-                for topic in dict.fromkeys(c.topic for c in some):
-                    sizes = [c for c in some if c.topic == topic]
+                # A knee takes every size, and each sweep has sizes of its own.
+                for sweep in dict.fromkeys((c.topic, c.sweep) for c in some):
+                    sizes = [c for c in some if (c.topic, c.sweep) == sweep]
                     if len({c.params["bytes"] for c in sizes}) >= _FEWEST_SIZES:
                         found.append(_reached(target, "knee_steps", protocol, sizes, "all"))
     return found

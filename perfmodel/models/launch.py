@@ -1,0 +1,42 @@
+"""Launch: what a launch takes before its first block works, by protocol."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from perfmodel.hardware.device import Device
+
+CODE_FETCH: Final = 0.25e-6
+"""Seconds that a launch with any work takes beyond an empty one, unless the device says.
+
+Fitted: writes and reads of 64 to 384 KiB, each protocol against its own empty kernel
+(measurements/h200-sxm-suite, streams.csv and launch.csv, fit rows). Part of
+it is the profiler's doing, which empties the instruction caches before each launch: straight code
+of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
+0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
+"""
+COLD_CODE: Final = 0.13e-6
+"""Seconds that a launch takes longer when its code and arguments have to come from DRAM.
+
+Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold less warm, 0.03 to
+0.29 us by the profiler and between events (measurements/h200-sxm-suite, launch.csv and streams.csv,
+fit rows). DRAM's latency beyond L2's is 0.20 us.
+"""
+
+
+def launch_floor(device: Device, timing: str, cold: bool) -> float:
+    """Return the time of an empty kernel [s].
+
+    The profiler's figure is of cold launches, that of events of warm ones; a device that says what
+    its profiler adds for work says all of it.
+    """
+    if timing == "events":
+        return device.event_floor + (COLD_CODE if cold else 0.0)
+    if device.launch_fetch is not None or cold:
+        return device.launch_floor
+    return max(device.launch_floor - COLD_CODE, 0.0)
+
+
+def code_fetch(device: Device) -> float:
+    """Return what a launch with any work takes beyond an empty one [s]."""
+    return CODE_FETCH if device.launch_fetch is None else device.launch_fetch
