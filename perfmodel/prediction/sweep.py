@@ -105,8 +105,6 @@ def sweep(
         known = [*KNOBS, *parameters]
         hint = nearest(name, known) or f"; there are {', '.join(known)}"
         raise PerfmodelError(f"cannot sweep over {shown(name)}{hint}")
-    if name in given:
-        raise PerfmodelError(f"{name!r} is given and swept over: give it once")
     found = []
     for value in values:
         if name in KNOBS:

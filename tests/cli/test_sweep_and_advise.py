@@ -54,7 +54,6 @@ def test_a_sweep_as_a_figure(suffix: str, run: Run, tmp_path: Path) -> None:
         (["--over", "bytes"], "--over bytes has no value"),
         (["--over", "=1,2"], "--over '=1,2' must start with a parameter's name"),
         (["--over", "bytes=4:2:1"], "--over bytes must not stop before it starts"),
-        (["--over", "bytes=1MiB", "-D", "bytes=2MiB"], "'bytes' is given and swept over"),
         (["--over", "bytes=1MiB", "-D", "vector=1,2"], "-D vector gives 2 values"),
         ([], "--over"),
         (["--over", "bytes=1,2", "-o", "x.txt"], "must end in .svg"),
