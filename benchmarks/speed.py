@@ -3,7 +3,8 @@
     python benchmarks/speed.py
 
 The whole process of one prediction stands beside a Python that only imports NumPy, Typer and Rich;
-configurations a second of one vectorised call beside a loop of single calls. Medians of repeats.
+configurations a second of one vectorised call beside a loop of single calls, and of one core's
+busy time, which a machine that others use slows down less. Medians of repeats.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import perfmodel
 COMMAND = [sys.executable, "-m", "perfmodel", "predict", "gemm", "--mapping", "coalesced"]
 IMPORTS = [sys.executable, "-c", "import numpy, typer, rich.table"]
 CONFIGURATIONS = 1 << 18
+LARGEST = 8192
 SINGLE = 50
+REPEATS = 3
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
@@ -40,38 +43,47 @@ def process(command: list[str]) -> float:
     return seconds(lambda: subprocess.run(command, check=True, capture_output=True), 9)
 
 
-def configurations(mapping: str) -> tuple[float, float]:
-    """Return configurations a second: of one vectorised call, and of a loop of single calls."""
+def configurations(mapping: str, multiple: int) -> tuple[float, float, float]:
+    """Return configurations a second: of a vectorised call, of a core's time, of single calls.
+
+    M, N and K are random multiples of `multiple` up to 8192. Sizes that are no whole blocks and
+    lines have more cases to tell apart: guards that cut warps short, rows that start anywhere.
+    """
     random = np.random.default_rng(0)
-    sizes = {name: random.integers(1, 257, CONFIGURATIONS) * 32 for name in "MNK"}
-    many = seconds(lambda: perfmodel.predict_many("gemm", mapping=mapping, **sizes), 3)
+    largest = LARGEST // multiple
+    sizes = {name: random.integers(1, largest + 1, CONFIGURATIONS) * multiple for name in "MNK"}
+    start = time.process_time()
+    many = seconds(lambda: perfmodel.predict_many("gemm", mapping=mapping, **sizes), REPEATS)
+    busy = (time.process_time() - start) / (REPEATS + 1)
     rows = [{name: int(column[i]) for name, column in sizes.items()} for i in range(SINGLE)]
     single = seconds(
-        lambda: [perfmodel.predict("gemm", mapping=mapping, **row) for row in rows],
-        3,
+        lambda: [perfmodel.predict("gemm", mapping=mapping, **row) for row in rows], REPEATS
     )
-    return CONFIGURATIONS / many, SINGLE / single
+    return CONFIGURATIONS / many, CONFIGURATIONS / busy, SINGLE / single
 
 
 def main() -> None:
     ours, imports = process(COMMAND), process(IMPORTS)
-    table = Table("what", "perfmodel", "peer", "ratio", "peer is")
+    table = Table("what", "perfmodel", "a core", "peer", "ratio", "peer is")
     table.add_row(
         "one prediction, whole process",
         f"{ours:.2f} s",
+        "",
         f"{imports:.2f} s",
         f"{ours / imports:.2f}",
         "importing NumPy, Typer and Rich",
     )
     for mapping in ("coalesced", "naive"):
-        many, single = configurations(mapping)
-        table.add_row(
-            f"gemm {mapping}, configurations a second",
-            f"{many:,.0f}",
-            f"{single:,.0f}",
-            f"{many / single:,.0f}",
-            "a loop of single predictions",
-        )
+        for multiple, sizes in ((32, "multiples of 32"), (1, "any sizes")):
+            many, core, single = configurations(mapping, multiple)
+            table.add_row(
+                f"gemm {mapping}, {sizes}, configurations a second",
+                f"{many:,.0f}",
+                f"{core:,.0f}",
+                f"{single:,.0f}",
+                f"{many / single:,.0f}",
+                "a loop of single predictions",
+            )
     Console().print(table)
 
 

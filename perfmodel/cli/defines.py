@@ -44,14 +44,15 @@ def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[s
     for name, values in parse_value_lists(defines, words).items():
         if len(values) > 1:
             raise PerfmodelError(
-                f"-D {name} gives {len(values)} values, but here each parameter takes one"
+                f"-D {name} gives {len(values)} values, but here each parameter takes one: "
+                "perfmodel predict takes several, and perfmodel sweep by --over"
             )
         found[name] = values[0]
     return found
 
 
 def parse_value_lists(
-    defines: Iterable[str], words: Collection[str] = ()
+    defines: Iterable[str], words: Collection[str] = (), option: str = "-D"
 ) -> dict[str, tuple[int | str, ...]]:
     """Return the parameters of ``-D NAME=VALUES`` options, in their order.
 
@@ -62,6 +63,8 @@ def parse_value_lists(
         ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly.
     words : collection of str
         Parameters whose values are words, such as ``"dtype=float32,int32"``.
+    option : str
+        What the user wrote before them, for errors.
 
     Raises
     ------
@@ -74,24 +77,30 @@ def parse_value_lists(
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals:
             raise PerfmodelError(
-                f"-D {shown(text)} has no '=': write -D NAME=VALUE, such as -D N=4096"
+                f"{option} {shown(text)} has no '=': write {option} NAME=VALUE, such as "
+                f"{option} N=4096"
             )
         if not name.isidentifier():
             raise PerfmodelError(
-                f"-D {shown(text)} must start with a parameter's name, not {shown(name)}"
+                f"{option} {shown(text)} must start with a parameter's name, not {shown(name)}"
             )
         if name in _OPTIONS:
-            raise PerfmodelError(f"-D {name} is no parameter of a kernel: use the option --{name}")
+            raise PerfmodelError(
+                f"{option} {name} is no parameter of a kernel: use the option --{name}"
+            )
         if name == "kernel":
-            raise PerfmodelError("-D kernel is no parameter: name the kernel without -D")
+            raise PerfmodelError(
+                f"{option} kernel is no parameter: name the kernel without {option}"
+            )
         if name in found:
             raise PerfmodelError(
-                f"-D {name} is given twice: give several values as a list, -D {name}=1,2"
+                f"{option} {name} is given twice: give several values as a list, "
+                f"{option} {name}=1,2"
             )
         if name in words:
             found[name] = tuple(word.strip() for word in values.split(","))
         else:
-            found[name] = _values(values, f"-D {name}")
+            found[name] = _values(values, f"{option} {name}")
     return found
 
 

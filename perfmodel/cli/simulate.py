@@ -153,7 +153,10 @@ def _warn_if_long(instance: Instance, sample: float, runs: int) -> None:
 
 
 def _spoken(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    for unit, length in (("years", 3.156e7), ("days", 86_400.0), ("hours", 3600.0)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
 
 
 @contextmanager

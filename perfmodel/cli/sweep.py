@@ -101,7 +101,7 @@ def _over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ..
         return name.strip(), _fractions(values, text)
     # A knob's name has a dash, which no parameter has.
     plain = name.strip().replace("-", "_")
-    found = parse_value_lists([f"{plain}={values}"], words)[plain]
+    found = parse_value_lists([f"{plain}={values}"], words, option="--over")[plain]
     return name.strip(), tuple(v if isinstance(v, str) else float(v) for v in found)
 
 

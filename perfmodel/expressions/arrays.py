@@ -196,12 +196,13 @@ def _integers(operator: str, data: list[Any], bound: int, active: Any) -> _Value
 
 def _round(operator: str, data: Any, active: Any) -> _Value:
     result = _FUNCTIONS[operator](data)
+    largest = max(result.max(initial=0), -result.min(initial=0))
+    if largest <= LARGEST_INTEGER:
+        return _Value(result.astype(np.int64), int(largest))
     bad = ~(np.abs(result) <= LARGEST_INTEGER)
-    if np.any(bad):
-        if np.any(bad & active):
-            raise NoValueError(OVERFLOW)
-        result = np.where(bad, 0, result)
-    whole = result.astype(np.int64)
+    if np.any(bad & active):
+        raise NoValueError(OVERFLOW)
+    whole = np.where(bad, 0, result).astype(np.int64)
     return _Value(whole, _largest(whole))
 
 

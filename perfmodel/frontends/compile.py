@@ -57,8 +57,8 @@ def _check_source(path: Path) -> None:
     try:
         if not path.is_file():
             raise PerfmodelError(
-                f"{str(path)!r} {'is not a file' if path.exists() else 'does not exist'}: give a "
-                ".cu or .ptx file"
+                f"{'it is not a file' if path.exists() else 'it does not exist'}: give a .cu or "
+                ".ptx file"
             )
         if path.stat().st_size > _MOST_SOURCE:
             raise PerfmodelError(f"{path.name} is larger than {_MOST_SOURCE >> 20} MiB")

@@ -170,7 +170,8 @@ def bind(launch: LaunchSpec, kernel: Function, names: Sequence[str] = ()) -> tup
     if missing:
         raise PerfmodelError(
             f"kernel {kernel.name} has no argument for {', '.join(missing[:8])}: give "
-            f"{'it' if len(missing) == 1 else 'them'}, a pointer by the bytes of its buffer"
+            f"{'it' if len(missing) == 1 else 'each'} a value, such as --arg {missing[0]}=1, "
+            "and a pointer the bytes of its buffer"
         )
     return tuple(
         _checked(given[i], parameter, f"argument {known[i]} of kernel {kernel.name}")

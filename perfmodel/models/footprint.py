@@ -62,10 +62,9 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
     Derived. Exact for nested boxes (each stride either fills the gap that smaller ones leave or
     is at least the whole span below it); an upper bound where repeats interleave.
     """
-    moving = [e for e in extents if np.any((e.count > 1) & (e.stride != 0))]
-    if not moving:
+    ordered = _by_stride(extents)
+    if not ordered:
         return np.asarray(1.0)
-    ordered = _by_stride(moving)
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
     run = span = np.asarray(float(width))
     pitch = np.asarray(np.inf)
@@ -101,17 +100,21 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
 
 
 def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
-    """Return strides and counts, the smallest stride first in every configuration.
+    """Return strides and counts of what moves, the smallest stride first in every configuration.
 
-    A variable that does not move has a stride of 0 and a count of 1: it lengthens nothing.
+    Where a variable does not move it has a stride of 0 and a count of 1: it lengthens nothing.
     """
     found: list[tuple[Array, Array]] = []
     for e in extents:
         stride, count = np.abs(np.asarray(e.stride, dtype=float)), np.asarray(e.count, dtype=float)
-        idle = (count <= 1) | (stride == 0)
-        if idle.any():
-            stride, count = np.where(idle, 0.0, stride), np.where(idle, 1.0, count)
+        moves = (count > 1) & (stride != 0)
+        if not moves.any():
+            continue
+        if not moves.all():
+            stride, count = np.where(moves, stride, 0.0), np.where(moves, count, 1.0)
         found.append((stride, count))
+    if len(found) < 2:
+        return found
     # Configurations of one kernel mostly order their strides alike.
     found.sort(key=lambda pair: float(pair[0].max()))
     before = np.zeros(())

@@ -83,9 +83,7 @@ def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Arr
     warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
     totals: dict[str, Array] = {"memory": np.asarray(memory_requests, dtype=float)}
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
-        times = np.asarray(count, dtype=float)
-        for loop in kernel.loop_nest(work.loop):
-            times = times * np.asarray(instance.trips[loop.variable], dtype=float)
+        times = np.asarray(count, dtype=float) * instance.runs(work.loop)
         totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
     return totals
 
@@ -104,9 +102,7 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
     total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
         if work.loop is not None:
-            times = np.asarray(count, dtype=float)
-            for loop in kernel.loop_nest(work.loop):
-                times = times * np.asarray(instance.trips[loop.variable], dtype=float)
+            times = np.asarray(count, dtype=float) * instance.runs(work.loop)
             total = total + issue_slots(work.pipe, warps * times)
     return np.asarray(total)
 

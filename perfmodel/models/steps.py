@@ -26,9 +26,12 @@ SCHEDULERS: Final = 4
 """Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
-BARRIER_START: Final = 30.0
-BARRIER_WARP: Final = 2.1
-"""Clocks of a barrier, and for each warp that waits at it.
+STEP_BARRIER: Final = 30.0
+STEP_BARRIER_WARP: Final = 2.1
+"""Clocks that a barrier of a step adds to its loop, and for each warp that waits at it.
+
+More than `perfmodel.models.latency.BARRIER_START`, the barrier of warps that arrive together: here
+they come from the work of a step, and none goes on before the last of them.
 
 The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
 (measurements/h200-sxm-suite/barriers.csv, fit rows). That 43 of the 73 are the loop's own: assumed.
@@ -166,8 +169,8 @@ def steps_inputs(
             + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
         "clock": chain.clock,
-        "start": BARRIER_START,
-        "warp": BARRIER_WARP,
+        "start": STEP_BARRIER,
+        "warp": STEP_BARRIER_WARP,
     }
 
 

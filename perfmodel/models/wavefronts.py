@@ -60,7 +60,8 @@ def _tag_tables() -> tuple[Array, Array]:
 
 
 _LOW, _HIGH = _tag_tables()
-_COUNTER: Final = np.array([1 << 8 * bank for bank in range(TAG_BANKS)], dtype=np.uint32)
+# One byte counts each bank's lines, so that a single sum counts all four: the bank's first bit.
+_BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
 
 
 def tag_bank(line: Any) -> Array:
@@ -135,21 +136,22 @@ def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
     addresses, active : array, shape (..., 32)
         As for `data_wavefronts`.
     """
-    unused = np.arange(WARP_SIZE) * -1 - 1
-    lines = np.asarray(addresses) >> LINE.bit_length() - 1
-    if not np.all(active):
-        lines = np.where(active, lines, unused)
-    if np.any(lines[..., 1:] < lines[..., :-1]):
-        lines = np.sort(lines, axis=-1)
-    first = np.ones(lines.shape, dtype=bool)
-    first[..., 1:] = lines[..., 1:] != lines[..., :-1]
-    first &= lines >= 0
-    # One byte counts each bank's lines, so that a single sum counts all four.
-    counts = np.where(first, _COUNTER.take(tag_bank(lines)), np.uint32(0)).sum(
-        axis=-1, dtype=np.uint32
-    )
-    most = np.ascontiguousarray(counts)[..., None].view(np.uint8).max(axis=-1)
-    return np.asarray(np.maximum(most, 1))
+    lines, active = np.broadcast_arrays(np.asarray(addresses) >> LINE.bit_length() - 1, active)
+    # A lane that takes no part repeats one that does, which adds no line.
+    first = np.argmax(active, axis=-1)[..., None]
+    lines = np.where(active, lines, np.take_along_axis(lines, first, axis=-1))
+    return _most_in_a_bank(np.moveaxis(np.sort(lines, axis=-1), -1, 0))
+
+
+def _most_in_a_bank(lines: Array) -> Array:
+    """Return the most distinct lines in one tag bank; lanes come first, their lines in order."""
+    # In range by the masks: "clip" only saves the check.
+    low, high = lines & 4095, lines >> 12 & 4095
+    byte = _BYTE_LOW.take(low, mode="clip") ^ _BYTE_HIGH.take(high, mode="clip")
+    counts = np.left_shift(np.uint32(1), byte, dtype=np.uint32)
+    counts[1:] *= lines[1:] != lines[:-1]
+    banks = counts.sum(axis=0, dtype=np.uint32)
+    return np.asarray(np.maximum.reduce([banks >> 8 * bank & 255 for bank in range(TAG_BANKS)]))
 
 
 def pattern_wavefronts(
@@ -236,13 +238,15 @@ def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:
     n, s, r, t = box
     span = np.maximum(np.abs(s) * n, np.abs(t) * np.maximum(r, 1))
     within = np.maximum(np.abs(np.where(s == 0, t, s)) // np.maximum(g, 1), 1)
-    lane = np.arange(WARP_SIZE)
-    m = np.maximum(n, 1)[:, None]
-    inside = lane % m * s[:, None] + lane // m * t[:, None]
-    active = lane < (n * r)[:, None]
-    lanes: Any = True if active.all() else active
+    # Lanes come first, for NumPy to work on many patterns at a time.
+    lane = np.arange(WARP_SIZE)[:, None]
+    m = np.maximum(n, 1)
+    # A lane that takes no part repeats the first, which adds no line.
+    inside = np.where(lane < n * r, lane % m * s + lane // m * t, 0)
+    if np.any(inside[1:] < inside[:-1]):
+        inside.sort(axis=0)
     total = np.zeros(n.shape)
     for warp, step in zip(_WARPS, _STEPS, strict=True):
         base = (1 << 40) + o + warp * span + np.floor(step * within).astype(np.int64) * g
-        total += tag_wavefronts(base[:, None] + inside, lanes)
+        total += _most_in_a_bank(base + inside >> LINE.bit_length() - 1)
     return total / len(_WARPS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any, Final, get_args
 
 from perfmodel.errors import PerfmodelError, nearest, shown
@@ -111,9 +112,9 @@ def _check_numbers(control: L2Control, device: Device) -> None:
     granularity = control.fetch_granularity
     if granularity not in GRANULARITIES:
         raise PerfmodelError(f"fetch_granularity must be 32, 64 or 128 bytes, not {granularity}")
-    if not control.compression >= 1:
+    if not 1 <= control.compression < inf:
         raise PerfmodelError(
-            f"compression must be 1 or more (bytes over compressed bytes), not "
+            f"compression must be 1 or more and finite (bytes over compressed bytes), not "
             f"{control.compression}"
         )
     if control.set_aside < 0:

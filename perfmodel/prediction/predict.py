@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -35,7 +37,8 @@ from perfmodel.prediction.record import (
 
 Array = npt.NDArray[Any]
 
-# Configurations worked on at a time: few enough for the CPU's caches, enough to share patterns.
+# Most configurations worked on at a time: few enough for the CPU's caches, enough to share
+# patterns. What is worked on together does not depend on the CPU, nor then does any result.
 _CHUNK: Final = 1 << 16
 
 
@@ -227,8 +230,9 @@ def predict_many(
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
-    # NumPy works without the interpreter lock, so batches run side by side.
-    with ThreadPoolExecutor() as pool:
+    # NumPy works without the interpreter lock, so batches run side by side; more of them than
+    # cores would only push each other out of the caches.
+    with ThreadPoolExecutor(_cores()) as pool:
         for _ in pool.map(work, range(0, size, _CHUNK)):
             pass
     terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}
@@ -242,6 +246,11 @@ def predict_many(
             if "traffic " in n
         },
     )
+
+
+def _cores() -> int:
+    """Return the CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _times_of(

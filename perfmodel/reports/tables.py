@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -13,6 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 Align = Literal["left", "right"]
+
+_LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
+_SHORT_BAR: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class Bar:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bar: eighths of a character, or whole "#" where only ASCII goes."""
-        eighths = round(min(max(self.share, 0.0), 1.0) * self.width * 8)
+        width = min(self.width, options.max_width)
+        eighths = round(min(max(self.share, 0.0), 1.0) * width * 8)
         if options.ascii_only:
             yield Segment("#" * round(eighths / 8))
         else:
@@ -33,7 +37,73 @@ class Bar:
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Say how wide the bar is."""
-        return Measurement(self.width, self.width)
+        return Measurement(min(_SHORT_BAR, self.width), self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table without lines, which fits the terminal: see `table`."""
+
+    headers: tuple[Text, ...]
+    rows: tuple[tuple[RenderableType | None, ...], ...]
+    align: tuple[Align, ...]
+    gap: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the table; columns that there is no room for go below, beside the first again."""
+        sizes = [self._measured(console, options, i) for i in range(len(self.headers))]
+        for number, places in enumerate(self._blocks(sizes, options.max_width)):
+            if number:
+                yield Text()
+            widths = self._widths([sizes[i] for i in places], options.max_width)
+            made = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
+            for i, width in zip(places, widths, strict=True):
+                side = self.align[i]
+                made.add_column(self.headers[i], justify=side, overflow="fold", width=width)
+            for row in self.rows:
+                made.add_row(*(row[i] for i in places))
+            yield made
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Say how wide the table is."""
+        sizes = [self._measured(console, options, i) for i in range(len(self.headers))]
+        gaps = self.gap * (len(sizes) - 1)
+        most = sum(size.maximum for size in sizes) + gaps
+        return Measurement(min(sum(size.minimum for size in sizes) + gaps, most), most)
+
+    def _measured(self, console: Console, options: ConsoleOptions, place: int) -> Measurement:
+        """Return the widths at which a column still reads well, and at which nothing wraps."""
+        cells = [self.headers[place], *(row[place] for row in self.rows)]
+        each = [Measurement.get(console, options, cell) for cell in cells if cell is not None]
+        most = max(size.maximum for size in each)
+        if self.align[place] == "right":  # numbers stay whole
+            return Measurement(most, most)
+        return Measurement(min(max(size.minimum for size in each), _LONG_WORD), most)
+
+    def _blocks(self, sizes: Sequence[Measurement], room: int) -> Iterator[list[int]]:
+        """Yield the columns that stand side by side."""
+        block, used = [0], sizes[0].minimum
+        for i, size in enumerate(sizes[1:], 1):
+            if len(block) > 1 and used + self.gap + size.minimum > room:
+                yield block
+                block, used = [0], sizes[0].minimum
+            block.append(i)
+            used += self.gap + size.minimum
+        yield block
+
+    def _widths(self, sizes: Sequence[Measurement], room: int) -> list[int]:
+        """Return the columns' widths: what is too wide gives way, the widest first."""
+        room -= self.gap * (len(sizes) - 1)
+        most = max(size.maximum for size in sizes)
+        for limit in range(most, 0, -1):
+            widths = [min(size.maximum, max(size.minimum, limit)) for size in sizes]
+            if sum(widths) <= room:
+                break
+        spare = room - sum(widths)
+        for i, size in enumerate(sizes):
+            if spare > 0 and size.maximum > widths[i]:
+                widths[i], spare = widths[i] + 1, spare - 1
+        return widths
 
 
 def table(
@@ -42,8 +112,11 @@ def table(
     *,
     align: Sequence[Align] = (),
     gap: int = 2,
-) -> Table:
+) -> Columns:
     """Return a table without lines: a bold header, columns `gap` spaces apart.
+
+    Where it is wider than the terminal, text wraps at words; columns that then still find no room
+    go below the others, beside the first column again.
 
     Parameters
     ----------
@@ -56,13 +129,12 @@ def table(
     gap
         Spaces between columns.
     """
-    made = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
-    for position, header in enumerate(headers):
-        side = align[position] if position < len(align) else "left"
-        made.add_column(plain(header), justify=side, overflow="fold", no_wrap=side == "right")
-    for row in rows:
-        made.add_row(*(plain(cell) if isinstance(cell, str) else cell for cell in row))
-    return made
+    return Columns(
+        tuple(plain(header) for header in headers),
+        tuple(tuple(plain(c) if isinstance(c, str) else c for c in row) for row in rows),
+        tuple(align[i] if i < len(align) else "left" for i in range(len(headers))),
+        gap,
+    )
 
 
 def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Table:

@@ -11,6 +11,9 @@ from perfmodel.validation.validate import Validation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MOST_DRAWN: Final = 2000
+"""Points past which they are one picture in a drawing, not a shape each: megabytes otherwise."""
+
 # Okabe and Ito's colours go round; markers tell the regimes apart without them.
 _COLOURS: Final = dict(
     zip(REGIMES, (GREY, "#cc79a7", BLUE, GREEN, VERMILION, "#e69f00", INK), strict=True)
@@ -32,6 +35,8 @@ def validation_figure(validation: Validation) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 5.4), layout="constrained")
         axes = figure.add_subplot()
+        if len(validation.judged) > _MOST_DRAWN:
+            axes.set_rasterization_zorder(4)
         axes.axhspan(1 / 1.1, 1.1, color=FAINT, linewidth=0, zorder=0)
         axes.axhline(1, color=GREY, linewidth=0.8, zorder=1)
         for name, marker in zip(REGIMES, MARKERS, strict=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -123,8 +124,10 @@ def check_control(control: L2Control, layout: Layout, l2_size: int) -> None:
         raise PerfmodelError(
             f"fetch_granularity must be 32, 64 or 128 bytes, not {shown(control.fetch_granularity)}"
         )
-    if not control.compression >= 1:
-        raise PerfmodelError(f"compression must be 1 or more, not {shown(control.compression)}")
+    if not 1 <= control.compression < inf:
+        raise PerfmodelError(
+            f"compression must be 1 or more and finite, not {shown(control.compression)}"
+        )
     window = control.window
     if window is None:
         return

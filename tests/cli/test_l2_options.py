@@ -64,6 +64,7 @@ def test_mps_needs_the_servers_environment(run: Run) -> None:
         (["--fetch-granularity", "48"], "must be 32, 64 or 128 bytes, not 48"),
         (["--compression", "0.5"], "compression must be 1 or more"),
         (["--compression", "nan"], "compression must be 1 or more"),
+        (["--compression", "inf"], "compression must be 1 or more and finite"),
         (["--concurrent", "16MiB:x"], "SIZE or SIZE:RATIO"),
         (["--concurrent", "16MiB:2"], "hit_ratio must be from 0 to 1"),
     ],

@@ -64,8 +64,8 @@ def test_arguments_by_the_names_of_ptx_or_by_number() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": None}, "no argument for n: give it"),
-        ({"n": None, "a": None}, "no argument for a, n: give them"),
+        ({"n": None}, "no argument for n: give it a value, such as --arg n=1"),
+        ({"n": None, "a": None}, "no argument for a, n: give each a value, such as --arg a=1"),
         ({"m": 3}, "no parameter 'm'"),
         ({"n": 2.5}, "argument n of kernel k must be a whole number, not 2.5"),
         ({"n": 1 << 32}, "argument n of kernel k must fit 32 bits"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from measured import rows
 
+from perfmodel.models import wavefronts
 from perfmodel.models.coalescing import Box
 from perfmodel.models.l1 import L1_CYCLES
 from perfmodel.models.wavefronts import (
@@ -89,6 +90,31 @@ def test_tag_wavefronts_equal_brute_force() -> None:
         for line in at[on] // 128:
             banks[int(tag_bank(line))].add(int(line))
         assert value == max([len(lines) for lines in banks.values()] + [1])
+
+
+def test_tag_wavefronts_of_boxes_are_the_mean_over_their_lanes() -> None:
+    # independent: lane by lane, at the same base addresses; cut, backward and crossing rows too
+    generator = np.random.default_rng(2)
+    count = 400
+    inner = generator.integers(0, 33, count)
+    rows = np.where(inner > 0, generator.integers(1, 33, count) // np.maximum(inner, 1), 1)
+    strides = generator.integers(-40_000, 40_000, (2, count)) * 4
+    strides[:, ::5] = generator.integers(-40, 40, (2, count // 5)) * 4
+    offset, step = generator.integers(0, 128, count) // 4 * 4, 4 << generator.integers(0, 6, count)
+    box = Box(inner, strides[0], rows, strides[1])
+    _, found = pattern_wavefronts(box, offset, step, 4)
+    lane = LANES[None, :]
+    m = np.maximum(inner, 1)[:, None]
+    inside = lane % m * strides[0][:, None] + lane // m * strides[1][:, None]
+    span = np.maximum(np.abs(strides[0]) * inner, np.abs(strides[1]) * np.maximum(rows, 1))
+    row = np.abs(np.where(strides[0] == 0, strides[1], strides[0]))
+    expected = np.zeros(count)
+    for warp, part in zip(wavefronts._WARPS, wavefronts._STEPS, strict=True):
+        places = np.floor(part * np.maximum(row // step, 1)).astype(int)
+        base = (1 << 40) + offset + warp * span + places * step
+        expected += tag_wavefronts(base[:, None] + inside, lane < (inner * rows)[:, None])
+    assert np.array_equal(found, expected / len(wavefronts._WARPS))
+    assert len(np.unique(found)) > 20
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,25 @@ def test_products(mapping: str) -> None:
     sizes[:, 1] = 32
     arrays = dict(zip("MNK", sizes, strict=True))
     assert_alike("gemm", arrays, mapping=mapping, device="h200-sxm")
+
+
+@pytest.mark.parametrize("mapping", ["naive", "coalesced"])
+def test_cores_change_nothing(mapping: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: what is worked on together does not depend on who works on it
+    module = import_module("perfmodel.prediction.predict")  # the package has a function of its name
+    monkeypatch.setattr(module, "_CHUNK", 128)
+    sizes = dict(zip("MNK", np.random.default_rng(3).integers(1, 5000, (3, 1000)), strict=True))
+    found = []
+    for cores in (1, 3, 16):
+        monkeypatch.setattr(module, "_cores", lambda cores=cores: cores)
+        found.append(predict_many("gemm", mapping=mapping, **sizes))
+    for other in found[1:]:
+        assert np.array_equal(found[0].time_s, other.time_s)
+        assert np.array_equal(found[0].bottleneck, other.bottleneck)
+        for name, term in found[0].terms_s.items():
+            assert np.array_equal(term, other.terms_s[name]), name
+        for name, moved in found[0].traffic.items():
+            assert np.array_equal(moved, other.traffic[name]), name
 
 
 def test_streams_of_all_widths() -> None:

@@ -1,0 +1,42 @@
+"""The examples in each command's help run as they stand, but for the files that users bring."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from perfmodel.cli.app import COMMANDS
+from perfmodel.kernels import library
+
+Run = Callable[..., str]
+
+SLOW = ("simulate", "report", "validate", "measure", "calibrate")  # their own tests run them small
+BROUGHT = (".cu", ".ptx", "my-model.toml", "my-drills.toml")  # the user's, with or without nvcc
+EXAMPLES = [
+    example.partition(" > ")[0]
+    for command in COMMANDS
+    if command not in SLOW
+    for example in import_module(f"perfmodel.cli.{command}").EXAMPLES
+    if not any(part in example for part in BROUGHT)
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example(
+    example: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    described = Path(library.__file__).with_name("library") / "gemm-coalesced.toml"
+    shutil.copy(described, "my-kernel.toml")
+    Path("my-gpu.toml").write_text('name = "my-gpu"\nextends = "h100-sxm"\n')
+    words = shlex.split(example)
+    assert words[0] == "perfmodel"
+    shown = run(*words[1:], columns=80)
+    drawn = {w for w in words if w.endswith((".svg", ".png"))}
+    assert {path.name for path in tmp_path.iterdir()} == {"my-kernel.toml", "my-gpu.toml", *drawn}
+    assert shown or drawn
