@@ -82,6 +82,10 @@ class Traffic:
     writeback_bytes : array
         Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
         without one.
+    l2_filled_sectors : array
+        Sectors that misses at random places bring into L2, where they take its time as reads do.
+    scattered_bytes : array
+        What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
@@ -108,6 +112,8 @@ class Traffic:
     dram_write_cost: Array | float = 1.0
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    l2_filled_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))

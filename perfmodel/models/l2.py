@@ -15,10 +15,12 @@ Array = npt.NDArray[Any]
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="max(reads/read, fetched/dram) + writes*cost/write"
+    text="max((reads + filled)/read + scattered/dram, fetched/dram) + writes*cost/write"
     " - beside*min(max(0, reads - fetched)/read, writes*cost/write)",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.6 [B]",
+        "filled": "bytes that misses at random places bring in, lone sectors as 1.6 [B]",
+        "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",

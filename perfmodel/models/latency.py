@@ -309,7 +309,7 @@ def _batch(
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
-        "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
+        "m": np.clip(np.where(alone, unroll * len(members), lines) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
         "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }

@@ -36,7 +36,12 @@ from perfmodel.models.reuse import (
     held,
 )
 from perfmodel.models.shared_atomics import bank_clocks
-from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
+from perfmodel.models.table_costs import (
+    crowding_lines,
+    marked_reads,
+    random_misses,
+    scattered_cost,
+)
 from perfmodel.models.tables import Table, find_tables
 from perfmodel.models.writeback import crowds_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
@@ -168,7 +173,7 @@ def closed_form_traffic(
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
-        (dram_reads[i] * dram_read_cost(requests[i], granule) for i in [*loads, *others]),
+        (dram_reads[i] * dram_read_cost(instance, requests[i], granule) for i in [*loads, *others]),
         _ZERO,
     )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
@@ -178,6 +183,7 @@ def closed_form_traffic(
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
     persisting, fleeting = marked_reads(tables, cache == "warm")
+    filled, waited = random_misses(tables, requests, granule, cache == "warm")
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
@@ -225,6 +231,8 @@ def closed_form_traffic(
             for i, r in enumerate(requests)
         ),
         tables=tuple(tables),
+        l2_filled_sectors=filled,
+        scattered_bytes=waited,
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(
             dram_written,

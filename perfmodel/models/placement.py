@@ -16,10 +16,10 @@ from perfmodel.models.tables import fetched_by
 Array = npt.NDArray[Any]
 
 
-def dram_read_cost(r: Requests, granule: int) -> Array:
+def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads."""
     if r.random:
-        return random_cost(fetched_by(r, granule))
+        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
     return read_cost(_pitch(r, granule), granule)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.coalescing import LINE
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2 import LONE_SECTOR
 from perfmodel.models.requests import Requests
 from perfmodel.models.tables import Table, random_draws
 
@@ -37,6 +39,32 @@ def crowding_lines(
             fetched = table.read(warm)
             extra = extra + fetched * (1.5 * LINE / wide - 1)
     return np.asarray(extra)
+
+
+def random_misses(
+    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+) -> tuple[Array, Array]:
+    """Return what misses at random places add to L2's time, beside the loads themselves.
+
+    Parameters
+    ----------
+    tables, requests, granule, warm
+        As for `scattered_cost`; bytes that a miss fetches.
+
+    Returns
+    -------
+    tuple of array
+        Sectors that L2 takes in, lone ones as a load of them costs, and the wait for DRAM, as
+        dense bytes.
+    """
+    filled = waited = np.zeros(1)
+    for table in tables:
+        if table.random:
+            _, wide = random_draws(requests, table.members, granule)
+            misses = table.read(warm) / wide
+            filled = filled + misses * np.maximum(LONE_SECTOR, wide / SECTOR)
+            waited = waited + misses * random_wait(wide, table.size)
+    return np.asarray(filled), np.asarray(waited)
 
 
 def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:

@@ -178,6 +178,8 @@ def time_model(
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
+        "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
+        "scattered": np.atleast_1d(traffic.scattered_bytes),
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
