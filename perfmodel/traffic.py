@@ -84,6 +84,8 @@ class Traffic:
         without one.
     l2_filled_sectors : array
         Sectors that misses at random places bring into L2, where they take its time as reads do.
+    compression : array
+        Bytes over those that DRAM moves, as given; `dram_read_bytes` and the like are what it moves.
     scattered_bytes : array
         What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
     tables : tuple
@@ -113,6 +115,7 @@ class Traffic:
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
     l2_filled_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    compression: Array = field(default_factory=lambda: np.ones(1))
     scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))

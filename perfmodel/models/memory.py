@@ -232,6 +232,7 @@ def closed_form_traffic(
         ),
         tables=tuple(tables),
         l2_filled_sectors=filled,
+        compression=np.full(1, float(control.compression)),
         scattered_bytes=waited,
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(

@@ -25,7 +25,7 @@ from perfmodel.models.dram import MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
-from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside
+from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside, unpacked_bytes
 from perfmodel.models.latency import (
     BLOCK_START,
     LATENCY_TIME,
@@ -179,6 +179,7 @@ def time_model(
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
+        "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
         "dram": device.dram_read_bandwidth,
