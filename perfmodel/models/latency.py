@@ -309,19 +309,27 @@ def _batch(
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
-        "m": np.clip(np.where(alone, unroll * len(members), lines) * missing, 1.0, MOST_SPREAD),
+        "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
         "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }
+    if scattered and not np.all(alone):
+        # A block waits for the slowest of its places, which writes between make no later than both.
+        slowest = np.clip(lines * missing, 1.0, MOST_SPREAD)
+        turned = WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD
+        several = np.maximum(slowest * 2.0**-turned, 1.0)
+        inputs["m"] = np.where(alone, inputs["m"], several)
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
         # Indices are read once, in order: warps that share a line all wait while it is under way.
         # A table that is read again and again is no such stream.
         once_read = [i for i in members if requests[i].period is None]
-        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1)) > 0
-        inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
-        inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
+        once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
+        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
+        fresh_share = np.minimum(1.0, fetches / np.maximum(once, 1.0))
+        inputs["p1"] = np.where(fetches > 0, 1.0, inputs["p1"])
+        inputs["p2"] = np.where(fetches > 0, fresh_share, inputs["p2"])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
 
 
@@ -344,7 +352,9 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     if loop and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
-    return times, np.minimum(unroll, np.maximum(times, 1.0))
+    # What an outer loop runs again starts over.
+    own = times if loop is None else np.asarray(instance.trips[loop], dtype=float)
+    return times, np.minimum(unroll, np.maximum(own, 1.0))
 
 
 def _in_step(r: Requests, warps: Array) -> Array:

@@ -43,7 +43,7 @@ from perfmodel.models.table_costs import (
     scattered_cost,
 )
 from perfmodel.models.tables import Table, find_tables
-from perfmodel.models.writeback import crowds_writes, writeback_bytes
+from perfmodel.models.writeback import crowds_writes, dearer_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -130,6 +130,7 @@ def closed_form_traffic(
             line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
         )
         kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
+        tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
@@ -212,7 +213,7 @@ def closed_form_traffic(
         shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
-        dram_write_cost=write_back_cost,
+        dram_write_cost=write_back_cost * dearer_writes(device, ways),
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -346,7 +347,14 @@ def l2_misses(
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
-    stores = [g for g in groups if requests[g.members[0]].access.kind == "store"]
+    # What tables write again goes by what they miss.
+    tables = {
+        r.access.buffer
+        for r in requests
+        if r.access.kind == "load" and (r.period is not None or r.random)
+    }
+    first = [(g, requests[g.members[0]].access) for g in groups]
+    stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
     once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
     asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
     outgrown = np.asarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity

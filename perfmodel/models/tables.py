@@ -7,7 +7,7 @@ read several times. What else the launch moves passes by as streams.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +53,8 @@ class Table:
         Share of the misses at places that no neighbour misses at.
     workings : tuple of (Formula, mapping)
         How the misses of its normal lines were worked out.
+    kept : array
+        Share of its first reads that the launch before has left in L2, where it is random.
     """
 
     buffer: str
@@ -66,11 +68,12 @@ class Table:
     misses: Array
     scattered: Array
     workings: residency.Workings = ()
+    kept: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
-        once = self.first * (self.misses if warm else 1.0)
-        return np.asarray(once + self.again * self.misses)
+        lost = (1 - self.kept if self.random else self.misses) if warm else 1.0
+        return np.asarray(self.first * lost + self.again * self.misses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +186,11 @@ def _table(
     persisting, streaming = _marked(control, instance, buffer, size)
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
-    spilled = residency.overflow(
-        _window_bytes(control, instance, buffer, size) / way,
-        _picked(control),
-        ways - claimed / way,
-    )
+    inside = _window_bytes(control, instance, buffer, size) / way
+    if random:
+        spilled = residency.random_overflow(inside, _picked(control), ways, claimed / way)
+    else:
+        spilled = residency.overflow(inside, _picked(control), ways - claimed / way)
     normal = 1 - persisting - streaming
     read = written = fleeting_read = fleeting_written = np.zeros(1)
     kept = np.asarray(size * (1 - streaming))

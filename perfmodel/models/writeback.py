@@ -46,6 +46,16 @@ WRITE_BACK = Formula(
     "to 37 MiB (measurements/h200-sxm-suite, set-aside-streams.csv and others)",
 )
 
+DEARER_WRITES = Formula(
+    name="cost of a DRAM write beside a set-aside, Ampere",
+    unit="1",
+    text="1 + 0.3*w/12",
+    symbols={"w": "ways set aside, of 16 [1]"},
+    holds="12 ways; in between it is assumed",
+    source="published: a kernel that reads and writes as much and hits nowhere is about 10% slower "
+    "with 30 of an A100's 40 MB set aside (CUDA C++ Best Practices Guide, L2 access window)",
+)
+
 _ALONE: Final = (0.0, 0.0, 0.0, 0.0, 1.14, 1.57, 1.57, 1.57, 1.57, 3.05, 3.29)
 """Cost of a byte written, by ways set aside; more than 10 cannot be, and cost as 10."""
 
@@ -54,9 +64,17 @@ def crowds_writes(device: Device) -> bool:
     """Return whether a set-aside holds write-backs up: on Hopper, where it was measured.
 
     NVIDIA's A100 gains with 12 of 16 ways set aside (CUDA C++ Best Practices Guide, L2 access
-    window), which leaves no room for such a loss: there none is assumed.
+    window), which leaves no room for such a loss: see `DEARER_WRITES`.
     """
     return device.compute_capability.startswith("9.")
+
+
+def dearer_writes(device: Device, ways: Any) -> Array:
+    """Return what a DRAM write costs beside a set-aside where that does not hold writes up."""
+    w = np.asarray(ways, dtype=float)
+    if crowds_writes(device):
+        return np.ones(w.shape)
+    return np.asarray(DEARER_WRITES(w=w))
 
 
 def writebacks(
