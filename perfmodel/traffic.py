@@ -85,7 +85,7 @@ class Traffic:
     l2_filled_sectors : array
         Sectors that misses at random places bring into L2, where they take its time as reads do.
     compression : array
-        Bytes over those that DRAM moves, as given; `dram_read_bytes` and the like are what it moves.
+        Bytes over those that DRAM moves, as given; `dram_read_bytes` is what it moves.
     scattered_bytes : array
         What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
     tables : tuple

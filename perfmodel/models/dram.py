@@ -75,8 +75,8 @@ SPARSE = Formula(
         "rows": "bytes of which half of the misses do [B]",
     },
     holds="tables of 16 MiB to 2 GiB on an H200",
-    source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and of "
-    "2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
+    source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
+    "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
 )
 
 

@@ -178,7 +178,8 @@ def block_chain(
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     l2_sectors = np.maximum(traffic.l2_read_sectors, 1e-9)
-    missing = np.clip((1 - traffic.l2_hit_rate) * _asked(traffic) / l2_sectors, 0, 1)
+    asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    missing = np.clip((1 - traffic.l2_hit_rate) * asked / l2_sectors, 0, 1)
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
@@ -313,11 +314,9 @@ def _batch(
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
         "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }
-    if scattered and not np.all(alone):
-        # A block waits for the slowest of its places, which writes between make no later than both.
-        slowest = np.clip(lines * missing, 1.0, MOST_SPREAD)
-        turned = WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD
-        several = np.maximum(slowest * 2.0**-turned, 1.0)
+    if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
+        turned = 2.0 ** (WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD)
+        several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
         inputs["m"] = np.where(alone, inputs["m"], several)
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
@@ -393,10 +392,6 @@ def _returns(instance: Instance, r: Requests) -> bool:
     """Say whether threads wait for an atomic's old value."""
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
-
-
-def _asked(traffic: Traffic) -> Array:
-    return traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
 
 
 def _fresh(request: Requests, loop: str | None) -> Array:
