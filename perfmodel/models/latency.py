@@ -326,9 +326,9 @@ def _batch(
         once_read = [i for i in members if requests[i].period is None]
         once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
         fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
-        fresh_share = np.minimum(1.0, fetches / np.maximum(once, 1.0))
-        inputs["p1"] = np.where(fetches > 0, 1.0, inputs["p1"])
-        inputs["p2"] = np.where(fetches > 0, fresh_share, inputs["p2"])
+        part = np.minimum(1.0, fetches / np.maximum(once, 1.0))
+        for p, waits in (("p1", 1.0), ("p2", part)):
+            inputs[p] = np.where(fetches > 0, waits, inputs[p])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
 
 
