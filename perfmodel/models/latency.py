@@ -351,8 +351,10 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     if loop and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
-    # What an outer loop runs again starts over.
-    own = times if loop is None else np.asarray(instance.trips[loop], dtype=float)
+    # What an outer loop runs again starts over, unless the kernel says that it runs ahead.
+    own = times
+    if loop is not None and stated is None and abreast is None:
+        own = np.asarray(instance.trips[loop], dtype=float)
     return times, np.minimum(unroll, np.maximum(own, 1.0))
 
 

@@ -24,7 +24,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
-from perfmodel.models.residency import granted_ways
+from perfmodel.models.residency import WAYS, granted_ways
 from perfmodel.models.reuse import (
     KNEE,
     REWRITTEN_KNEE,
@@ -38,6 +38,8 @@ from perfmodel.models.reuse import (
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     crowding_lines,
+    filled_share,
+    held_cost,
     marked_reads,
     random_misses,
     scattered_cost,
@@ -181,6 +183,7 @@ def closed_form_traffic(
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
+    back_cost = back_cost + held_cost(tables, ways * l2_size / WAYS, reads, dram_written)
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
     persisting, fleeting = marked_reads(tables, cache == "warm")
@@ -240,7 +243,7 @@ def closed_form_traffic(
             dram_written,
             np.maximum(reads - fleeting - persisting, 0.0),
             fleeting,
-            persisting,
+            filled_share(tables, ways * l2_size / WAYS, reads, cache == "warm"),
             ways if crowds_writes(device) else ways * 0,
         ),
     )

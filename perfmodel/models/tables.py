@@ -25,6 +25,12 @@ Array = npt.NDArray[Any]
 _INTRUDING: Final = 0.3
 """Share of the lines marked streaming that take room from the others where nothing else passes;
 fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
+ALONE: Final = 1.5
+"""Power of the share of lines that stay with which those beside them, which do not, miss alone.
+
+Fitted between one neighbour and both: data-reset with windows of hitRatio 1/4 to 3/4 and 8 MiB set
+aside on an H200 (measurements/h200-l2/grid.csv, fit rows).
+"""
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -251,6 +257,9 @@ def _table(
     }
     misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
     competing = (inputs["persisting"] * spilled + inputs["normal"]) * inputs["normal_miss"]
+    # Lines that a window did not pick lie alone where it picked their neighbours.
+    kept_beside = (inputs["persisting"] * (1 - spilled)) ** ALONE
+    apart = scattered * competing + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
     return Table(
         buffer=buffer,
         members=tuple(members[buffer]),
@@ -262,7 +271,7 @@ def _table(
         distance=distance,
         misses=misses_of_all,
         workings=workings,
-        scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
+        scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
     )
 
 

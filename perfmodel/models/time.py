@@ -47,6 +47,7 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
+from perfmodel.models.writeback import WRITEBACK_TIME
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -190,12 +191,6 @@ def time_model(
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
-    if np.any(traffic.writeback_bytes > 0):
-        inputs["writeback"] = {
-            "bytes": np.atleast_1d(traffic.writeback_bytes),
-            "bandwidth": device.dram_bandwidth,
-        }
-        terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -212,6 +207,13 @@ def time_model(
     inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
+    if np.any(traffic.writeback_bytes > 0):
+        inputs["writeback"] = {
+            **{name: terms[name] for name in ("dram", "l2")},
+            "bytes": np.atleast_1d(traffic.writeback_bytes),
+            "bandwidth": device.dram_bandwidth,
+        }
+        terms["writeback"] = np.atleast_1d(WRITEBACK_TIME(**inputs["writeback"]))
 
     if instance.pipeline is not None:
         floor = device.launch_floor if timing == "profiler" else device.event_floor

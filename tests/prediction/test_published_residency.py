@@ -90,17 +90,25 @@ def whole(megabytes: int, ratio: float = 1.0) -> L2Control:
     return L2Control(30 * MIB, AccessPolicyWindow("small", megabytes * 10**6, ratio))
 
 
-@pytest.mark.parametrize("megabytes", [10, 20, 30])
-def test_a100_gains_while_the_window_fits(megabytes: int) -> None:
-    # published as a figure only: up to about 50%; the model says 19, 86 and 85% for 10 to 30 MB.
+@pytest.mark.parametrize(("megabytes", "least"), [(10, 1.05), (20, 1.4), (30, 1.4)])
+def test_a100_gains_while_the_window_fits(megabytes: int, least: float) -> None:
+    # published as a figure only: up to about 50%; the model says 10, 73 and 72% for 10 to 30 MB.
     # The load of the stream waits for the store to the table, which could be the same place.
     gain = sliding(megabytes, None) / sliding(megabytes, whole(megabytes))
-    assert 1.15 < gain < 1.9
+    assert least < gain < 1.75
 
 
 @pytest.mark.parametrize("megabytes", [35, 45, 60])
 def test_a100_loses_beyond_with_hit_ratio_1_and_not_when_tuned(megabytes: int) -> None:
-    # published as a figure only: about 10% slower with hitRatio 1; the model says no faster
+    # published as a figure only: about 10% slower with hitRatio 1, and no loss when tuned
     none = sliding(megabytes, None)
-    assert sliding(megabytes, whole(megabytes)) >= none
+    assert 1.05 < sliding(megabytes, whole(megabytes)) / none < 1.15
     assert sliding(megabytes, whole(megabytes, 20 / megabytes)) < none
+
+
+@pytest.mark.parametrize("megabytes", [5, 10, 20, 25, 30, 40, 60])
+def test_a100_tuned_is_never_worse_than_none(megabytes: int) -> None:
+    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size
+    ratio = min(1.0, 20 / megabytes)
+    tuned = sliding(megabytes, whole(megabytes, ratio))
+    assert tuned < 1.02 * sliding(megabytes, None)
