@@ -177,9 +177,9 @@ def block_chain(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    l2_sectors = np.maximum(traffic.l2_read_sectors, 1e-9)
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
-    missing = np.clip((1 - traffic.l2_hit_rate) * asked / l2_sectors, 0, 1)
+    missed = (1 - traffic.l2_hit_rate) * asked
+    missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
@@ -321,13 +321,11 @@ def _batch(
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
-        # Indices are read once, in order: warps that share a line all wait while it is under way.
-        # A table that is read again and again is no such stream.
+        # Indices are read once, in order (a table is not): warps that share a line wait for it.
         once_read = [i for i in members if requests[i].period is None]
         once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
         fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
-        part = np.minimum(1.0, fetches / np.maximum(once, 1.0))
-        for p, waits in (("p1", 1.0), ("p2", part)):
+        for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
             inputs[p] = np.where(fetches > 0, waits, inputs[p])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
 
@@ -351,9 +349,8 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     if loop and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
-    # What an outer loop runs again starts over, unless the kernel says that it runs ahead.
     own = times
-    if loop is not None and stated is None and abreast is None:
+    if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
         own = np.asarray(instance.trips[loop], dtype=float)
     return times, np.minimum(unroll, np.maximum(own, 1.0))
 

@@ -245,6 +245,7 @@ def closed_form_traffic(
             fleeting,
             filled_share(tables, ways * l2_size / WAYS, reads, cache == "warm"),
             ways if crowds_writes(device) else ways * 0,
+            bool(tables),
         ),
     )
     return traffic, requests, on_chip

@@ -96,8 +96,8 @@ of the set-aside that these lines fill, beyond where it starts. That there is no
 lines on both sides of L2 is the likely cause.
 
 Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside, take 0 and 25
-to 37 us a GiB more than small ones (measurements/h200-l2/grid.csv, fit rows), and on another machine
-18 (data-reset.csv). Reads alone lose nothing, copies on an H100 neither.
+to 37 us a GiB more than small ones (measurements/h200-l2/grid.csv, fit rows), and on another
+machine 18 (data-reset.csv). Reads alone lose nothing, copies on an H100 neither.
 """
 
 

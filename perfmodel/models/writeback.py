@@ -76,7 +76,11 @@ _WAYS: Final = (3, 4, 5, 7, 8, 10)
 _ALONE: Final = (0.0, 0.0, 0.6, 0.61, 0.605, 2.87)
 _COPIED: Final = (0.0, 0.08, 0.29, 0.89, 1.38, 5.66)
 _FLEETING: Final = (0.0, 0.38, 0.67, 0.99, 1.13, 2.31)
-"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be."""
+_STREAM_WAYS: Final = (3, 4, 5, 7, 8, 9, 10)
+_STREAM_ALONE: Final = (0.0, 0.11, 0.55, 0.54, 0.52, 2.02, 2.25)
+_STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
+"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be.
+Streams with no table beside have their own: measured (set-aside-streams.csv, 512 MiB)."""
 
 
 def crowds_writes(device: Device) -> bool:
@@ -97,7 +101,7 @@ def dearer_writes(device: Device, ways: Any) -> Array:
 
 
 def writebacks(
-    written: Any, normal: Any, streaming: Any, filled: Any, ways: Any
+    written: Any, normal: Any, streaming: Any, filled: Any, ways: Any, tabled: bool = True
 ) -> tuple[tuple[Formula, dict[str, Any]], ...]:
     """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
 
@@ -111,6 +115,8 @@ def writebacks(
         Share of the set-aside that persisting lines take.
     ways : array
         Ways set aside.
+    tabled : bool
+        Whether a table is read again and again beside the writes.
 
     Returns
     -------
@@ -123,8 +129,8 @@ def writebacks(
     given = {
         "writes": writes,
         "mixed": np.asarray(MIXED(**mixture)),
-        "alone": np.interp(w, _WAYS, _ALONE),
-        "copied": np.interp(w, _WAYS, _COPIED),
+        "alone": np.interp(w, *((_WAYS, _ALONE) if tabled else (_STREAM_WAYS, _STREAM_ALONE))),
+        "copied": np.interp(w, *((_WAYS, _COPIED) if tabled else (_STREAM_WAYS, _STREAM_COPIED))),
         "filled": np.asarray(filled, dtype=float),
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
@@ -132,7 +138,9 @@ def writebacks(
     return ((MIXED, mixture), (WRITE_BACK, given))
 
 
-def writeback_bytes(written: Any, normal: Any, streaming: Any, filled: Any, ways: Any) -> Array:
+def writeback_bytes(
+    written: Any, normal: Any, streaming: Any, filled: Any, ways: Any, tabled: bool = True
+) -> Array:
     """Return these bytes; 0 where too little is set aside to matter. Arguments as `writebacks`."""
-    (_, (_, given)) = writebacks(written, normal, streaming, filled, ways)
+    (_, (_, given)) = writebacks(written, normal, streaming, filled, ways, tabled)
     return np.asarray(WRITE_BACK(**given))

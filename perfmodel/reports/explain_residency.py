@@ -83,7 +83,8 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     granted = ways * details.device.l2_size / WAYS
     warm = prediction.cache == "warm"
     filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
-    for formula, given in writebacks(traffic.dram_write_bytes, normal, streaming, filled, ways):
+    written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
+    for formula, given in writebacks(written, normal, streaming, filled, ways, tabled):
         yield step(RESIDENCY, formula, given)
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

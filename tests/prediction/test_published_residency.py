@@ -50,10 +50,12 @@ def test_h100_with_the_authors_window(row: dict[str, str]) -> None:
 
 
 def test_data_reset_gains_from_a_window_after_all() -> None:
-    # The article sees none. An H200 does: 298 us without, 272 us with (1 GiB out, 8 MiB table,
-    # measurements/h200-sxm-suite/data-reset.csv), and the model follows the measurement.
+    # The article sees none, to all digits. H200s do with the same table, set-aside and window:
+    # 1.04, 1.07, 1.10 and 1.12 on four machines (measurements: grid.csv, data-reset-long.csv and
+    # data-reset.csv)
     row = {"kernel": "data-reset", "mib": "8"}
-    assert predicted(row, None).time_s / predicted(row, authors_control(row)).time_s > 1.05
+    gain = predicted(row, None).time_s / predicted(row, authors_control(row)).time_s
+    assert 1.03 < gain < 1.13
 
 
 def test_advice_on_the_articles_case() -> None:
