@@ -244,7 +244,7 @@ L2 = FOLDER.parent / "h200-l2"
 def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
     # measured by the profiler on one H200 and another: 1.10; between events 1.04 to 1.12
     window = AccessPolicyWindow("in", 8 << 20, 1.0)
-    sizes = {"in_bytes": 8 << 20, "out_bytes": 1 << 30}
+    sizes: Row = {"in_bytes": 8 << 20, "out_bytes": 1 << 30}
     none, held = (
         predict("data-reset", device=DEVICE, l2=c, **sizes).time_s
         for c in (None, L2Control(8 << 20, window))
