@@ -100,7 +100,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "windows beside a copy": (
         ("stream-persistent",),
         *("stream-persistent", TABLE, "persistent", {}, windowed),
-        *((0.01, 0.02), (0.06, 0.17)),
+        *((0.01, 0.02), (0.03, 0.1)),
     ),
     "set-asides beside a copy": (
         ("stream-persistent",),
@@ -132,12 +132,12 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "embedding": (
         ("embedding",),
         *("embedding", sizes("table_bytes", "stream_bytes", "lookups"), "table", {}, None),
-        *((0.04, 0.09), (0.22, 0.31)),
+        *((0.04, 0.09), (0.06, 0.08)),
     ),
     "gather": (
         ("gather",),
         *("gather", sizes("n", "run", "table_bytes"), "table", {}, None),
-        *((0.03, 0.08), (0.15, 0.24)),
+        *((0.03, 0.08), (0.06, 0.12)),
     ),
 }
 
