@@ -87,6 +87,12 @@ class Traffic:
     early_share, early_read_bytes : array
         Share of a launch that writes in which nothing is written back, for L2 has room; of a warm
         launch, the share that finds its data in L2, and what is read from DRAM in it all the same.
+    l2_filled_sectors : array
+        Sectors that misses at random places bring into L2, where they take its time as reads do.
+    compression : array
+        Bytes over those that DRAM moves, as given; `dram_read_bytes` is what it moves.
+    scattered_bytes : array
+        What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
@@ -116,6 +122,9 @@ class Traffic:
     cold: bool = True
     early_share: Array = field(default_factory=lambda: np.zeros(1))
     early_read_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    l2_filled_sectors: Array = field(default_factory=lambda: np.zeros(1))
+    compression: Array = field(default_factory=lambda: np.ones(1))
+    scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))

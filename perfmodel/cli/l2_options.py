@@ -90,7 +90,8 @@ CompressionOption = Annotated[
     typer.Option(
         "--compression",
         metavar="RATIO",
-        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed.",
+        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed. "
+        "On an H200: zeros 4, small integers 2, half zeros 1.2, random numbers 1.",
         rich_help_panel=_PANEL,
     ),
 ]

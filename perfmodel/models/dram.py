@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -68,6 +69,24 @@ _ATOM_COSTS: Final = {
 _RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
 """At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
 (measurements/h200-sxm-suite/gather.csv)."""
+_RANDOM_WAIT: Final = {32: 68.0, 64: 53.0, 128: 50.0}
+"""What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`."""
+ROWS: Final = 60.0 * 2**20
+"""Bytes of a table of which half of the misses at random places find the DRAM row of another; that
+rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
+2048 MiB (gather.csv, fit rows)."""
+SPARSE = Formula(
+    name="share of random misses that open a DRAM row of their own",
+    unit="1",
+    text="f/(f + rows)",
+    symbols={
+        "f": "bytes of the table [B]",
+        "rows": "bytes of which half of the misses do [B]",
+    },
+    holds="tables of 16 MiB to 2 GiB on an H200",
+    source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
+    "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
+)
 
 
 def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
@@ -128,7 +147,31 @@ def read_cost(pitch: Any, granule: int = 64) -> Array:
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
 
 
-def random_cost(wide: Any) -> Array:
-    """Return the cost of DRAM bytes at random places, `wide` bytes at each, relative to dense."""
-    sizes, costs = zip(*_RANDOM_COST.items(), strict=True)
-    return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), costs))
+def random_cost(wide: Any, table: Any = np.inf) -> Array:
+    """Return the cost of DRAM bytes at random places, relative to dense ones.
+
+    Parameters
+    ----------
+    wide : array
+        Bytes fetched at each place.
+    table : array
+        Bytes over which the places lie.
+    """
+    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table))
+
+
+def random_wait(wide: Any, table: Any) -> Array:
+    """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
+    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table))
+
+
+def sparse(table: Any) -> Array:
+    """Evaluate `SPARSE`."""
+    size = np.asarray(table, dtype=float)
+    finite = np.where(np.isfinite(size), size, 0.0)
+    return np.where(np.isfinite(size), SPARSE(f=finite, rows=ROWS), 1.0)
+
+
+def _by_width(values: Mapping[int, float], wide: Any) -> Array:
+    sizes, found = zip(*values.items(), strict=True)
+    return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), found))

@@ -15,10 +15,14 @@ Array = npt.NDArray[Any]
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="max(reads/read, fetched/dram) + writes*cost/write"
-    " - beside*min(max(0, reads - fetched)/read, writes*cost/write)",
+    text="max((reads + filled + unpacked)/read + scattered/dram, fetched/dram)"
+    " + writes*cost/write"
+    " - beside*min(max(0, reads + unpacked - fetched)/read, writes*cost/write)",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.6 [B]",
+        "filled": "bytes that misses at random places bring in, lone sectors as 1.6 [B]",
+        "unpacked": "what compressed reads take of L2 beyond others [B]",
+        "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
@@ -43,6 +47,13 @@ TABLES_BESIDE: Final = 0.9
 Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
 (measurements/h200-sxm-suite/data-reset.csv).
 """
+UNPACKED: Final = 0.75
+"""L2's speed for reads that DRAM brings compressed, over that of hits.
+
+Fitted: reads of 512 MiB that DRAM moves at ratios of 1.2 to 4 reach 5.3 to 6.2 TB/s, repeated reads
+of sets of 64 to 256 MiB 6.0 to 7.5, by content (measurements/h200-l2, zeros and small integers);
+copies overlap as those of tables do.
+"""
 LONE_SECTOR: Final = 1.6
 """Sectors that one alone of its line costs L2: it takes so many requests a second, whatever they
 ask for.
@@ -65,9 +76,20 @@ STORE_COST = Formula(
 
 def reads_beside(traffic: Traffic) -> Array:
     """Return the share of L2's reads, where they hit, that run beside its writes."""
+    found = READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * _tables(traffic)
+    return np.atleast_1d(np.where(traffic.compression > 1, TABLES_BESIDE, found))
+
+
+def unpacked_bytes(traffic: Traffic) -> Array:
+    """Return what reads that DRAM brings compressed take of L2 beyond others [B]."""
+    packed = traffic.compression > 1
+    brought = traffic.dram_read_bytes * traffic.compression
+    return np.asarray(np.where(packed, brought * (1 / UNPACKED - 1), 0.0))
+
+
+def _tables(traffic: Traffic) -> Array:
     tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    share = np.minimum(tables, 1.0)
-    return np.atleast_1d(READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * share)
+    return np.minimum(tables, 1.0)
 
 
 def read_sectors(traffic: Traffic) -> Array:

@@ -173,8 +173,9 @@ def block_chain(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    l2_sectors = np.maximum(traffic.l2_read_sectors, 1e-9)
-    missing = np.clip((1 - traffic.l2_hit_rate) * _asked(traffic) / l2_sectors, 0, 1)
+    asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    missed = (1 - traffic.l2_hit_rate) * asked
+    missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
@@ -312,15 +313,19 @@ def _batch(
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
         "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
     }
+    if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
+        turned = 2.0 ** (WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD)
+        several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
+        inputs["m"] = np.where(alone, inputs["m"], several)
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
     ):
-        # Indices are read once, in order: warps that share a line all wait while it is under way.
-        # A table that is read again and again is no such stream.
+        # Indices are read once, in order (a table is not): warps that share a line wait for it.
         once_read = [i for i in members if requests[i].period is None]
-        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1)) > 0
-        inputs["p1"] = np.where(fetches, 1.0, inputs["p1"])
-        inputs["p2"] = np.where(fetches, 1.0, inputs["p2"])
+        once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
+        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
+        for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
+            inputs[p] = np.where(fetches > 0, waits, inputs[p])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
 
 
@@ -343,7 +348,10 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     if loop and abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
-    return times, np.minimum(unroll, np.maximum(times, 1.0))
+    own = times
+    if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
+        own = np.asarray(instance.trips[loop], dtype=float)
+    return times, np.minimum(unroll, np.maximum(own, 1.0))
 
 
 def _in_step(r: Requests, warps: Array) -> Array:
@@ -382,10 +390,6 @@ def _returns(instance: Instance, r: Requests) -> bool:
     """Say whether threads wait for an atomic's old value."""
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
-
-
-def _asked(traffic: Traffic) -> Array:
-    return traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
 
 
 def _fresh(request: Requests, loop: str | None) -> Array:

@@ -24,7 +24,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
-from perfmodel.models.residency import granted_ways
+from perfmodel.models.residency import WAYS, granted_ways
 from perfmodel.models.reuse import (
     DIRTY_KNEE,
     KNEE,
@@ -37,9 +37,16 @@ from perfmodel.models.reuse import (
     held,
 )
 from perfmodel.models.shared_atomics import bank_clocks
-from perfmodel.models.table_costs import crowding_lines, marked_reads, scattered_cost
+from perfmodel.models.table_costs import (
+    crowding_lines,
+    filled_share,
+    held_cost,
+    marked_reads,
+    random_misses,
+    scattered_cost,
+)
 from perfmodel.models.tables import Table, find_tables
-from perfmodel.models.writeback import crowds_writes, writeback_bytes
+from perfmodel.models.writeback import crowds_writes, dearer_writes, writeback_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -127,6 +134,7 @@ def closed_form_traffic(
             line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
         )
         kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
+        tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0], dram_reads[i])
@@ -175,16 +183,18 @@ def closed_form_traffic(
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
-        (dram_reads[i] * dram_read_cost(requests[i], granule) for i in [*loads, *others]),
+        (dram_reads[i] * dram_read_cost(instance, requests[i], granule) for i in [*loads, *others]),
         _ZERO,
     )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
+    back_cost = back_cost + held_cost(tables, ways * l2_size / WAYS, reads, dram_written)
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
     persisting, fleeting = marked_reads(tables, cache == "warm")
+    filled, waited = random_misses(tables, requests, granule, cache == "warm")
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
@@ -213,7 +223,7 @@ def closed_form_traffic(
         shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
         dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
-        dram_write_cost=write_back_cost,
+        dram_write_cost=write_back_cost * dearer_writes(device, ways),
         accesses=tuple(
             AccessTraffic(
                 name=r.access.name,
@@ -232,13 +242,17 @@ def closed_form_traffic(
             for i, r in enumerate(requests)
         ),
         tables=tuple(tables),
+        l2_filled_sectors=filled,
+        compression=np.full(1, float(control.compression)),
+        scattered_bytes=waited,
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=writeback_bytes(
             dram_written,
             np.maximum(reads - fleeting - persisting, 0.0),
             fleeting,
-            persisting,
+            filled_share(tables, ways * l2_size / WAYS, reads, cache == "warm"),
             ways if crowds_writes(device) else ways * 0,
+            bool(tables),
         ),
         cold=cache == "cold",
         early_share=found_early(
@@ -351,7 +365,14 @@ def l2_misses(
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
-    stores = [g for g in groups if requests[g.members[0]].access.kind == "store"]
+    # What tables write again goes by what they miss.
+    tables = {
+        r.access.buffer
+        for r in requests
+        if r.access.kind == "load" and (r.period is not None or r.random)
+    }
+    first = [(g, requests[g.members[0]].access) for g in groups]
+    stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
     once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
     asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
     outgrown = np.asarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity

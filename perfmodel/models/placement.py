@@ -11,15 +11,16 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_cost, read_cost
 from perfmodel.models.requests import Requests
+from perfmodel.models.residency import TABLE_WEIGHT
 from perfmodel.models.tables import fetched_by
 
 Array = npt.NDArray[Any]
 
 
-def dram_read_cost(r: Requests, granule: int) -> Array:
+def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads."""
     if r.random:
-        return random_cost(fetched_by(r, granule))
+        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
     return read_cost(_pitch(r, granule), granule)
 
 
@@ -42,6 +43,9 @@ def _pitch(r: Requests, granule: int) -> Array:
 
 def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
     """Return the bytes of the L2 lines that hold what an access touches."""
+    if r.random:
+        n = np.maximum(buffer_bytes(instance, r) / LINE, 1.0)
+        return np.asarray(TABLE_WEIGHT * LINE * n * (1 - np.exp(-r.lines / n)))
     filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, LINE / SECTOR)
     # What one request leaves of a line, others may take.
     whole = np.maximum(touched, buffer_bytes(instance, r))

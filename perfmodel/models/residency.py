@@ -240,6 +240,42 @@ def overflow(lines: Any, picked: Any, ways: Any) -> Array:
     return np.asarray(np.clip(found, 0.0, 1.0))
 
 
+def random_overflow(lines: Any, picked: Any, ways: Any, others: Any = 0.0) -> Array:
+    """Return the share of reads of persisting lines, at random places, that find no way.
+
+    Parameters
+    ----------
+    lines, picked, ways : array
+        As for `overflow`; all ways set aside.
+    others : array
+        Persisting lines of other kernels in a set, read as often.
+
+    Notes
+    -----
+    Derived. Of k lines in a set with w ways the w that were read last are there: at random places a
+    read finds its own with w/k. So what is lost is the mean of max(0, k - w) over that of k.
+    """
+    n, q, w, o = np.broadcast_arrays(
+        *(np.asarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0), others))
+    )
+    low = np.floor(n)
+    room = np.maximum(w - o, 0.0)
+    lost = np.maximum(o - w, 0.0)
+    for count, share in ((low, 1 - (n - low)), (low + 1, n - low)):
+        lost = lost + share * (count * q - room + _left_free(count, q, room))
+    return np.asarray(np.clip(lost / np.maximum(n * q + o, 1e-9), 0.0, 1.0))
+
+
+def _left_free(lines: Array, picked: Array, room: Array) -> Array:
+    """Return the ways of `room` that the picked of some lines leave free, on average."""
+    free = np.zeros(lines.shape)
+    for k in range(int(np.ceil(np.max(room, initial=0.0)))):
+        at = np.full(lines.shape, float(k))
+        likely = _at_least(lines, picked, at) - _at_least(lines, picked, at + 1)
+        free = free + np.where(at < room, likely * (room - at), 0.0)
+    return free
+
+
 def _at_least(trials: Array, chance: Array, least: Array) -> Array:
     """Return the probability of `least` or more successes of `trials`."""
     most = int(np.max(least, initial=0))

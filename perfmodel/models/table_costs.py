@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.coalescing import LINE
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2 import LONE_SECTOR
 from perfmodel.models.requests import Requests
 from perfmodel.models.tables import Table, random_draws
 
@@ -39,6 +41,32 @@ def crowding_lines(
     return np.asarray(extra)
 
 
+def random_misses(
+    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+) -> tuple[Array, Array]:
+    """Return what misses at random places add to L2's time, beside the loads themselves.
+
+    Parameters
+    ----------
+    tables, requests, granule, warm
+        As for `scattered_cost`; bytes that a miss fetches.
+
+    Returns
+    -------
+    tuple of array
+        Sectors that L2 takes in, lone ones as a load of them costs, and the wait for DRAM, as
+        dense bytes.
+    """
+    filled = waited = np.zeros(1)
+    for table in tables:
+        if table.random:
+            _, wide = random_draws(requests, table.members, granule)
+            misses = table.read(warm) / wide
+            filled = filled + misses * np.maximum(LONE_SECTOR, wide / SECTOR)
+            waited = waited + misses * random_wait(wide, table.size)
+    return np.asarray(filled), np.asarray(waited)
+
+
 def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
     """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
 
@@ -59,6 +87,60 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
         alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
         extra = extra + lost * SCATTERED_COST(alone=alone)
     return np.asarray(extra)
+
+
+HELD_SLOPE: Final = 0.35
+HELD_START: Final = 0.4
+"""What writes lose by each byte read of persisting lines, in dense DRAM bytes: so much of the share
+of the set-aside that these lines fill, beyond where it starts. That there is no room then to hold
+lines on both sides of L2 is the likely cause.
+
+Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside, take 0 and 25
+to 37 us a GiB more than small ones (measurements/h200-l2/grid.csv, fit rows), and on another
+machine 18 (data-reset.csv). Reads alone lose nothing, copies on an H100 neither.
+"""
+
+
+def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
+    """Return what writes lose to persisting lines that fill the set-aside, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    granted : array
+        Bytes set aside.
+    reads, written : array
+        DRAM bytes of the launch.
+    """
+    found = np.zeros(1)
+    alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
+    for table in tables:
+        kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
+        share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
+        over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
+        found = found + (table.first + table.again) * kept * over * alone
+    return np.asarray(found)
+
+
+def filled_share(tables: Sequence[Table], granted: Any, reads: Any, warm: bool) -> Array:
+    """Return the share of a set-aside that persisting lines take from what streams by.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    granted : array
+        Bytes set aside.
+    reads : array
+        DRAM bytes read. What tables miss of normal lines lies apart, and gains nothing by it.
+    warm : bool
+        Whether L2 starts as the same launch left it.
+    """
+    held = sum((t.inputs["persisting"] * t.size for t in tables), np.zeros(1))
+    missed = sum((t.read(warm) for t in tables), np.zeros(1))
+    marked = sum(marked_reads(tables, warm), np.zeros(1))
+    streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
+    share = np.minimum(held / np.maximum(granted, 1.0), 1.0)
+    return np.asarray(share * np.minimum(streams, 1.0))
 
 
 def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ read several times. What else the launch moves passes by as streams.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,12 @@ Array = npt.NDArray[Any]
 _INTRUDING: Final = 0.3
 """Share of the lines marked streaming that take room from the others where nothing else passes;
 fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
+ALONE: Final = 1.5
+"""Power of the share of lines that stay with which those beside them, which do not, miss alone.
+
+Fitted between one neighbour and both: data-reset with windows of hitRatio 1/4 to 3/4 and 8 MiB set
+aside on an H200 (measurements/h200-l2/grid.csv, fit rows).
+"""
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -56,6 +62,8 @@ class Table:
         Share of the misses at places that no neighbour misses at.
     workings : tuple of (Formula, mapping)
         How the misses of its normal lines were worked out.
+    kept : array
+        Share of its first reads that the launch before has left in L2, where it is random.
     """
 
     buffer: str
@@ -70,11 +78,12 @@ class Table:
     gone: Array
     scattered: Array
     workings: residency.Workings = ()
+    kept: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
-        once = self.first * (self.gone if warm else 1.0)
-        return np.asarray(once + self.again * self.misses)
+        lost = (1 - self.kept if self.random else self.gone) if warm else 1.0
+        return np.asarray(self.first * lost + self.again * self.misses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +197,11 @@ def _table(
     persisting, streaming = _marked(control, instance, buffer, size)
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
-    spilled = residency.overflow(
-        _window_bytes(control, instance, buffer, size) / way,
-        _picked(control),
-        ways - claimed / way,
-    )
+    inside = _window_bytes(control, instance, buffer, size) / way
+    if random:
+        spilled = residency.random_overflow(inside, _picked(control), ways, claimed / way)
+    else:
+        spilled = residency.overflow(inside, _picked(control), ways - claimed / way)
     normal = 1 - persisting - streaming
     read = written = fleeting_read = fleeting_written = np.zeros(1)
     kept = np.asarray(size * (1 - streaming))
@@ -255,6 +264,9 @@ def _table(
     }
     misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
     competing = (inputs["persisting"] * spilled + inputs["normal"]) * inputs["normal_miss"]
+    # Lines that a window did not pick lie alone where it picked their neighbours.
+    kept_beside = (inputs["persisting"] * (1 - spilled)) ** ALONE
+    apart = scattered * competing + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
     return Table(
         buffer=buffer,
         members=tuple(members[buffer]),
@@ -267,7 +279,7 @@ def _table(
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
-        scattered=np.atleast_1d(scattered * competing / np.maximum(misses_of_all, 1e-9)),
+        scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
     )
 
 

@@ -25,7 +25,7 @@ from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
-from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside
+from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside, unpacked_bytes
 from perfmodel.models.latency import (
     BLOCK_START,
     LATENCY_TIME,
@@ -48,6 +48,7 @@ from perfmodel.models.steps import (
 )
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
 from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
+from perfmodel.models.writeback import WRITEBACK_TIME
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -179,6 +180,9 @@ def time_model(
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
+        "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
+        "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
+        "scattered": np.atleast_1d(traffic.scattered_bytes),
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
         "dram": device.dram_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
@@ -188,12 +192,6 @@ def time_model(
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
-    if np.any(traffic.writeback_bytes > 0):
-        inputs["writeback"] = {
-            "bytes": np.atleast_1d(traffic.writeback_bytes),
-            "bandwidth": device.dram_bandwidth,
-        }
-        terms["writeback"] = np.atleast_1d(BYTES_TIME(**inputs["writeback"]))
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     mixture = {
         "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
@@ -211,6 +209,13 @@ def time_model(
     inputs["dram"] = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
     terms["dram"] = np.atleast_1d(BYTES_TIME(**inputs["dram"]))
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
+    if np.any(traffic.writeback_bytes > 0):
+        inputs["writeback"] = {
+            **{name: terms[name] for name in ("dram", "l2")},
+            "bytes": np.atleast_1d(traffic.writeback_bytes),
+            "bandwidth": device.dram_bandwidth,
+        }
+        terms["writeback"] = np.atleast_1d(WRITEBACK_TIME(**inputs["writeback"]))
 
     floor = launch_floor(device, timing, traffic.cold)
     if instance.pipeline is not None:

@@ -175,6 +175,12 @@ def _without_effect(control: L2Control, instance: Instance, claimed: float) -> l
     window = control.window
     if window is not None and window.hit_prop == "persisting" and not control.set_aside:
         found.append("nothing is set aside, so persisting accesses count as normal ones")
+    if control.compression > 1:
+        found.append(
+            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
+            "and writes: only memory made compressible has any (cuMemCreate with "
+            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+        )
     if control.set_aside and (window is None or window.hit_prop != "persisting") and not claimed:
         found.append("nobody persists in the set-aside: it only takes L2 from everyone else")
     if window is not None:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.models.residency import GRANTED_WAYS, PICKED, TABLE_MISSES, WAYS
-from perfmodel.models.table_costs import marked_reads
+from perfmodel.models.table_costs import filled_share, marked_reads
 from perfmodel.models.tables import Table
-from perfmodel.models.time import BYTES_TIME
-from perfmodel.models.writeback import writebacks
+from perfmodel.models.writeback import WRITEBACK_TIME, writebacks
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, definition, named, scalar, step
@@ -81,7 +80,11 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
         for part in marked_reads(traffic.tables, prediction.cache == "warm")
     )
     normal = traffic.dram_read_bytes - persisting - streaming
-    for formula, given in writebacks(traffic.dram_write_bytes, normal, streaming, persisting, ways):
+    granted = ways * details.device.l2_size / WAYS
+    warm = prediction.cache == "warm"
+    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
+    written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
+    for formula, given in writebacks(written, normal, streaming, filled, ways, tabled):
         yield step(RESIDENCY, formula, given)
-    time = named(BYTES_TIME, "time of writeback")
+    time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

@@ -28,7 +28,7 @@ KERNELS: Final = Path(__file__).parent / "kernels"
 
 _CASES: Final = Path(__file__).parent / "cases.toml"
 _L2_WORDS: Final = ("normal", "streaming", "persisting")
-_KEYS: Final = ("name", "topic", "where", "kernel", "mapping", "params", "use", "cache")
+_KEYS: Final = ("name", "topic", "where", "kernel", "mapping", "params", "use", "cache", "l2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,7 @@ def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
         mapping=entry.get("mapping"),
         use=entry["use"],
         cache=entry.get("cache", ""),
+        l2=MappingProxyType(dict(entry.get("l2", {}))),
     )
 
 

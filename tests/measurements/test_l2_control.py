@@ -19,6 +19,7 @@ from measured import FOLDER, rows
 from perfmodel.kernels import Kernel, builtin
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import predict
+from perfmodel.validation.sweeps import KERNELS
 
 SUITE = FOLDER.parent / "h200-sxm-suite"
 DEVICE = "h200-sxm"
@@ -99,7 +100,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "windows beside a copy": (
         ("stream-persistent",),
         *("stream-persistent", TABLE, "persistent", {}, windowed),
-        *((0.01, 0.02), (0.06, 0.17)),
+        *((0.01, 0.02), (0.03, 0.1)),
     ),
     "set-asides beside a copy": (
         ("stream-persistent",),
@@ -131,12 +132,12 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "embedding": (
         ("embedding",),
         *("embedding", sizes("table_bytes", "stream_bytes", "lookups"), "table", {}, None),
-        *((0.04, 0.09), (0.22, 0.31)),
+        *((0.04, 0.09), (0.06, 0.08)),
     ),
     "gather": (
         ("gather",),
         *("gather", sizes("n", "run", "table_bytes"), "table", {}, None),
-        *((0.03, 0.08), (0.15, 0.24)),
+        *((0.03, 0.08), (0.06, 0.12)),
     ),
 }
 
@@ -235,3 +236,147 @@ def test_advice_on_the_articles_case_is_measured() -> None:
     )
     assert found.base.time_s / half.time_s == pytest.approx(measured, abs=0.05)
     assert best.gain >= found.base.time_s / half.time_s - 1e-9
+
+
+L2 = FOLDER.parent / "h200-l2"
+
+
+def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
+    # measured by the profiler on one H200 and another: 1.10; between events 1.04 to 1.12
+    window = AccessPolicyWindow("in", 8 << 20, 1.0)
+    sizes: Row = {"in_bytes": 8 << 20, "out_bytes": 1 << 30}
+    none, held = (
+        predict("data-reset", device=DEVICE, l2=c, **sizes).time_s
+        for c in (None, L2Control(8 << 20, window))
+    )
+    timed = {
+        r["set_mib"]: r["time_us"]
+        for r in rows("data-reset-long", FOLDER.parent / "h200-sxm-contention", timing="profiler")
+        if (r["in_mib"], r["out_mib"]) == (8, 1024)
+    }
+    assert none / held == pytest.approx(timed[0] / timed[8], abs=0.03)
+
+
+@pytest.mark.parametrize("function", ["data_reset", "stream_persistent"])
+def test_set_asides_windows_and_ratios(function: str) -> None:
+    # measured, rows that nothing was fitted on, every third: 1.9 and 4.6% in the median, 8.3 and
+    # 12.4% at the ninetieth percentile. 37 MiB are 10 ways, as 30 MiB of an H100's 50 are
+    kernel, buffer = {
+        "data_reset": ("data-reset", "in"),
+        "stream_persistent": ("stream-persistent", "persistent"),
+    }[function]
+    found = []
+    for row in rows("grid", L2, function=function, use="validation")[::6]:
+        table, out = row["table_mib"] << 20, row["out_mib"] << 20
+        sizes = dict(
+            zip(
+                ("in_bytes", "out_bytes")
+                if kernel == "data-reset"
+                else ("persistent_bytes", "stream_bytes"),
+                (table, out),
+                strict=True,
+            )
+        )
+        p = predict(
+            kernel, device=DEVICE, timing="events", cache="warm", l2=control(row, buffer), **sizes
+        )
+        # events of this session take 6.5 us around an empty kernel
+        own = p.terms_s["launch"]
+        found.append((p.time_s - own) * 1e6 / (row["time_us"] - 6.5 + 1.5) - 1)
+    assert len(found) > 50
+    assert np.median(np.abs(found)) < 0.06
+    assert np.percentile(np.abs(found), 90) < 0.15
+
+
+def test_concurrent_kernels_share_a_set_aside() -> None:
+    # measured, fitted on nothing: two kernels read tables of their own at random, each with its
+    # window, beside a third that streams; what of their reads the set-aside holds: 0.011 off in the
+    # median, 0.043 at the ninetieth percentile. Counted are hits on the near side, half of all
+    measured = rows("windows", L2)
+    near = {
+        tuple(r[k] for k in ("a_mib", "b_mib", "set_mib", "hit_ratio_a", "hit_ratio_b", "of")): (
+            r["near"] / r["reads"]
+        )
+        for r in measured
+    }
+    fits = near[8, 8, 30, 1.0, 1.0, "a"]
+    off = []
+    for (a, b, aside, first, second, of), share in near.items():
+        if not aside or not second or a != b:  # as often read, each by its own window
+            continue
+        mine, theirs = (first, second) if of == "a" else (second, first)
+        found = predict(
+            "embedding",
+            device=DEVICE,
+            l2=L2Control(aside << 20, AccessPolicyWindow("table", a << 20, mine)),
+            concurrent=(AccessPolicyWindow("", b << 20, theirs),),
+            table_bytes=a << 20,
+        )
+        (table,) = found.details.traffic.tables
+        kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
+        off.append(abs(float(kept[0]) - share / fits))
+    assert len(off) > 40
+    assert np.median(off) < 0.02
+    assert np.percentile(off, 90) < 0.06
+
+
+@pytest.mark.parametrize("kernel", ["read", "copy"])
+def test_compression_is_as_given(kernel: str) -> None:
+    # measured: the ratio that the profiler's DRAM bytes give is what is put in; times then 5% off
+    # in the median and 13% at most, of 9 contents
+    plain, packed = (
+        {
+            r["content"]: r
+            for r in rows("compression", L2, function=f"{kernel}_all", timing="profiler")
+            if r["compressible"] == state
+        }
+        for state in (0, 1)
+    )
+    off = []
+    for content, row in packed.items():
+        ratio = max(1.0, plain[content]["dram_read_bytes"] / row["dram_read_bytes"])
+        found = predict(kernel, device=DEVICE, bytes=row["bytes"], l2=L2Control(compression=ratio))
+        assert found.traffic["dram_read_bytes"] == pytest.approx(row["dram_read_bytes"], rel=0.01)
+        off.append(abs(found.time_s * 1e6 / row["time_us"] - 1))
+    assert len(off) == 9
+    assert np.median(off) < 0.08
+    assert max(off) < 0.15
+
+
+def test_random_data_is_not_compressed_and_structure_is() -> None:
+    # measured: what `--compression` may be given; the driver grants compressible memory on an H200
+    moved = {
+        (r["content"], r["compressible"]): r["dram_read_bytes"]
+        for r in rows("compression", L2, function="read_all", timing="profiler")
+    }
+    ratio = {c: moved[c, 0] / moved[c, 1] for c, _ in moved}
+    assert ratio["random"] == pytest.approx(1, abs=0.01)
+    assert [ratio["zeros"], ratio["index"]] == pytest.approx([4, 4], rel=0.01)
+    assert ratio["small integers"] == pytest.approx(2, rel=0.01)
+
+
+def test_half_of_a_rewritten_set_is_alive_where_half_of_its_blocks_run() -> None:
+    # measured: why two recordings disagree (h200-sxm and h200-sxm-suite, working-set.csv): compiled
+    # to 16 registers two blocks share an SM, to 34 one has it; shared memory alone does the same
+    written = {
+        (r["bytes"] >> 20, r["shared_bytes"]): r["dram_write_bytes"]
+        for r in rows("rewritten", L2, function="write_new", timing="profiler")
+    }
+    for mib in (32, 48, 64):
+        assert written[mib, 0] > 1.4 * written[mib, 122880]
+
+
+def test_stores_to_a_table_are_written_back_once_a_pass() -> None:
+    # counted: a table and a stream, both doubled in place; 10, 30 and 60 MB beside 1 GiB
+    for row in rows(
+        "sliding-window", FOLDER.parent / "h200-sxm-contention", timing="profiler", set_bytes=0
+    ):
+        if row["small_bytes"] == 20000000:
+            continue  # where reuse breaks down
+        found = predict(
+            KERNELS / "sliding-window.toml",
+            device=DEVICE,
+            small_bytes=row["small_bytes"],
+            large_bytes=row["large_bytes"],
+        )
+        assert found.traffic["dram_write_bytes"] == pytest.approx(row["dram_write_bytes"], rel=0.12)

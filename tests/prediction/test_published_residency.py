@@ -50,10 +50,12 @@ def test_h100_with_the_authors_window(row: dict[str, str]) -> None:
 
 
 def test_data_reset_gains_from_a_window_after_all() -> None:
-    # The article sees none. An H200 does: 298 us without, 272 us with (1 GiB out, 8 MiB table,
-    # measurements/h200-sxm-suite/data-reset.csv), and the model follows the measurement.
+    # The article sees none, to all digits. H200s do with the same table, set-aside and window:
+    # 1.04, 1.07, 1.10 and 1.12 on four machines (measurements: grid.csv, data-reset-long.csv and
+    # data-reset.csv)
     row = {"kernel": "data-reset", "mib": "8"}
-    assert predicted(row, None).time_s / predicted(row, authors_control(row)).time_s > 1.05
+    gain = predicted(row, None).time_s / predicted(row, authors_control(row)).time_s
+    assert 1.03 < gain < 1.13
 
 
 def test_advice_on_the_articles_case() -> None:
@@ -90,17 +92,25 @@ def whole(megabytes: int, ratio: float = 1.0) -> L2Control:
     return L2Control(30 * MIB, AccessPolicyWindow("small", megabytes * 10**6, ratio))
 
 
-@pytest.mark.parametrize("megabytes", [10, 20, 30])
-def test_a100_gains_while_the_window_fits(megabytes: int) -> None:
-    # published as a figure only: up to about 50%; the model says 19, 86 and 85% for 10 to 30 MB.
+@pytest.mark.parametrize(("megabytes", "least"), [(10, 1.05), (20, 1.4), (30, 1.4)])
+def test_a100_gains_while_the_window_fits(megabytes: int, least: float) -> None:
+    # published as a figure only: up to about 50%; the model says 10, 73 and 72% for 10 to 30 MB.
     # The load of the stream waits for the store to the table, which could be the same place.
     gain = sliding(megabytes, None) / sliding(megabytes, whole(megabytes))
-    assert 1.15 < gain < 1.9
+    assert least < gain < 1.75
 
 
 @pytest.mark.parametrize("megabytes", [35, 45, 60])
 def test_a100_loses_beyond_with_hit_ratio_1_and_not_when_tuned(megabytes: int) -> None:
-    # published as a figure only: about 10% slower with hitRatio 1; the model says no faster
+    # published as a figure only: about 10% slower with hitRatio 1, and no loss when tuned
     none = sliding(megabytes, None)
-    assert sliding(megabytes, whole(megabytes)) >= none
+    assert 1.05 < sliding(megabytes, whole(megabytes)) / none < 1.15
     assert sliding(megabytes, whole(megabytes, 20 / megabytes)) < none
+
+
+@pytest.mark.parametrize("megabytes", [5, 10, 20, 25, 30, 40, 60])
+def test_a100_tuned_is_never_worse_than_none(megabytes: int) -> None:
+    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size
+    ratio = min(1.0, 20 / megabytes)
+    tuned = sliding(megabytes, whole(megabytes, ratio))
+    assert tuned < 1.02 * sliding(megabytes, None)
