@@ -61,7 +61,7 @@ FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
 measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
-DIRTY_AGE: Final = 0.22
+DIRTY_AGE: Final = 0.25
 """How much later than its last use a dirty line is taken to be used; in the same unit (fitted: the
 rows marked fit, without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
 
