@@ -130,13 +130,13 @@ def grid() -> Iterator[Case]:
         yield Case("strided-copy", find_kernel("strided-copy"), params, ratio, 1)
     # Here L1 is as large as on the whole GPU, so a table of L2's size is near its size, too: most
     # are read past it.
-    for family, cache, stops in (("table", "l2", 16), ("table by L1", "l1", 6)):
+    for family, through, stops in (("table", "l2", 16), ("table by L1", "l1", 6)):
         for table, out in product(np.geomspace(0.03, 1.5, stops), np.geomspace(0.3, 6, 12)):
             params = {
                 "table": max(1, int(table * size) // 4096) * 256,
                 "n": int(out * size) // 4096 * 256,
             }
-            yield Case(family, _table(cache), params, float(table), 1)
+            yield Case(family, _table(through), params, float(table), 1)
     for mapping, m, n, k in product(
         ("coalesced", "naive"), (64, 256), (32, 96, 128, 160, 256, 384), (32, 100, 256, 512)
     ):

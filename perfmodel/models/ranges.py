@@ -88,7 +88,7 @@ def outside(
         "data that is read again takes nearly all of L2": _rereads(
             instance, requests, groups, traffic, device, occupied, control
         ),
-        "a table is read again beside stores": _tables(requests, traffic, size),
+        "a table is read again beside stores": _tables(requests, traffic),
         "part of what is written again may wait in L2": _rewritten(
             instance, requests, groups, traffic, device, occupied, control
         ),
@@ -166,9 +166,9 @@ def _again(
     return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
 
 
-def _tables(requests: Sequence[Requests], traffic: Traffic, size: float) -> float:
+def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     """Return the bytes that tables miss beside stores, less those that the simulator gives."""
-    low, high = ranges()["table"]["low"], ranges()["table"]["high"]
+    spared = ranges()["table"]["spared"]
     stores = any(r.access.kind == "store" for r in requests)
     total = 0.0
     for table in traffic.tables:
@@ -178,8 +178,8 @@ def _tables(requests: Sequence[Requests], traffic: Traffic, size: float) -> floa
             and periodic
             and not np.any(table.inputs["persisting"] + table.inputs["streaming"])
         ):
-            missing = 1 - held(table.size, size, (low, high))
-            total += _number(table.again * (table.misses - missing))
+            few = np.minimum(table.misses / spared, 1.0)
+            total += _number(table.again * spared * few * (1 - table.misses))
     return total
 
 

@@ -1,9 +1,9 @@
 """From a kernel to the lines that its warps ask for, in the order in which they ask.
 
-Blocks run as many at a time as the SMs hold, in the order of the grid: the first on SM after SM, the
-next wherever others end, which is drawn; those without a thread to do anything give their slot to
-the next. All blocks on the GPU make their first access, warp after warp, then all their second, and
-so on. Real ones drift apart; the order between them is not known, and this one is the simplest.
+Blocks run as many at a time as the SMs hold, in the order of the grid: the first on SM after SM,
+the next wherever others end, which is drawn; those without a thread to do anything give their slot
+to the next. All blocks on the GPU make their first access, warp after warp, then all their second,
+and so on. Real ones drift apart; the order between them is not known, and this is the simplest.
 """
 
 from __future__ import annotations

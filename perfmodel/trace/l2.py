@@ -273,7 +273,9 @@ class L2:
             near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
             far_row = np.empty(n, np.int64)
             given = (row, home_row, kind, asked.sectors, first.hit, first.fetched)
-            far_rows(*given, near, missed, fetched, onward, far_row, stamp, late, self.shape.far_age)
+            far_rows(
+                *given, near, missed, fetched, onward, far_row, stamp, late, self.shape.far_age
+            )
             return onward, far_row, Answers(near, missed, fetched)
         here = (row >= 0) & (kind != PASS)
         copies = here & (kind == COPY)

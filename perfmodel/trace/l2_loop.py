@@ -27,7 +27,7 @@ def near_rows(
     near_kind: Any,
     near_rank: Any,
 ) -> None:
-    """Fill in the first set of every access (-1: none), its set at home, and kind and rank there."""
+    """Fill in every access's first set (-1: none), its set at home, and kind and rank there."""
     per_side = sets // parts
     known = -1
     start = np.int64(0)

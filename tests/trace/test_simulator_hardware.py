@@ -20,7 +20,8 @@ PROFILER_DIRTY = int(2.4e6)
 """Bytes that the profiler leaves dirty in L2 before each launch: what launches that only read write
 to DRAM once they fill L2 (2.36 to 2.58 MB; streams.csv, kernel "read")."""
 DIRTY_ERROR = 0.065 * H200.l2_size
-"""Bytes that what stays dirty in L2 at the end is off at most: 3.9 MB where every fourth of 16 Mi floats is copied."""
+"""Bytes that what stays dirty in L2 at the end is off at most: 3.9 MB after a copy of every fourth
+float of 64 MiB."""
 
 
 def profiled(kernel: Any, **params: Any) -> Simulation:
@@ -45,8 +46,8 @@ STREAMS = [
 @pytest.mark.parametrize("row", STREAMS, ids=lambda r: f"{r['kernel']}-{r['bytes'] / MIB:g}MiB")
 def test_streams(row: dict[str, Any]) -> None:
     # measured: sectors exactly; DRAM reads within 1% and the counter's 40 kB of noise; all DRAM
-    # bytes within 1% from 64 MiB on, and within 6.5% of L2 (4.1 MB) below, where what stays dirty is
-    # as large as what moves
+    # bytes within 1% from 64 MiB on, and within 6.5% of L2 (4.1 MB) below, where what stays dirty
+    # is as large as what moves
     found = profiled(row["kernel"], bytes=row["bytes"])
     assert found.total("sectors", "load") == row["global_load_sectors"]
     assert found.total("sectors", "store") == row["global_store_sectors"]
