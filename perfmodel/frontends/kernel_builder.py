@@ -162,6 +162,7 @@ class Builder:
             paces=work.paces,
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
+            translated=True,
         )
 
     def _parameters(self) -> tuple[Parameter, ...]:

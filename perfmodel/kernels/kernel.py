@@ -16,7 +16,7 @@ from perfmodel.kernels.counted import Counted
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared", "local"]
 CacheLevel = Literal["l1", "l2", "shared"]
-AtomicOperation = Literal["add", "exchange", "cas", "cas-loop"]
+AtomicOperation = Literal["add", "exchange", "cas", "cas-loop", "lock-loop"]
 
 DATA_TYPES: Final = {
     "int32": 4,
@@ -181,7 +181,7 @@ class Access:
     dtype : Node or None
         Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
         buffer's element size.
-    operation : {"add", "exchange", "cas", "cas-loop"}
+    operation : {"add", "exchange", "cas", "cas-loop", "lock-loop"}
         What an atomic does: an addition (or any other arithmetic), an exchange, one
         compare-and-swap, or a loop of compare-and-swaps until one succeeds.
     aggregated : bool or Node
@@ -338,6 +338,8 @@ class Kernel:
         None for blocks that wait for each batch of their loads.
     menus : tuple of Menu
         Choices that are made independently of each other: the fastest combination is meant.
+    translated : bool
+        Whether a program wrote it from PTX, which leaves more open than a person's description.
     """
 
     name: str
@@ -362,6 +364,7 @@ class Kernel:
     longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
+    translated: bool = False
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from perfmodel.models.affine import Variable, plane
 from perfmodel.models.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.contention import (
     GRANULE,
+    HALF,
     MODULO_ROUNDS,
     Conflicts,
     Hot,
@@ -122,11 +123,10 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) 
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
         return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
 
-    conflicts = Conflicts(
-        distinct, granules(distinct, SECTOR), granules(distinct, LINE), rounds(SECTOR), rounds(LINE)
-    )
+    touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
+    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF))
     one = np.ones(m.shape)
-    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes)
     both = (np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True))
     return Sharing(Conflicts(*both), m, pitch, 1 / m, hot)
 
@@ -163,11 +163,11 @@ def _random(
             found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
             if key[3]:
                 together = np.full(1, float(key[2]))
-                found = Conflicts(*(np.ones(1),) * 3, together, together)
+                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 3)
             columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
         rows.append(columns[key])
     table = np.array(rows).T
-    return Sharing(Conflicts(*table[:5]), bins, pitch, table[8], Hot(*table[5:8]))
+    return Sharing(Conflicts(*table[:6]), bins, pitch, table[9], Hot(*table[6:9]))
 
 
 def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:

@@ -24,6 +24,7 @@ from perfmodel.kernels.kernel import DATA_TYPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE
 from perfmodel.models.formula import Formula
+from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.requests import Requests
 from perfmodel.models.retries import LOOP_TIME, contenders, loop_inputs
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME, most_pieces, slice_slot
@@ -85,13 +86,16 @@ WIDE_FLOAT: Final = 2.0
 (atomics.csv)."""
 DOUBLE_SPREAD: Final = 0.66
 """The same with three pieces of 256 B at the slice and more, over one: 1.53 against 2.31 clocks."""
-COMPARE_FULL: Final = 2.1
-"""A compare-and-swap's pass through a full sector over an addition's, for it brings two operands:
-2.55 and 2.34 against 1.2 and 1.15 clocks with 32 elements of 4 and 8 B (atomics-cas.csv, fit rows).
+COMPARE_CLOCKS: Final = 1.46
+COMPARE_SECTOR_CLOCKS: Final = 2.33
+"""Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
+several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87 (measurements/h200-cas/shapes.csv).
 """
-COMPARE_FULL_COST: Final = 2.7
-"""Network time of a compare-and-swap over an addition, full sectors: 37 to 40 against 103 G a
-second (atomics-cas.csv, fit rows)."""
+COMPARE_PAIR_COST: Final = 2.9
+COMPARE_LANES_COST: Final = 1.7
+"""Network time of such a second sector over an addition's, with one lane each, and how much more
+with all: packets take 3.4 clocks of an SM with one sector, 10.2 with two, and 14.7 with all of
+their lanes (measurements/h200-cas/rounds.csv)."""
 RETURN_LATENCY: Final = 2.0
 """Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
 and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
@@ -117,7 +121,8 @@ class AtomicTime:
         In the kernel's global requests.
     time_s : array
     parts_s : mapping of str to array
-        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop".
+        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop", for locks
+        "lock".
     inputs : mapping of str to mapping of str to array
         What went into each part's formula, and into "share" and "pass".
     """
@@ -160,7 +165,8 @@ def _atomic_time(
     once = np.atleast_1d(np.asarray(kind.aggregated)) > 0
     c = shared.conflicts
     passes = r.requests * np.where(once, 1.0, c.passes)
-    packets = r.requests * np.where(once, 1.0, c.packets)
+    compares = r.access.operation in ("cas", "cas-loop")
+    packets = r.requests * np.where(once, 1.0, c.halves if compares else c.packets)
     lanes = np.where(once, r.requests, r.active_lanes)
     per_packet = np.maximum(passes / np.maximum(packets, 1e-9), 1.0)
     of_pass = np.maximum(lanes / np.maximum(passes, 1e-9), 1.0)
@@ -169,11 +175,14 @@ def _atomic_time(
     turn_of_float = device.atomic_float_interval or partial
     full = filled > _FULL
     each = np.where(full, device.atomic_full_interval or partial, partial)
-    compares = r.access.operation in ("cas", "cas-loop")
     # Only additions know what the bits mean.
     floats, doubles = (f[dtype] & (r.access.operation == "add") for f in (_FLOATS, _DOUBLES))
     each = np.where(full, each * np.where(doubles, WIDE_FLOAT, 1.0), each)
-    each = np.where(full & compares, each * COMPARE_FULL, each)
+    if compares:
+        several = np.clip(lanes / np.maximum(packets, 1e-9) - 1, 0.0, 1.0)
+        more = COMPARE_SECTOR_CLOCKS - COMPARE_CLOCKS
+        packet = COMPARE_CLOCKS + several * more + COMPARE_SECTOR_CLOCKS * (per_packet - 1)
+        each = packet / per_packet / device.sm_clock
     turn = np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each)
     hot = _in_flight(instance, r, device)
     slices = float(device.l2_slices or _USUAL_SLICES)
@@ -184,7 +193,8 @@ def _atomic_time(
     pieces = np.where(hot[2] > 0, most, 1.0)
     slot = slice_slot(each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock)
     # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
-    slot = np.maximum(slot, each * np.where(full & doubles, DOUBLE_SPREAD, float(compares)))
+    slot = np.maximum(slot, each * np.where(full & doubles, DOUBLE_SPREAD, 0.0))
+    slot = each if compares else slot
     one_pass = {
         "slot": slot,
         "turn": turn,
@@ -193,10 +203,9 @@ def _atomic_time(
     }
     network = {
         "passes": passes,
-        "cost": np.maximum(
-            _network_cost(returns, dtype, of_pass, filled),
-            1 + (COMPARE_FULL_COST - 1) * filled * compares,
-        ),
+        "cost": _compare_cost(per_packet, filled)
+        if compares
+        else _network_cost(returns, dtype, of_pass, filled),
         "filled": filled,
         "lone": rate,
         "full": device.atomic_full_sector_rate or rate,
@@ -221,11 +230,20 @@ def _atomic_time(
         "send": send,
     }
     time = _together(parts)
+    usual = lanes * shared.hottest
+    wanted = contenders(usual, r.random, 1 / np.maximum(shared.hottest, 1e-12))
+    blocks = np.asarray(instance.blocks, dtype=float)
+    if r.access.operation == "lock-loop":
+        one_try = (parts["slice"], parts["network"])
+        inputs |= lock_inputs(wanted, usual, r.requests, blocks, one_try, device)
+        parts["lock"] = np.atleast_1d(LOCK_TIME(**inputs["lock"]))
+        time = _together(parts)
     if r.access.operation == "cas-loop":
-        popular = 1 / np.maximum(shared.hottest, 1e-12)
-        wanted = contenders(lanes * shared.hottest, r.random, popular)
         meet = lanes / np.maximum(r.requests * c.addresses, 1e-9)
-        inputs["loop"] = loop_inputs(lanes, wanted, meet, r.requests, parts["slice"], device)
+        span = np.minimum(shared.addresses, lanes / meet) * shared.pitch
+        first = r.requests * c.sectors / rate
+        once_each = (first, parts["slice"], parts["network"])
+        inputs |= loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
         parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))
         time = _together(parts)
     return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs)
@@ -236,6 +254,13 @@ def _together(parts: Mapping[str, Array]) -> Array:
     stacked = np.stack(np.broadcast_arrays(*parts.values()))
     largest = np.maximum(stacked.max(axis=0), 1e-30)
     return np.asarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))
+
+
+def _compare_cost(per_packet: Array, filled: Array) -> Array:
+    """Return the cost of a sector of compare-and-swaps on its way."""
+    second = np.minimum(per_packet - 1, 1.0)
+    pair = RETURN_COST + second * (COMPARE_PAIR_COST + COMPARE_LANES_COST * filled)
+    return np.asarray(pair / per_packet)
 
 
 def _network_cost(returns: Array, dtype: Array, of_pass: Array, filled: Array) -> Array:

@@ -1,7 +1,8 @@
 """Contention inside a warp: how many lanes of one atomic meet in sectors and at addresses.
 
 An atomic request goes to L2 as packets of one line, in which each address comes once: a line needs
-as many packets as its most popular address has lanes. L2 then passes through each sector of each
+as many packets as its most popular address has lanes. Compare-and-swaps, which bring two operands,
+go as packets of half a line. L2 then passes through each sector of each
 packet and changes all the addresses in it at once. The profiler counts the packets as L2 atomic
 requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomics-counters.csv).
 """
@@ -47,6 +48,9 @@ MODULO_ROUNDS = Formula(
     source="derived: lanes m apart meet, and the last round is cut short",
 )
 
+HALF: Final = LINE // 2
+"""Bytes that a packet of compare-and-swaps spans: 32 lanes side by side make two of them (counted,
+measurements/h200-cas/counters.csv)."""
 GRANULE: Final = 256
 """Bytes that one L2 slice holds together, as far as atomics show (atomics.csv)."""
 
@@ -62,6 +66,8 @@ class Conflicts(NamedTuple):
         Over the sectors, the lanes at the most popular address of each, summed.
     packets : array
         The same over the lines.
+    halves : array
+        The same over halves of lines, 64 B: packets of compare-and-swaps.
     """
 
     addresses: Array
@@ -69,6 +75,7 @@ class Conflicts(NamedTuple):
     lines: Array
     passes: Array
     packets: Array
+    halves: Array
 
 
 class Hot(NamedTuple):
@@ -156,6 +163,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         lines=(new_line & used).sum(axis=-1),
         passes=rounds(new_sector),
         packets=rounds(new_line),
+        halves=rounds(first(HALF)),
     )
 
 
@@ -199,7 +207,7 @@ def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:
         return np.concatenate([np.atleast_1d(pick(row)) for row in whole])
 
     return Sharing(
-        Conflicts(*(joined(lambda row, i=i: row.conflicts[i]) for i in range(5))),  # type: ignore[misc]
+        Conflicts(*(joined(lambda row, i=i: row.conflicts[i]) for i in range(6))),  # type: ignore[misc]
         joined(lambda row: row.addresses),
         joined(lambda row: row.pitch),
         joined(lambda row: row.hottest),
@@ -220,15 +228,15 @@ def random_conflicts(
     lanes : float
         Lanes that take part.
     """
-    sizes = {g: max(1, g // max(pitch, 1)) for g in (SECTOR, LINE, GRANULE)}
+    sizes = {g: max(1, g // max(pitch, 1)) for g in (SECTOR, HALF, LINE, GRANULE)}
     sectors, lines = found.merged(sizes[SECTOR]), found.merged(sizes[LINE])
 
     def touched(h: Histogram) -> Array:
         return np.asarray((h.sizes * -np.expm1(lanes * np.log1p(-_below_one(h.likely)))).sum())
 
     passes, of_sectors = _rounds(found, sizes[SECTOR], lanes)
-    packets, _ = _rounds(found, sizes[LINE], lanes)
-    conflicts = Conflicts(touched(found), touched(sectors), touched(lines), passes, packets)
+    packets, halves = (_rounds(found, sizes[g], lanes)[0] for g in (LINE, HALF))
+    conflicts = Conflicts(touched(found), touched(sectors), touched(lines), passes, packets, halves)
     granules = found.merged(sizes[GRANULE])
     # Of equally likely bins the last granule may have fewer, and the others then more.
     even = len(found.likely) == 1

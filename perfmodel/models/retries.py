@@ -1,8 +1,12 @@
-"""Retries: loops of compare-and-swap and locks, at any number of addresses.
+"""Retries: loops of compare-and-swap, at any number of addresses.
 
 A lane that loses learns the new value, and tries again. Of the lanes that want one address one wins
-a round. A round is the way to L2 and back, behind the tries of all other lanes: those of its own SM
-go before it, and of those at the slice a part, for some that have the new value come back sooner.
+a round, and a round is at least the way to L2 and back. Meanwhile the others try too, and their
+tries fill the slice and the SM's way to L2: first all lanes, at the end one.
+
+Where more than one warp wants an address, those whose way is short that moment win more often than
+their turn comes, so that fewer tries fail than if all took turns. Lanes of one warp do take turns:
+their tries travel together.
 """
 
 from __future__ import annotations
@@ -29,31 +33,84 @@ CONTENDERS = Formula(
     holds="the largest of many Poisson numbers within 15%",
     source="derived: Bernstein's bound",
 )
+FAILING = Formula(
+    name="tries that fail, over those of lanes that take turns",
+    unit="1",
+    text="1 - others*(1 - min(1, least + soon/sqrt(c)))",
+    symbols={
+        "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
+        "least": "of very many lanes [1]",
+        "soon": "how much more often they fail where lanes are few [1]",
+        "c": "lanes at an address at a time [1]",
+    },
+    holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
+    source="fitted: tries counted and timed (measurements/h200-sxm-contention/retries.csv)",
+)
+TRIES = Formula(
+    name="tries of a lane",
+    unit="1",
+    text="max(1, failing*(c + 1)/2)",
+    symbols={
+        "failing": "tries that fail, over those of lanes that take turns [1]",
+        "c": "lanes at an address at a time [1]",
+    },
+    holds="all lanes from the start; waves of blocks within a third",
+    source="derived: one lane an address wins a round",
+)
+TRIP_CLOCKS = Formula(
+    name="a round at the slowest address",
+    unit="clocks",
+    text="near + (far - near)*(1 + slowest)/2",
+    symbols={
+        "near": "a compare-and-swap's way to the near L2 partition, with the loop [clocks]",
+        "far": "the same to the far one [clocks]",
+        "slowest": "how much of the mean the slowest of several addresses is off [1]",
+    },
+    holds="half of the SMs are near a place, half of 4 KiB near an SM",
+    source="derived: of m SMs that want an address, far ones exceed their half by sqrt(m)",
+)
+ROUNDS_TIME = Formula(
+    name="time of the rounds at the most popular address",
+    unit="s",
+    text="all*trip + tries*own",
+    symbols={
+        "all": "rounds: lanes of the launch that want it [1]",
+        "trip": "a round [s]",
+        "tries": "tries of a lane, over all waves of blocks [1]",
+        "own": "time of an SM to send a try of one warp [s]",
+    },
+    holds="one lane wins a round",
+    source="derived",
+)
 LOOP_TIME = Formula(
     name="time of compare-and-swap loops",
     unit="s",
-    text="all*(trip + own + wait*slice) - last*(own + wait*slice)/2",
+    text="first + (rounds**p + slice**p + send**p)**(1/p)",
     symbols={
-        "all": "rounds that the most popular address needs: lanes of the launch that want it [1]",
-        "last": "of them, those in which the last lanes leave one by one [1]",
-        "trip": "an atomic's way to L2 and back, with the loop's instructions [s]",
-        "own": "time of an SM for one try of each of its warps [s]",
-        "slice": "time of the busiest slice for one try of each resident lane [s]",
-        "wait": "share of the slice's queue that a fresh try waits for [1]",
+        "first": "time to read all elements once, before the first try [s]",
+        "rounds": "rounds of the most popular address, one after the other [s]",
+        "slice": "time of the busiest slice for all tries [s]",
+        "send": "time of an SM to send all its tries [s]",
+        "p": "how much they overlap: lanes of several warps wait for one another [1]",
     },
     holds="1 to 250,000 lanes at 1 to 1,000,000 addresses",
-    source="derived, with the share fitted: tries counted and timed (measurements/"
-    "h200-sxm-contention/retries.csv)",
+    source="derived; exponents fitted (measurements/h200-sxm-contention/retries.csv)",
 )
 
-TRIP: Final = 1.86
-"""An atomic's trip in a loop over the latency of a near L2 hit: 460 to 630 clocks, as the address
-lies, against 290 (retries.csv, fit rows)."""
-TRY_CLOCKS: Final = 32.0
-"""Clocks that an SM needs for one try of a warp: 28 where nothing else binds (atomics-cas.csv, one
-compare-and-swap of consecutive lanes), about as many with a line for each lane (retries.csv)."""
-WAIT: Final = 0.3
-"""`wait` of `LOOP_TIME`; fitted (retries.csv, fit rows)."""
+NEAR, FAR = 1.43, 2.19
+"""A round over the latency of a near L2 hit, at the near and at the far partition: 414 and 634
+clocks against 290, without the time to send a warp's own tries (measurements/h200-cas/rounds.csv).
+"""
+SIDE: Final = 4096.0
+"""Bytes that one L2 partition holds together (rounds.csv: places up to there are all near or all
+far)."""
+SAME_SIDE: Final = 16.0
+"""Blocks that a launch puts on SMs of one partition first (rounds.csv)."""
+LEAST, SOON = 0.349, 2.46
+"""`least` and `soon` of `FAILING`; fitted (retries.csv, fit rows)."""
+OVERLAP_ALONE, OVERLAP_OTHERS = 2.2, 1.7
+"""`p` of `LOOP_TIME` where only lanes of one warp meet, and where others do; fitted (retries.csv,
+fit rows)."""
 
 
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
@@ -63,35 +120,71 @@ def contenders(mean: Array, random: bool, addresses: Array) -> Array:
 
 
 def loop_inputs(
-    lanes: Array, wanted: Array, together: Array, requests: Array, slices: Array, device: Device
-) -> dict[str, Any]:
-    """Return what `LOOP_TIME` takes.
+    wanted: Array,
+    usual: Array,
+    together: Array,
+    requests: Array,
+    blocks: Array,
+    span: Array,
+    once: tuple[Array, Array, Array],
+    device: Device,
+) -> dict[str, dict[str, Any]]:
+    """Return what `LOOP_TIME` takes, as "loop", and what went into it.
 
     Parameters
     ----------
-    lanes : array
-        That take part in the launch.
-    wanted : array
-        Of them, those that want the most popular address.
+    wanted, usual : array
+        Lanes that want the most popular address, and those that want one that is as popular in the
+        mean.
     together : array
         Lanes of a warp that want one address.
     requests : array
         Warps that take part.
-    slices : array
-        Time of the busiest slice for one try of all lanes [s].
+    blocks : array
+    span : array
+        Bytes from the first address to the last.
+    once : tuple of three arrays
+        Time of all SMs to read every lane's element, of the busiest slice for one try of every
+        lane, and of all SMs to send these [s].
     device : Device
     """
     held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
     waves = np.maximum(1.0, requests / held)
+    sms = np.clip(np.minimum(blocks, requests), 1.0, float(device.sm_count))
     # A warp that competes with itself goes on with those of its lanes that are left.
-    among = wanted >= together * waves
-    rounds = np.maximum(wanted, together * waves)
-    per_sm = np.maximum(requests / waves / device.sm_count, 1.0)
+    c = np.maximum(usual / waves, together)
+    others = np.clip(c / together - 1, 0.0, 1.0)
+    failing = {"others": others, "least": LEAST, "soon": SOON, "c": c}
+    tries = {"failing": np.asarray(FAILING(**failing)), "c": c}
+    found = np.asarray(TRIES(**tries))
+    first, slices, network = once
+    fewer = device.sm_count / sms
+    own = network * (device.sm_count / np.maximum(requests, 1.0))
+    # Blocks of SMs on one side are all near a place, or all far.
+    among = np.clip(wanted / together, 1.0, sms)
+    several = (span > SIDE) | (sms > np.maximum(among, SAME_SIDE))
+    trip = {
+        "near": NEAR * device.l2_latency * device.sm_clock,
+        "far": (FAR if device.l2_partitions > 1 else NEAR) * device.l2_latency * device.sm_clock,
+        "slowest": np.where(several, 1 / np.sqrt(np.where(sms > SAME_SIDE, among, 1.0)), 0.0),
+    }
+    clocks = np.asarray(TRIP_CLOCKS(**trip))
+    rounds = {
+        "all": np.maximum(wanted, together * waves),
+        "trip": clocks / device.sm_clock,
+        "tries": found * waves,
+        "own": own,
+    }
     return {
-        "all": rounds,
-        "last": np.where(among, rounds / waves, 0.0),
-        "trip": TRIP * device.l2_latency,
-        "own": per_sm * (TRY_CLOCKS / device.sm_clock),
-        "slice": slices / waves,
-        "wait": WAIT,
+        "failing": failing,
+        "tries": tries,
+        "trip": trip,
+        "rounds": rounds,
+        "loop": {
+            "rounds": np.asarray(ROUNDS_TIME(**rounds)),
+            "slice": found * slices,
+            "send": found * network * fewer,
+            "first": first * fewer,
+            "p": OVERLAP_ALONE + (OVERLAP_OTHERS - OVERLAP_ALONE) * others,
+        },
     }

@@ -15,7 +15,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.changes import Change, changes, reused_buffers
-from perfmodel.prediction.interval import origin, residual_class, residuals
+from perfmodel.prediction.interval import origin, residual_class, residuals, widening
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 
@@ -194,7 +194,7 @@ def _width(prediction: Prediction) -> float:
     """Return the 90% half width of a prediction's own error, as a share."""
     details = prediction.details
     found = residuals(origin(details.device), residual_class(details, prediction.bottleneck))
-    return max(1 / found.low, found.high) - 1
+    return float(max(1 / found.low, found.high) ** widening(details)) - 1
 
 
 def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]) -> str:

@@ -13,7 +13,8 @@ from perfmodel.models.atomics import (
     AtomicTime,
 )
 from perfmodel.models.formula import Formula
-from perfmodel.models.retries import LOOP_TIME
+from perfmodel.models.locks import LOCK_TIME, WAITING
+from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.prediction.record import Details
@@ -74,7 +75,14 @@ def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator
     values = {"clocks": sent.result, "clock": details.time.clock, "balance": balance}
     yield step(section, _SEND_TIME, values)
     if "loop" in found.parts_s:
+        yield step(section, FAILING, given["failing"])
+        yield step(section, TRIES, given["tries"])
+        yield step(section, TRIP_CLOCKS, given["trip"])
+        yield step(section, ROUNDS_TIME, given["rounds"])
         yield step(section, LOOP_TIME, given["loop"])
+    if "lock" in found.parts_s:
+        yield step(section, WAITING, given["waiting"])
+        yield step(section, LOCK_TIME, given["lock"])
     parts = {name: scalar(value) for name, value in found.parts_s.items()}
     power = f"{OVERLAP:g}"
     yield step(

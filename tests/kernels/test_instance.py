@@ -118,6 +118,7 @@ CONFIGURATIONS: dict[str, dict[str, list[int]]] = {
     "atomic-add": {"n": [1, 257], "addresses": [1, 40]},
     "atomic-privatized": {"n": [1, 1000], "block": [32, 256]},
     "cas-loop": {"n": [1, 1000], "addresses": [1, 40]},
+    "lock-loop": {"n": [1, 1000], "addresses": [1, 40]},
     "shared-atomic": {"blocks": [1, 132], "addresses": [1, 64]},
     "data-reset": {"in_bytes": [16, 4096, 1 << 33], "out_bytes": [16, 70_000]},
     "embedding": {"table_bytes": [128, 1 << 20], "lookups": [1, 1000]},

@@ -45,6 +45,7 @@ def test_names_and_parameters() -> None:
         "gemm",
         "kv-append",
         "layernorm",
+        "lock-loop",
         "prefill-attention",
         "read",
         "shared-atomic",

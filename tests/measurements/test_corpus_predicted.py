@@ -172,6 +172,15 @@ def test_times_of_kernels_never_seen() -> None:
     assert inside >= 0.55  # 9 of 16; 10 before the intervals were fitted again
 
 
+def test_times_of_kernels_that_were_never_looked_at() -> None:
+    # what was wanted of the corpus: 15% and 40%, 80% inside
+    error, inside = errors(cases("corpus-blind3"))
+    assert len(error) == 32
+    assert np.median(error) <= 0.15
+    assert np.quantile(error, 0.9) <= 0.40
+    assert inside >= 0.80
+
+
 def test_a_kernel_takes_seconds() -> None:
     seconds = [c.seconds for c in cases()]
     assert np.median(seconds) < 3

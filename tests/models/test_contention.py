@@ -19,12 +19,13 @@ from perfmodel.models.contention import TOUCHED, counted_conflicts, random_confl
 def by_hand(addresses: list[int]) -> tuple[int, ...]:
     """Count with dictionaries, lane by lane."""
     lanes = Counter(addresses)
-    most: dict[int, dict[int, int]] = {32: {}, 128: {}}
+    most: dict[int, dict[int, int]] = {32: {}, 64: {}, 128: {}}
     for address, count in lanes.items():
         for granule, found in most.items():
             found[address // granule] = max(found.get(address // granule, 0), count)
-    sectors, lines = most[32], most[128]
-    return len(lanes), len(sectors), len(lines), sum(sectors.values()), sum(lines.values())
+    sectors, halves, lines = most[32], most[64], most[128]
+    packets = (sum(found.values()) for found in (sectors, lines, halves))
+    return len(lanes), len(sectors), len(lines), *packets
 
 
 def test_counted_conflicts_against_dictionaries() -> None:

@@ -12,7 +12,7 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models import retries, slices
 from perfmodel.models.formula import Formula
-from perfmodel.models.retries import contenders
+from perfmodel.models.retries import FAR, NEAR, contenders
 
 DEVICE = load_device("h200-sxm")
 
@@ -50,7 +50,8 @@ ONE_ADDRESS = {32: 9.4, 256: 66.8, 2048: 980.0}
 def test_one_address_as_measured(n: int, microseconds: float) -> None:
     floor = seconds(n=32, addresses=32, block=32)
     found = seconds(n=n, addresses=1, block=min(n, 256)) - floor
-    assert found * 1e6 == pytest.approx(microseconds, rel=0.2)
+    # The word may be near the one SM of the short launches, or far: 66.8 or some 95 us.
+    assert found * 1e6 == pytest.approx(microseconds, rel=0.25)
 
 
 @pytest.mark.parametrize("pattern", ["modulo", "random"])
@@ -66,3 +67,48 @@ def test_a_warp_at_one_address_takes_a_round_for_each_lane() -> None:
     together = seconds(n=32, addresses=1, block=32, pattern="warp")
     apart = seconds(n=32, addresses=32, block=32)
     assert (together - apart) * 1e6 == pytest.approx(31 * 0.29, rel=0.2)
+
+
+# measured: one warp at one word on one SM, after the other and per added lane (h200-cas/rounds.csv)
+@pytest.mark.parametrize(("side", "clocks"), [(NEAR, 14761), (FAR, 21601)])
+def test_a_round_near_and_far(side: float, clocks: float) -> None:
+    sent = 3.4 * (32 * 33 / 2)
+    assert 32 * side * DEVICE.l2_latency * DEVICE.sm_clock + sent == pytest.approx(clocks, rel=0.05)
+
+
+# measured: clocks of a slice for one request that fails (h200-cas/shapes.csv), all SMs at one place
+@pytest.mark.parametrize(
+    ("params", "clocks"),
+    [
+        ({"addresses": 32}, 9.74),
+        ({"addresses": 32, "spacing": 2}, 2 * 9.31),
+        ({"addresses": 1}, 46.76),
+        ({"addresses": 2, "spacing": 8}, 74.2),
+    ],
+)
+def test_a_slices_clocks_for_one_request(params: dict[str, int], clocks: float) -> None:
+    found = predict("cas-loop", device=DEVICE, n=1 << 12, **params).details.time.atomics[0]
+    passes = float(np.ravel(found.inputs["slice"]["passes"])[0]) / (1 << 7)
+    each = float(np.ravel(found.inputs["slice"]["each"])[0]) * DEVICE.sm_clock
+    assert passes * each == pytest.approx(clocks, rel=0.06)
+
+
+def test_a_line_of_compare_and_swaps_is_two_packets() -> None:
+    # counted: 65536 L2 requests of 131072 sectors for 32768 warps (h200-cas/counters.csv)
+    given = {"n": 1 << 20, "addresses": 1 << 20}
+    found = predict("cas-loop", device=DEVICE, **given).details.requests[0].sharing
+    assert found is not None
+    assert float(found.conflicts.halves[0]) == 65536 / 32768
+    assert float(found.conflicts.passes[0]) == 131072 / 32768
+
+
+# counted: tries of a lane where slices are busy (retries.csv, fit rows)
+@pytest.mark.parametrize(
+    ("n", "addresses", "counted"), [(16384, 256, 23.6), (131072, 256, 114.0), (131072, 64, 317.0)]
+)
+def test_tries_as_counted(n: int, addresses: int, counted: float) -> None:
+    found = predict("cas-loop", device=DEVICE, n=n, addresses=addresses).details.time.atomics[0]
+    tries = float(np.ravel(found.inputs["rounds"]["tries"])[0])
+    assert tries == pytest.approx(counted, rel=0.35)
+    # property: never more than where all take turns
+    assert tries <= (n / addresses + 1) / 2

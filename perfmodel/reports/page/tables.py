@@ -249,6 +249,10 @@ def intervals(report: Report) -> Table:
     return Table("90% intervals", columns, rows, note, "rllllrrrrl")
 
 
+def _power(widened: float) -> str:
+    return "" if widened == 1 else f", each to the power {widened:.2f}: translated from PTX"
+
+
 def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
     p = each.prediction
     found = residual_origin(p.details, p.bottleneck)
@@ -257,7 +261,7 @@ def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
         each.label,
         units.span(*p.interval_s),
         found.class_name,
-        f"{found.residuals.low:.3f} to {found.residuals.high:.3f}",
+        f"{found.residuals.low:.3f} to {found.residuals.high:.3f}{_power(found.widened)}",
         "-" if found.cases is None else str(found.cases),
         "-" if found.sweeps is None else str(found.sweeps),
         "-" if found.held_out is None else units.percent(found.held_out),

@@ -1,0 +1,74 @@
+"""What first looks at kernels never seen say of the intervals of translated kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.frontends.launch import Buffer, LaunchSpec
+from perfmodel.frontends.translate import translate
+from perfmodel.measure import folders
+from perfmodel.prediction.interval import residual_origin
+from perfmodel.validation.first_looks import FirstLook, first_looks, translated_over_described
+from perfmodel.validation.refit import FIRST_LOOKS
+
+COPY = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copy(.param .u64 a, .param .u64 b)
+{
+  .reg .b64 %rd<6>; .reg .b32 %r<5>; .reg .f32 %f<2>;
+  ld.param.u64 %rd0, [a]; ld.param.u64 %rd1, [b];
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x;
+  mad.lo.s32 %r3, %r0, %r1, %r2; mul.wide.s32 %rd2, %r3, 4;
+  add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2;
+  ld.global.f32 %f0, [%rd3]; st.global.f32 [%rd4], %f0; ret;
+}
+"""
+
+
+def look(measured: float, low: float = 0.8, high: float = 1.25) -> FirstLook:
+    return FirstLook("k", 1.0, low, high, measured)
+
+
+def test_the_power_takes_the_interval_to_the_measured_time() -> None:
+    # by hand: 1.5625 = 1.25^2, 0.512 = 0.8^3, and what lies inside needs less than one
+    assert look(1.5625).power == pytest.approx(2)
+    assert look(0.512).power == pytest.approx(3)
+    assert 0 < look(1.1).power < 1
+
+
+def test_nine_of_ten_are_held() -> None:
+    # property: of ten launches the ninth largest power, and never narrower than described ones
+    looks = tuple(look(1.25**p) for p in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.7, 9.0))
+    assert translated_over_described(looks) == pytest.approx(1.7)
+    assert translated_over_described(looks[:5]) == 1.0
+    assert translated_over_described(()) == 1.0
+
+
+def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> None:
+    source = tmp_path / "copy.ptx"
+    source.write_text(COPY)
+    buffers = {name: Buffer(1 << 22) for name in "ab"}
+    spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named=buffers)
+    prediction = predict(translate(source, spec), device="h200-sxm")
+    found = residual_origin(prediction.details, prediction.bottleneck)
+    expected = translated_over_described(first_looks(folders.root() / FIRST_LOOKS))
+    assert found.widened == pytest.approx(expected, abs=0.005)
+    low, high = prediction.interval_s
+    time = prediction.time_s
+    assert low / time <= found.residuals.low**found.widened * 1.001
+    assert high / time >= found.residuals.high**found.widened * 0.999
+    described = predict("copy", bytes=1 << 22, device="h200-sxm")
+    assert residual_origin(described.details, described.bottleneck).widened == 1
+
+
+def test_the_other_half_was_held_by_what_this_half_says() -> None:
+    # measured: predictions of both halves were made before anybody saw a result of either
+    power = translated_over_described(first_looks(folders.root() / FIRST_LOOKS))
+    held = [x.power <= power for x in first_looks(folders.root() / "h200-corpus-blind3")]
+    assert len(held) == 32
+    assert 0.8 <= np.mean(held) <= 0.97
