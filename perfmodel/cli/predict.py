@@ -35,7 +35,7 @@ EXAMPLES = (
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
     "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
-    "perfmodel predict data-reset -D in_bytes=16MiB --traffic simulated --sets 16",
+    "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
     "perfmodel predict kernels.ptx --launch launches.toml --show",
