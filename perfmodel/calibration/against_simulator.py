@@ -128,12 +128,15 @@ def grid() -> Iterator[Case]:
         n = max(256, int(ratio * size / (4 * stride + 4)) // 256 * 256)
         params = {"n": n, "stride": stride}
         yield Case("strided-copy", find_kernel("strided-copy"), params, ratio, 1)
-    for table, out in product(np.geomspace(0.03, 1.5, 16), np.geomspace(0.3, 6, 12)):
-        params = {
-            "table": max(1, int(table * size) // 4096) * 256,
-            "n": int(out * size) // 4096 * 256,
-        }
-        yield Case("table", _table(), params, float(table), 1)
+    # Here L1 is as large as on the whole GPU, so a table of L2's size is near its size, too: most
+    # are read past it.
+    for family, through, stops in (("table", "l2", 16), ("table by L1", "l1", 6)):
+        for table, out in product(np.geomspace(0.03, 1.5, stops), np.geomspace(0.3, 6, 12)):
+            params = {
+                "table": max(1, int(table * size) // 4096) * 256,
+                "n": int(out * size) // 4096 * 256,
+            }
+            yield Case(family, _table(through), params, float(table), 1)
     for mapping, m, n, k in product(
         ("coalesced", "naive"), (64, 256), (32, 96, 128, 160, 256, 384), (32, 100, 256, 512)
     ):
@@ -336,8 +339,8 @@ def _sweep(access: str, element: int) -> Kernel:
 
 
 @cache
-def _table() -> Kernel:
-    """Return ``out[i] = in[i % table]``, 16 B a lane."""
+def _table(cache: str) -> Kernel:
+    """Return ``out[i] = in[i % table]``, 16 B a lane, by L1 or past it."""
     return kernel_from_table(
         {
             "name": "table",
@@ -350,7 +353,10 @@ def _table() -> Kernel:
                 "in": {"length": "table", "element_bytes": 16},
                 "out": {"length": "n", "element_bytes": 16},
             },
-            "accesses": [{"load": "in", "index": "i % table"}, {"store": "out", "index": "i"}],
+            "accesses": [
+                {"load": "in", "index": "i % table", "cache": cache},
+                {"store": "out", "index": "i"},
+            ],
         }
     )
 

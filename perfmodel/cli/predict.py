@@ -23,6 +23,7 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,6 +35,7 @@ EXAMPLES = (
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
     "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
+    "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216",
     "perfmodel predict kernels.ptx --launch launches.toml --show",
@@ -53,6 +55,14 @@ def predict(
     cache: CacheOption = "cold",
     program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
+    sets: Annotated[
+        int,
+        typer.Option(
+            "--sets",
+            metavar="N",
+            help="With --traffic simulated: one of N sets of L2, which stands for the others.",
+        ),
+    ] = 1,
     source: Annotated[
         bool,
         typer.Option(
@@ -69,12 +79,16 @@ def predict(
     Several values for a parameter give one prediction for each combination: a table, or an array
     of JSON objects.
     """
+    if not 1 <= sets <= 64 or (sets > 1 and traffic != "simulated"):
+        allowed = "1 to 64" if traffic == "simulated" else "left out without --traffic simulated"
+        raise PerfmodelError(f"--sets must be {allowed}, not {sets}")
     from perfmodel import predict as predict_one
     from perfmodel.hardware import load_device
 
     gpu = load_device(device)
     platform: dict[str, Any] = {"traffic": traffic, "timing": timing, "cache": cache}
     platform |= l2.platform()
+    platform["sets"] = sets
     predictions: list[Prediction] = []
     for found in program.kernels(kernel, mapping, gpu):
         lists = parse_value_lists(define or (), found.word_parameters)

@@ -88,7 +88,7 @@ def outside(
         "data that is read again takes nearly all of L2": _rereads(
             instance, requests, groups, traffic, device, occupied, control
         ),
-        "a table is read again beside stores": _tables(requests, traffic, size),
+        "a table is read again beside stores": _tables(requests, traffic),
         "part of what is written again may wait in L2": _rewritten(
             instance, requests, groups, traffic, device, occupied, control
         ),
@@ -166,9 +166,9 @@ def _again(
     return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
 
 
-def _tables(requests: Sequence[Requests], traffic: Traffic, size: float) -> float:
+def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     """Return the bytes that tables miss beside stores, less those that the simulator gives."""
-    low, high = ranges()["table"]["low"], ranges()["table"]["high"]
+    spared = ranges()["table"]["spared"]
     stores = any(r.access.kind == "store" for r in requests)
     total = 0.0
     for table in traffic.tables:
@@ -178,8 +178,8 @@ def _tables(requests: Sequence[Requests], traffic: Traffic, size: float) -> floa
             and periodic
             and not np.any(table.inputs["persisting"] + table.inputs["streaming"])
         ):
-            missing = 1 - held(table.size, size, (low, high))
-            total += _number(table.again * (table.misses - missing))
+            few = np.minimum(table.misses / spared, 1.0)
+            total += _number(table.again * spared * few * (1 - table.misses))
     return total
 
 
@@ -244,10 +244,10 @@ def _shared_by_blocks(
     occupied: Occupancy,
     traffic: Traffic,
 ) -> float:
-    """Return the L2 sectors that blocks would spare if SMs took them in turns.
+    """Return the L2 sectors that blocks would spare if L1 kept what earlier ones on its SM read.
 
-    Block b runs on SM b modulo their number then, as in the simulator and, in the first wave, on
-    hardware. It matters where an SM's share of a grid's columns fits its L1.
+    An SM takes blocks as they come, as in the simulator; which of a grid's columns it has seen
+    before is chance. It matters where these fit its L1, or a good part of them does.
     """
     sms = device.sm_count
     grid = dict(zip(AXES, (int(np.max(extent)) for extent in instance.grid), strict=True))
@@ -261,27 +261,31 @@ def _shared_by_blocks(
     ]
     if turns < 2 or not cached:
         return 0.0
-    columns = min(grid["x"] // math.gcd(grid["x"], sms), turns) if grid["x"] < blocks else turns
-    seen = {"x": columns, "y": min(grid["y"], turns), "z": min(grid["z"], turns)}
+    seen = {axis: _seen(extent, turns) for axis, extent in grid.items()}
+    if grid["x"] == blocks:
+        seen["x"] = turns
     at_a_time, spared = 0.0, 0.0
     for g in cached:
         moving = [axis for axis in AXES if grid[axis] > 1 and g.moves_with(f"blockIdx.{axis}")]
         window = {name: count for name, count in g.counts.items() if "blockIdx" not in name}
         if g.period is not None:
             one = _number(g.granules(window, SECTOR))
-            parts = max(1, round(_number(g.period) / (one * SECTOR)))
-            own = one * min(turns, parts // math.gcd(parts, sms))
+            own = one * _seen(max(1.0, _number(g.period) / (one * SECTOR)), turns)
             at_a_time += own
         else:
-            column = {"blockIdx.x": np.full(1, float(columns if "x" in moving else 1))}
+            column = {"blockIdx.x": np.full(1, seen["x"] if "x" in moving else 1.0)}
             at_a_time += _number(g.granules({**window, **column}, SECTOR))
-            every = {f"blockIdx.{a}": np.full(1, float(seen[a])) for a in moving}
+            every = {f"blockIdx.{a}": np.full(1, seen[a]) for a in moving}
             own = _number(g.granules({**window, **every}, SECTOR))
         fills = sum(_number(traffic.accesses[i].l1_fill_sectors) for i in g.members)
         if len(moving) < 2:
             spared += max(0.0, fills - own * min(sms, blocks))
-    fits = at_a_time * SECTOR <= KNEE[1] * _number(occupied.l1_size)
-    return spared if fits else 0.0
+    return spared * min(1.0, _number(occupied.l1_size) / max(at_a_time * SECTOR, 1.0))
+
+
+def _seen(extent: float, turns: int) -> float:
+    """Return how many of `extent` columns an SM has seen after so many draws."""
+    return extent * (1 - (1 - 1 / extent) ** turns)
 
 
 def _number(value: Any) -> float:

@@ -241,7 +241,7 @@ def _table(
         # A block comes back to its own while it runs: only what runs beside it is in the way.
         own_kept = (kept + _INTRUDING * size * streaming) * running
         between = ((read - size * streaming) * running, written * running)
-        workings = residency.private_misses(own_kept, *between, capacity)
+        workings = residency.private_misses(own_kept, *between, capacity, passes)
         lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)

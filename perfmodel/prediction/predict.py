@@ -68,6 +68,7 @@ def predict(
     timing: Timing = "profiler",
     cache: CacheState = "cold",
     traffic: Method = "closed-form",
+    sets: int = 1,
     l2: L2Control | None = None,
     mig: bool = False,
     mps: bool = False,
@@ -90,6 +91,8 @@ def predict(
         Whether L2 starts empty, or as the same launch just left it.
     traffic : {"closed-form", "simulated"}
         Who counts requests, sectors and bytes; the simulator takes seconds.
+    sets : int
+        Let the simulator have one of so many sets of L2, which stands for the others.
     l2 : L2Control, optional
         Set-aside, access policy window, fetch granularity and compression; by default the
         driver's.
@@ -127,7 +130,7 @@ def predict(
     instance = bind(chosen, given)
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    details = evaluate(instance, gpu, timing, cache, setting, traffic)
+    details = evaluate(instance, gpu, timing, cache, setting, traffic, sets)
     details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
@@ -270,6 +273,7 @@ def evaluate(
     cache: CacheState,
     setting: L2Setting,
     method: Method = "closed-form",
+    sets: int = 1,
 ) -> Details:
     """Return occupancy, requests, traffic and time of bound launches, without the interval."""
     shape = block_shape(_triple(instance.block))
@@ -283,12 +287,12 @@ def evaluate(
     )
     notes: tuple[str, ...] = ()
     if method == "simulated":
-        from perfmodel.prediction.simulated import sample_notes, simulated_traffic
+        from perfmodel.prediction.simulated import simulated_traffic, simulation_notes
 
         traffic, simulation = simulated_traffic(
-            traffic, instance, occupied, gpu, cache, setting.control
+            traffic, instance, occupied, gpu, cache, setting.control, sets
         )
-        notes = sample_notes(simulation)
+        notes = simulation_notes(simulation, instance.kernel)
     time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
     return Details(
         instance,

@@ -45,6 +45,8 @@ class SimulatedLaunch:
     control : L2Control
     seed : int
     simulation : Simulation
+    notes : tuple of str
+        What the simulator does not count.
     """
 
     kernel: str
@@ -55,6 +57,7 @@ class SimulatedLaunch:
     control: L2Control
     seed: int
     simulation: Simulation
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON object ``perfmodel.simulation/1``."""
@@ -76,6 +79,7 @@ class SimulatedLaunch:
             "dirty_left_bytes": found.dirty_left_bytes,
             "accesses": [asdict(a) for a in found.accesses],
             "buffers": [asdict(b) for b in found.buffers],
+            "notes": list(self.notes),
             "series": {name: list(values) for name, values in found.series.items()},
         }
 
@@ -134,6 +138,7 @@ def simulate(
         control=control or L2Control(),
         seed=seed,
         simulation=found,
+        notes=retry_notes(chosen),
     )
 
 
@@ -159,6 +164,7 @@ def simulated_traffic(
     gpu: Device,
     cache: CacheState,
     control: L2Control | None = None,
+    sets: int = 1,
 ) -> tuple[Traffic, Simulation]:
     """Return the traffic as the simulator counts it, and the simulation.
 
@@ -171,11 +177,20 @@ def simulated_traffic(
         Of the closed forms, of the same launch.
     instance, occupied, gpu, cache, control
         As for the closed forms; one configuration.
+    sets : int
+        Simulate one of so many sets of L2.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it was interrupted: half a simulation makes no prediction.
     """
     control = control or L2Control()
     check_launch(instance)
     share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))
-    found = _run(Simulator(gpu, control), instance, occupied, cache, share, None)
+    found = _run(Simulator(gpu, control, sets=sets), instance, occupied, cache, share, None)
+    if found.interrupted:
+        raise KeyboardInterrupt
     numbers: dict[str, Any] = {n: np.full(1, value) for n, value in totals(found).items()}
     accesses = tuple(
         replace(
@@ -193,12 +208,26 @@ def simulated_traffic(
     return replace(closed, **values), found
 
 
-def sample_notes(found: Simulation) -> tuple[str, ...]:
-    """Return what a prediction must say about its simulation: whether it is a sample."""
-    if found.sampled >= 1:
+def simulation_notes(found: Simulation, kernel: Kernel) -> tuple[str, ...]:
+    """Return what a prediction must say about its simulation: samples, and what is not counted."""
+    notes = []
+    if found.sampled < 1 or found.sets < 1:
+        parts = [f"{found.sampled:.2%} of the launch"] if found.sampled < 1 else []
+        if found.sets < 1:
+            parts.append(f"one of {round(1 / found.sets)} sets of L2")
+        error = "" if found.error is None else f"; its bytes +/- {found.error:.1%}"
+        notes.append(f"the simulator counted a sample: {', '.join(parts)}{error}")
+    return (*notes, *retry_notes(kernel))
+
+
+def retry_notes(kernel: Kernel) -> tuple[str, ...]:
+    """Return the note on loops that try again, if a kernel has one."""
+    if not any(a.operation == "cas-loop" for a in kernel.accesses):
         return ()
-    error = "" if found.error is None else f", its bytes +/- {found.error:.1%}"
-    return (f"the simulator counted a sample of {found.sampled:.2%} of the launch{error}",)
+    return (
+        "of compare-and-swap loops the simulator counts the first try of each lane, not the tries "
+        "that follow one that lost",
+    )
 
 
 def totals(found: Simulation) -> dict[str, float]:

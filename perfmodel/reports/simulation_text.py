@@ -105,6 +105,8 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         sets = "" if found.sets >= 1 else f", in one of {round(1 / found.sets)} sets of L2"
         counted = f"{units.percent(found.sampled)} of the launch was counted"
         yield "sample", f"{counted}{sets}{error}"
+    for note in launch.notes:
+        yield "note", note
     if found.interrupted:
         yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"
 

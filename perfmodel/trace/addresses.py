@@ -1,9 +1,9 @@
 """From a kernel to the lines that its warps ask for, in the order in which they ask.
 
-Blocks run as many at a time as the SMs hold, in the order of the grid, block b on SM b modulo SMs;
-those without a thread to do anything give their slot to the next. All blocks on the GPU make their
-first access, warp after warp, then all their second, and so on. Real ones drift apart; the order
-between them is not known, and this one is the simplest.
+Blocks run as many at a time as the SMs hold, in the order of the grid: the first on SM after SM,
+the next wherever others end, which is drawn; those without a thread to do anything give their slot
+to the next. All blocks on the GPU make their first access, warp after warp, then all their second,
+and so on. Real ones drift apart; the order between them is not known, and this is the simplest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.kernels.kernel import Access
-from perfmodel.trace.cache import COUNT, Engine
+from perfmodel.trace.cache import COUNT, Engine, mix
 from perfmodel.trace.coalescer import LANES, Lines, atomic_groups, coalesce
 from perfmodel.trace.layout import Layout
 from perfmodel.trace.separable import THREAD, always, separable
@@ -82,6 +82,25 @@ class Wave:
     def __init__(self, blocks: Array, mask: Array | None) -> None:
         self.blocks = blocks
         self.mask = mask
+
+
+def sms_of(blocks: Array, sms: int, slots: int, seed: int) -> Array:
+    """Return the SMs that blocks run on.
+
+    Parameters
+    ----------
+    blocks : array
+        Their positions in the grid.
+    sms, slots : int
+        SMs, and blocks that they hold at a time.
+    seed : int
+        Decides in what order the SMs take the blocks after the first `slots`: each takes one of
+        every `sms` in a row.
+    """
+    turns, turn = np.unique(blocks // sms, return_inverse=True)
+    order = np.argsort(mix(turns[:, None] * sms + np.arange(sms) + (seed << 40)), axis=1)
+    order[turns < slots // sms] = np.arange(sms)
+    return np.asarray(order[turn, blocks % sms])
 
 
 class Generator:

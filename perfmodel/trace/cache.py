@@ -30,8 +30,9 @@ WORD: Final = 4
 """Bytes of a word, in which partly written sectors are tracked."""
 
 POLICIES: Final[tuple[Policy, ...]] = ("lru", "fifo", "random", "nru")
-READ, WRITE, ATOMIC, COPY = 0, 1, 2, 3
-"""What an access does; COPY reads a line whose home is another cache, sector by sector."""
+READ, WRITE, ATOMIC, COPY, PASS = 0, 1, 2, 3, 4
+"""What an access does; COPY reads a line whose home is another cache, sector by sector, and PASS
+takes a line here for a write that goes on to its home."""
 STREAMING, NORMAL, PERSISTING = 0, 1, 2
 """How hard a line is to replace."""
 
@@ -59,7 +60,7 @@ class Touches(NamedTuple):
     words : uint32
         Which 4 B words a write fills, a bit each.
     kind : uint8
-        READ, WRITE, ATOMIC or COPY.
+        READ, WRITE, ATOMIC, COPY or PASS.
     rank : uint8
         STREAMING, NORMAL or PERSISTING.
     stamp : int64
@@ -117,6 +118,8 @@ class CacheShape:
         Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
         them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
         nothing were: read-persistent.csv).
+    dirty_age : int
+        How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
     """
 
     sets: int
@@ -125,6 +128,7 @@ class CacheShape:
     fetch_sectors: int = 1
     dirty_ways: float = float("inf")
     persisting_ways: float = 0.0
+    dirty_age: int = 0
 
 
 class CacheState(NamedTuple):
@@ -239,7 +243,7 @@ def access(
     n = len(touches.line)
     outcome = no_outcome(n)
     if n:
-        rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
+        rules = (POLICIES.index(shape.policy), shape.fetch_sectors, shape.dirty_age)
         if not uses_numba(engine):
             from perfmodel.trace.cache_rounds import run as run_rounds
 

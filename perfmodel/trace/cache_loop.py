@@ -16,6 +16,7 @@ from perfmodel.trace.cache import (
     CLASS_SHIFT,
     COPY,
     NORMAL,
+    PASS,
     PERSISTING,
     POLICIES,
     STREAMING,
@@ -33,6 +34,7 @@ def run(
     high: int,
     policy: int,
     fetch: int,
+    dirty_age: int,
     lines: Any,
     ranks: Any,
     valid: Any,
@@ -152,7 +154,7 @@ def run(
         here = np.int64(valid[s, w])
         if kind[i] == WRITE:
             hit[i] = asked
-        else:
+        elif kind[i] != PASS:
             hit[i] = asked & here
             bring = asked & ~here
             if kind[i] != COPY:
@@ -172,6 +174,8 @@ def run(
             if dirty[s, w] == 0:
                 dirty_lines[s] += 1
             dirty[s, w] = np.int64(dirty[s, w]) | asked
+        if dirty[s, w]:
+            ranks[s, w] += dirty_age
         valid[s, w] = here
         if dirty_lines[s] > dirty_most[s]:
             x = (stamp[i] * 40503 + s * 2654435761) & 0x7FFFFFFFFFFF
@@ -186,6 +190,7 @@ def run(
                         clean_partial[i] = gone & ~np.int64(valid[s, k])
                         valid[s, k] = gone | np.int64(valid[s, k])
                         dirty[s, k] = 0
+                        ranks[s, k] -= dirty_age
                         words[s, k] = 0
                         dirty_lines[s] -= 1
                         break

@@ -16,6 +16,7 @@ from perfmodel.trace.cache import (
     CLASS_SHIFT,
     COPY,
     NORMAL,
+    PASS,
     PERSISTING,
     POLICIES,
     STREAMING,
@@ -32,7 +33,7 @@ _MASK = 0x7FFFFFFFFFFF
 _WORDS_OF_SECTOR = [np.uint32(255 << 8 * k) for k in range(4)]
 
 
-def run(policy: int, fetch: int, *arrays: Array) -> None:
+def run(policy: int, fetch: int, dirty_age: int, *arrays: Array) -> None:
     """Run accesses through the cache; see `perfmodel.trace.cache.access`."""
     state, touches, outcome = arrays[:9], arrays[9:16], arrays[16:]
     row = touches[0]
@@ -45,12 +46,13 @@ def run(policy: int, fetch: int, *arrays: Array) -> None:
     ends = np.cumsum(np.bincount(turn))
     for first, last in zip(np.r_[0, ends[:-1]], ends, strict=True):
         some = order[first:last]
-        _round(policy, fetch, state, [t[some] for t in touches], outcome, some)
+        _round(policy, fetch, dirty_age, state, [t[some] for t in touches], outcome, some)
 
 
 def _round(
     policy: int,
     fetch: int,
+    dirty_age: int,
     state: tuple[Array, ...],
     touches: list[Array],
     outcome: tuple[Array, ...],
@@ -97,8 +99,9 @@ def _round(
     if fetch > 1:
         wide = bring | (bring & 5) << 1 | (bring & 10) >> 1 if fetch == 2 else (bring > 0) * 15
         bring = np.where(kind == COPY, bring, wide.astype(np.uint8))
-    bring = np.where(writes, 0, bring & ~here).astype(np.uint8)
-    hit[some] = np.where(writes, sectors, sectors & here)
+    passes = kind == PASS
+    bring = np.where(writes | passes, 0, bring & ~here).astype(np.uint8)
+    hit[some] = np.where(writes, sectors, np.where(passes, 0, sectors & here))
     fetched[some] = bring
     here |= bring
     stores = np.flatnonzero(writes | (kind == ATOMIC))
@@ -112,10 +115,12 @@ def _round(
         dirty_lines[r] += before == 0
         dirty[r, v] = before | sectors[stores]
     valid[row, w] = here
+    if dirty_age:
+        ranks[row, w] += np.where(dirty[row, w] > 0, dirty_age, 0)
     if stores.size:
         over = stores[dirty_lines[r] > dirty_most[r]]
         if over.size:
-            _clean(state, outcome, some[over], row[over], stamp[over])
+            _clean(dirty_age, state, outcome, some[over], row[over], stamp[over])
 
 
 def _replace(
@@ -173,10 +178,15 @@ def _ages(
 
 
 def _clean(
-    state: tuple[Array, ...], outcome: tuple[Array, ...], some: Array, row: Array, stamp: Array
+    dirty_age: int,
+    state: tuple[Array, ...],
+    outcome: tuple[Array, ...],
+    some: Array,
+    row: Array,
+    stamp: Array,
 ) -> None:
     """Write back one of the dirty lines of each set, which stays."""
-    lines, _, valid, dirty, words, dirty_lines, *_ = state
+    lines, ranks, valid, dirty, words, dirty_lines, *_ = state
     *_, cleaned, clean_written, clean_partial = outcome
     x = (stamp * 40503 + row * 2654435761) & _MASK
     x = ((x ^ x >> 17) * 1103515245) & _MASK
@@ -189,5 +199,6 @@ def _clean(
     clean_partial[some] = gone & ~valid[row, w]
     valid[row, w] |= gone
     dirty[row, w] = 0
+    ranks[row, w] -= dirty_age
     words[row, w] = 0
     dirty_lines[row] -= 1

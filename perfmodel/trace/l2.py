@@ -3,8 +3,12 @@
 A read goes to the partition next to its SM. If the line's home is the other one, this partition
 keeps a copy of what it has to ask for there, in the same sets as its own lines. So data that SMs
 of both sides read is held twice; and a working set that every SM reads alone is held once in the
-long run, but each miss fills two lines. Writes and atomics go to the home, and a line persists at
-its home only (assumed: on an H100 the set-aside is full when hitRatio x window reaches it).
+long run, but each miss fills two lines. Writes to the far side take a line on the near one too, and
+go on to the home; atomics go there at once. A line persists at its home only (assumed: on an H100
+the set-aside is full when hitRatio x window reaches it).
+
+Lines leave in the order of their last use; but those that were read for the far side leave earlier,
+for it has a copy, and dirty ones later.
 """
 
 from __future__ import annotations
@@ -18,10 +22,12 @@ import numpy.typing as npt
 from perfmodel.trace.cache import (
     COPY,
     COUNT,
+    PASS,
     PERSISTING,
     READ,
     SECTOR,
     STREAMING,
+    WRITE,
     CacheShape,
     CacheState,
     Engine,
@@ -51,10 +57,13 @@ what the profiler itself left dirty included (fitted: measurements/h200-sxm/stre
 RUN_SHARE: Final = 0.97
 """Neighbouring lines that are spread over sets without collisions, as a share of all sets (fitted:
 measurements/h200-sxm/working-set.csv, with `FAR_AGE`; 0.93 and 1.0 fit as well)."""
-FAR_AGE: Final = 0.28
+FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
-measured within 0.017 rms; measurements/h200-sxm/working-set.csv)."""
+measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
+DIRTY_AGE: Final = 0.25
+"""How much later than its last use a dirty line is taken to be used; in the same unit (fitted: the
+rows marked fit, without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +78,17 @@ class L2Shape:
     run : int
         Lines that lie in different sets for sure; a hash decides where the next ones start. 0 is
         no hashing: line modulo sets.
-    kept : int
-        Simulate only one set in `kept`.
     epoch : int
         Accesses under way at a time.
+    far_age : int
+        `FAR_AGE` by the stamps of accesses.
     """
 
     cache: CacheShape
     partitions: int = 1
     run: int = 0
-    kept: int = 1
     epoch: int = EPOCH
+    far_age: int = 0
 
 
 def l2_shape(
@@ -90,8 +99,8 @@ def l2_shape(
     fetch_granularity: int = 64,
     policy: Policy = "lru",
     ways: int = WAYS,
-    kept: int = 1,
     epoch: int = EPOCH,
+    one_in: int = 1,
 ) -> L2Shape:
     """Return the L2 of a device.
 
@@ -106,12 +115,14 @@ def l2_shape(
         Least that a miss reads from DRAM [B].
     policy : {"lru", "fifo", "random", "nru"}
     ways : int
-    kept : int
-        Simulate only one set in `kept`.
     epoch : int
         Accesses under way at a time.
+    one_in : int
+        Accesses that come are those to one of so many sets: time goes as much faster.
     """
     sets = max(1, size // (128 * ways * partitions)) * partitions
+    # Two ticks an access: the near side's, and the far side's.
+    ticks = 2 * sets * ways / one_in
     cache = CacheShape(
         sets=sets,
         ways=ways,
@@ -119,8 +130,10 @@ def l2_shape(
         fetch_sectors=fetch_granularity // SECTOR,
         dirty_ways=DIRTY_SHARE * ways,
         persisting_ways=ways * set_aside / size,
+        dirty_age=int(DIRTY_AGE * ticks) if policy == "lru" else 0,
     )
-    return L2Shape(cache, partitions, max(1, int(sets * RUN_SHARE)), kept, epoch)
+    run = max(1, int(sets * RUN_SHARE))
+    return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))
 
 
 class Lookups(NamedTuple):
@@ -153,14 +166,11 @@ class Answers(NamedTuple):
         Sectors that had to wait for DRAM.
     fetched : array
         Sectors that were read from DRAM.
-    kept : array
-        Whether the access was to a set that is simulated.
     """
 
     near: Array
     missed: Array
     fetched: Array
-    kept: Array
 
 
 class Written(NamedTuple):
@@ -178,17 +188,13 @@ class L2:
     ----------
     shape : L2Shape
     engine : {"auto", "numpy", "numba"}
-    one_in : int
-        Accesses that come are those to one of so many sets: time goes as much faster.
     """
 
-    def __init__(self, shape: L2Shape, engine: Engine = "auto", one_in: int = 1) -> None:
+    def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
         self.shape = shape
         self.engine: Engine = engine
         self.state: CacheState = empty(shape.cache)
-        # Two ticks an access: the near side's, and the far side's.
-        self._far_age = int(2 * FAR_AGE * shape.cache.sets * shape.cache.ways / one_in)
-        self._time = 1 + self._far_age
+        self._time = 1 + shape.far_age
 
     def place(self, line: Array) -> tuple[Array, Array]:
         """Return the home partition of lines, and their set in any partition."""
@@ -234,21 +240,20 @@ class L2:
 
             row, home_row = np.empty(n, np.int64), np.empty(n, np.int64)
             kind, rank = np.empty(n, np.uint8), np.empty(n, np.uint8)
-            rules = (sets, parts, shape.run, shape.kept)
+            rules = (sets, parts, shape.run)
             given = (asked.line, asked.kind, asked.rank, asked.side)
             near_rows(*rules, *given, row, home_row, kind, rank)
             return row, home_row, kind, rank
         home, where = self.place(asked.line)
-        kept = where % shape.kept == 0
-        reads = asked.kind == READ
-        home_row = np.where(kept, home * (sets // parts) + where, -1)
-        row = np.where(kept, asked.side * (sets // parts) + where, -1)
-        copies = reads & (home != asked.side)
-        kind = np.where(copies, COPY, asked.kind).astype(np.uint8)
+        home_row = home * (sets // parts) + where
+        row = asked.side * (sets // parts) + where
+        far = home != asked.side
+        copies, passes = far & (asked.kind == READ), far & (asked.kind == WRITE)
+        kind = np.where(copies, COPY, np.where(passes, PASS, asked.kind)).astype(np.uint8)
         # A line persists at home: its copies would take room of the set-aside again.
-        spare = copies & (asked.rank == PERSISTING)
+        spare = (copies | passes) & (asked.rank == PERSISTING)
         rank = np.where(spare, STREAMING, asked.rank).astype(np.uint8)
-        return np.where(reads | (home == asked.side), row, -1), home_row, kind, rank
+        return np.where(copies | passes | ~far, row, -1), home_row, kind, rank
 
     def _far_rows(
         self,
@@ -268,19 +273,21 @@ class L2:
             near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
             far_row = np.empty(n, np.int64)
             given = (row, home_row, kind, asked.sectors, first.hit, first.fetched)
-            far_rows(*given, near, missed, fetched, onward, far_row, stamp, late, self._far_age)
-            return onward, far_row, Answers(near, missed, fetched, home_row >= 0)
-        here = row >= 0
+            far_rows(
+                *given, near, missed, fetched, onward, far_row, stamp, late, self.shape.far_age
+            )
+            return onward, far_row, Answers(near, missed, fetched)
+        here = (row >= 0) & (kind != PASS)
         copies = here & (kind == COPY)
         left = asked.sectors & ~first.hit
-        onward = np.where(copies, left, np.where(here | (home_row < 0), 0, asked.sectors))
+        onward = np.where(copies, left, np.where(here, 0, asked.sectors))
         far_row = np.where(onward > 0, home_row, -1)
-        stamp += late - np.where(copies & (left > 0), self._far_age, 0)
+        stamp += late - np.where(copies & (left > 0), self.shape.far_age, 0)
         served = here & ~copies
         near = np.where(here, first.hit, 0).astype(np.uint8)
         missed = np.where(served, left, 0).astype(np.uint8)
         fetched = np.where(served, first.fetched, 0).astype(np.uint8)
-        answers = Answers(near, missed, fetched, home_row >= 0)
+        answers = Answers(near, missed, fetched)
         return onward.astype(np.uint8), far_row, answers
 
     def flush(self) -> Written:

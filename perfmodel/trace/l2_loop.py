@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import COPY, PERSISTING, READ, STREAMING
+from perfmodel.trace.cache import COPY, PASS, PERSISTING, READ, STREAMING, WRITE
 
 
 @njit(nogil=True, cache=True)
@@ -18,7 +18,6 @@ def near_rows(
     sets: int,
     parts: int,
     run: int,
-    keep: int,
     line: Any,
     kind: Any,
     rank: Any,
@@ -28,10 +27,7 @@ def near_rows(
     near_kind: Any,
     near_rank: Any,
 ) -> None:
-    """Fill in the first set of every access (-1: none), its set at home, and kind and rank there.
-
-    The set at home is -1 for accesses to sets that are not simulated.
-    """
+    """Fill in every access's first set (-1: none), its set at home, and kind and rank there."""
     per_side = sets // parts
     known = -1
     start = np.int64(0)
@@ -56,15 +52,12 @@ def near_rows(
         near_kind[i] = kind[i]
         near_rank[i] = rank[i]
         row[i] = -1
-        home_row[i] = -1
-        if where % keep != 0:
-            continue
         home_row[i] = home * per_side + where
         if home == side[i]:
             row[i] = home_row[i]
-        elif kind[i] == READ:
+        elif kind[i] == READ or kind[i] == WRITE:
             row[i] = side[i] * per_side + where
-            near_kind[i] = COPY
+            near_kind[i] = COPY if kind[i] == READ else PASS
             if rank[i] == PERSISTING:
                 near_rank[i] = STREAMING
 
@@ -94,13 +87,12 @@ def far_rows(
         far_row[i] = -1
         onward[i] = 0
         stamp[i] += late
-        if row[i] < 0:
+        if row[i] < 0 or near_kind[i] == PASS:
             near[i] = 0
             missed[i] = 0
             brought[i] = 0
-            if home_row[i] >= 0:
-                onward[i] = sectors[i]
-                far_row[i] = home_row[i]
+            onward[i] = sectors[i]
+            far_row[i] = home_row[i]
             continue
         near[i] = hit[i]
         left = sectors[i] & ~hit[i]

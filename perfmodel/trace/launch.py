@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
-from perfmodel.trace.addresses import Generator, Wave
+from perfmodel.trace.addresses import Generator, Wave, sms_of
 from perfmodel.trace.cache import (
     ATOMIC,
     COUNT,
@@ -212,6 +212,8 @@ class Run:
         """Coalesce all accesses of a batch, put them in order, and run them through L1."""
         per_step = len(wave.blocks) * self.generator.warps
         found = []
+        device = self.owner.device
+        sms = sms_of(wave.blocks, device.sm_count, self.slots, self.owner.seed)
         leaves = [(a, p) for a in batch.accesses for p in range(self.generator.pieces(a))]
         for position, piece in leaves:
             asked = self.generator.requests(position, piece, wave, batch.loops, batch.iterations)
@@ -226,8 +228,7 @@ class Run:
             ):
                 self.counters.add_access(field, position, amount)
             step = lines.request // per_step
-            block = lines.request % per_step // self.generator.warps
-            sm = wave.blocks[block] % self.owner.device.sm_count
+            sm = sms[lines.request % per_step // self.generator.warps]
             columns = [sm, *lines[1:], np.full(len(sm), position)]
             found.append((columns, np.searchsorted(step, np.arange(batch.iterations + 1))))
         # Iteration by iteration, the accesses of each in their order.

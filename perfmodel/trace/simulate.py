@@ -77,7 +77,7 @@ class Simulator:
         self.policy: Policy = policy
         self.engine: Engine = engine
         self.batch = batch
-        self.l2 = L2(self._shape(), engine, sets)
+        self.l2 = L2(self._shape(), engine)
         # Half of the SMs are next to either partition; which ones is not known.
         order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
         self.sides = np.empty(device.sm_count, dtype=np.int64)
@@ -137,6 +137,7 @@ class Simulator:
             fetch_granularity=self.control.fetch_granularity,
             policy=self.policy,
             epoch=UNDER_WAY * self.device.sm_count,
+            one_in=self.sets,
         )
 
 

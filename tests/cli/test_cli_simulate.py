@@ -88,6 +88,36 @@ def test_predict_with_simulated_traffic(run: Run) -> None:
         assert simulated["traffic"][name] == closed["traffic"][name]
 
 
+def test_predict_with_a_sample_of_sets(run: Run, refused: Callable[..., str]) -> None:
+    # property: it says so, and comes near all sets; the closed forms have none to leave out
+    words = ("predict", "copy", "-D", "bytes=32MiB", "--json")
+    sampled = json.loads(run(*words, "--traffic", "simulated", "--sets", "8"))
+    assert any("one of 8 sets of L2" in w for w in sampled["warnings"])
+    assert sampled["traffic"]["dram_read_bytes"] == pytest.approx(2**25, rel=0.01)
+    assert "--sets must be left out" in refused("predict", "copy", "--sets", "8")
+    many = ("predict", "copy", "--traffic", "simulated", "--sets", "65")
+    assert "--sets must be 1 to 64, not 65" in refused(*many)
+
+
+def test_half_a_simulation_makes_no_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: an interruption ends the command, whatever was counted until then
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("perfmodel.trace.launch.Run._to_l2", stop)
+    result = CliRunner().invoke(app, ["predict", "copy", "--traffic", "simulated"])
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_tries_that_are_not_counted(run: Run) -> None:
+    words = ("cas-loop", "-D", "n=4096", "--json")
+    says = "the simulator counts the first try of each lane"
+    assert says in json.loads(run("simulate", *words))["notes"][0]
+    predicted = json.loads(run("predict", *words, "--traffic", "simulated"))
+    assert any(says in w for w in predicted["warnings"])
+    assert json.loads(run("simulate", "copy", "-D", "bytes=4096", "--json"))["notes"] == []
+
+
 def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
     # property: the note comes before anything is run, and an interruption prints what was counted
     monkeypatch.setattr("perfmodel.cli.simulate._PATIENCE", 1.0)

@@ -22,7 +22,7 @@ from perfmodel.models.ranges import ranges
 from perfmodel.prediction import predict
 
 ROOT = Path(__file__).parents[2]
-EVERY = 13  # of the 2,024 launches; a divisor of none of the grid's steps
+EVERY = 13  # of the 2,096 launches; a divisor of none of the grid's steps
 
 
 def simulated() -> list[tuple[dict[str, str], Case]]:

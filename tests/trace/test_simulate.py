@@ -11,6 +11,7 @@ from launches import H200, MIB, bound, counts, launched, residency, working_set
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.trace.addresses import sms_of
 from perfmodel.trace.sampling import LEAST, windows
 from perfmodel.trace.simulate import Simulator, check_launch, seconds, warp_requests
 
@@ -128,6 +129,16 @@ def test_patterns_give_what_lanes_give(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = [counts(launched(instance)) for instance in instances]
     monkeypatch.setattr("perfmodel.trace.addresses.separable", lambda *_: False)
     assert [counts(launched(instance)) for instance in instances] == fast
+
+
+def test_blocks_go_where_others_end() -> None:
+    # property: the first on SM after SM; of each 132 that follow one goes to every SM, in an order
+    # that is no order, the same for every part of the grid that is asked for
+    found = sms_of(np.arange(1320), 132, 264, 0).reshape(10, 132)
+    assert np.array_equal(found[:2], np.stack([np.arange(132)] * 2))
+    assert np.array_equal(np.sort(found, axis=1), np.stack([np.arange(132)] * 10))
+    assert len({tuple(row) for row in found.tolist()}) == 9
+    assert np.array_equal(sms_of(np.array([500, 1000]), 132, 264, 0), found.ravel()[[500, 1000]])
 
 
 def test_seeds() -> None:

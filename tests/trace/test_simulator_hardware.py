@@ -19,6 +19,9 @@ from perfmodel.trace.simulate import Simulator
 PROFILER_DIRTY = int(2.4e6)
 """Bytes that the profiler leaves dirty in L2 before each launch: what launches that only read write
 to DRAM once they fill L2 (2.36 to 2.58 MB; streams.csv, kernel "read")."""
+DIRTY_ERROR = 0.065 * H200.l2_size
+"""Bytes that what stays dirty in L2 at the end is off at most: 3.9 MB after a copy of every fourth
+float of 64 MiB."""
 
 
 def profiled(kernel: Any, **params: Any) -> Simulation:
@@ -43,8 +46,8 @@ STREAMS = [
 @pytest.mark.parametrize("row", STREAMS, ids=lambda r: f"{r['kernel']}-{r['bytes'] / MIB:g}MiB")
 def test_streams(row: dict[str, Any]) -> None:
     # measured: sectors exactly; DRAM reads within 1% and the counter's 40 kB of noise; all DRAM
-    # bytes within 1% from 64 MiB on, and within 3 MB (5% of L2) below, where what stays dirty is
-    # as large as what moves
+    # bytes within 1% from 64 MiB on, and within 6.5% of L2 (4.1 MB) below, where what stays dirty
+    # is as large as what moves
     found = profiled(row["kernel"], bytes=row["bytes"])
     assert found.total("sectors", "load") == row["global_load_sectors"]
     assert found.total("sectors", "store") == row["global_store_sectors"]
@@ -55,7 +58,7 @@ def test_streams(row: dict[str, Any]) -> None:
     if row["bytes"] >= 64 * MIB:
         assert moved(found) == pytest.approx(measured, rel=0.01)
     else:
-        assert moved(found) == pytest.approx(measured, abs=3.2e6)
+        assert moved(found) == pytest.approx(measured, abs=DIRTY_ERROR)
 
 
 STRIDES = [r for r in rows("strided", timing="profiler") if r["n"] <= 1 << 22]
@@ -69,11 +72,11 @@ def test_strides(row: dict[str, Any]) -> None:
     assert found.total("l2_sectors", "load") == row["l2_read_sectors"]
     assert found.dram_read_bytes == pytest.approx(row["dram_read_bytes"], rel=0.01)
     measured = row["dram_read_bytes"] + row["dram_write_bytes"]
-    assert moved(found) == pytest.approx(measured, rel=0.01, abs=3.2e6)
+    assert moved(found) == pytest.approx(measured, rel=0.01, abs=DIRTY_ERROR)
 
 
 def test_strides_in_all() -> None:
-    # measured: the median of all DRAM bytes within 1%
+    # measured: the median of all DRAM bytes within 1%; what stays dirty counts
     errors = []
     for row in STRIDES[1::6]:
         found = profiled("strided-copy", n=row["n"], stride=row["stride"], offset=row["offset"])
@@ -184,6 +187,38 @@ def test_fetch_granularity(granularity: int) -> None:
         assert found.dram_read_bytes == pytest.approx(float(row["dram_read_bytes"]), rel=0.02), row
 
 
+TABLES = [
+    (topic, r)
+    for topic in ("data-reset", "data-reset-knee", "data-reset-out-window")
+    for r in suite(topic, "data_reset")
+    if int(r["out_bytes"]) <= 128 * MIB and int(r["in_bytes"]) >= 2 * MIB
+]
+
+
+def control_of(row: dict[str, Any], buffer: str, size: int) -> L2Control:
+    window = min(int(row["window_mib"]) * MIB, size)
+    return L2Control(
+        set_aside=int(row["set_mib"]) * MIB,
+        window=AccessPolicyWindow(buffer, window, int(row["hit_eighths"]) / 8) if window else None,
+    )
+
+
+def test_tables_beside_stores() -> None:
+    # measured, for the most part never fitted on: 2 to 64 MiB read over and over beside 128 MiB of
+    # stores, with and without set-aside and window: DRAM bytes, median within 2%
+    errors = []
+    for topic, row in TABLES[::2]:
+        size, stored = int(row["in_bytes"]), int(row["out_bytes"])
+        buffer, length = ("out", stored) if topic.endswith("out-window") else ("in", size)
+        simulator = Simulator(H200, control_of(row, buffer, length))
+        found = launched(bound("data-reset", in_bytes=size, out_bytes=stored), simulator)
+        measured = float(row["dram_read_bytes"]) + float(row["dram_write_bytes"])
+        errors.append(abs((moved(found) + PROFILER_DIRTY) / measured - 1))
+    assert len(errors) >= 6
+    assert median(errors) < 0.02
+    assert max(errors) < 0.10
+
+
 TABLE = {"load": "in", "index": "i % m", "cache": "l2"}
 PERSISTENT = [r for r in suite("read-persistent", "read_persistent") if r["persistent_mib"] != "2"]
 
@@ -195,15 +230,8 @@ def test_tables_beside_a_stream() -> None:
     errors = []
     for row in PERSISTENT[::3]:
         table, stream = int(row["persistent_bytes"]), int(row["stream_bytes"])
-        window = min(int(row["window_mib"]) * MIB, table)
-        control = L2Control(
-            set_aside=int(row["set_mib"]) * MIB,
-            window=AccessPolicyWindow("in", window, int(row["hit_eighths"]) / 8)
-            if window
-            else None,
-        )
         instance = bound(both, n=stream // 16, m=table // 16)
-        found = launched(instance, Simulator(H200, control))
+        found = launched(instance, Simulator(H200, control_of(row, "in", table)))
         errors.append(abs(found.dram_read_bytes / float(row["dram_read_bytes"]) - 1))
     assert len(errors) >= 8
     assert median(errors) < 0.05
