@@ -7,12 +7,12 @@ waits for global memory apart, and the times that an iteration waits for loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.frontends.latencies import Latencies, latencies
-from perfmodel.frontends.machine_instructions import UNROLLED, unrolls
+from perfmodel.frontends.machine_instructions import UNROLLED, calls_for_odd_values, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Register, SpecialRegister
@@ -28,8 +28,6 @@ _FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
-_PLENTY: Final = 1 << 20
-"""Registers that never run out."""
 _ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"})
 _FIXED: Final = 1
 """Registers that ptxas keeps: the stack pointer."""
@@ -45,19 +43,18 @@ class LoopPace:
         Besides the waits for global memory.
     waits : float
         Waits for loads from global memory, one after the other.
-    alone : float
-        The same, were no iterations put together, and registers plenty: loads whose addresses wait
-        for other loads.
     """
 
     clocks: float
     waits: float
-    alone: float
 
-    @property
-    def abreast(self) -> float:
-        """Iterations whose loads are waited for at once."""
-        return self.alone / self.waits if self.waits > 0 else 1.0
+    def abreast(self, rounds: float) -> float:
+        """Return the iterations whose loads are waited for at once; below 1: parts of one.
+
+        `rounds` are the loads of an iteration that wait for one another by their addresses. What
+        else keeps loads apart, stores and branches between them, makes more waits.
+        """
+        return rounds / self.waits if self.waits > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +137,11 @@ def pace(
     """
     reader = _Reader(function, flow, counts, registers)
     bodies = [(reader.body(b, trips), share) for b, share in blocks]
-    singles = [(reader.body(b, 1.0, _PLENTY), share) for b, share in blocks]
     rounds = _ROUNDS if loop else 1
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
-    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
     begin = 0.0 if loop else latencies().begin
-    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
+    return LoopPace(clocks + begin, max(waits, 0.0))
 
 
 def _clocks(bodies: Iterable[tuple[Body, float]], rounds: int, load: float) -> float:
@@ -187,7 +182,7 @@ class _Reader:
             for r in (*read_registers(i), *written_registers(i))
         }
 
-    def body(self, number: int, trips: float, budget: int | None = None) -> Body:
+    def body(self, number: int, trips: float) -> Body:
         """Return a block's instructions, in the order in which they are issued."""
         block = self.flow.blocks[number]
         together = trips >= UNROLLED and unrolls(self.function, self.flow, number)
@@ -196,6 +191,7 @@ class _Reader:
         words: dict[str, int] = {}
         steps: list[Step] = []
         same: dict[str, tuple[str, ...]] = {}
+        ends: list[int] = []
         for copy in range(copies):
             for at in range(block.start, block.stop):
                 instruction = self.function.instructions[at]
@@ -219,6 +215,8 @@ class _Reader:
                 else:
                     # What its users take in has no place of its own.
                     same[made[0]] = reads
+                if calls_for_odd_values(instruction):
+                    ends.append(len(steps))
         after: set[str] = set()
         for target in block.successors:
             if target < len(self.alive):
@@ -241,9 +239,11 @@ class _Reader:
         # A branch stays behind all else.
         end = [s for s in steps if s.branch]
         steps = [s for s in steps if not s.branch]
-        ordered = scheduled(
-            steps, words, wanted, through, budget or self.budget, _FAR, latencies().guard
-        )
+        ordered: list[Step] = []
+        for part, alive, besides in _parts(steps, ends, wanted, words):
+            ordered += scheduled(
+                part, words, alive, through + besides, self.budget, _FAR, latencies().guard
+            )
         return Body((*ordered, *end), version, copies)
 
     def _step(
@@ -281,6 +281,24 @@ class _Reader:
     def _goes_back(self, at: int) -> bool:
         number = self.flow.block_of[at]
         return any(target <= number for target in self.flow.blocks[number].successors)
+
+
+def _parts(
+    steps: Sequence[Step], ends: Sequence[int], wanted: frozenset[str], words: Mapping[str, int]
+) -> Iterator[tuple[Sequence[Step], frozenset[str], int]]:
+    """Yield the parts of a block between branches for odd values, which nothing moves across.
+
+    Each with what is wanted after it, and the registers of what is alive all through it.
+    """
+    begin = 0
+    for end in (*ends, len(steps)):
+        part = steps[begin:end]
+        later = {r.removesuffix(GUARD) for s in steps[end:] for r in s.reads} | wanted
+        here = {r.removesuffix(GUARD) for s in part for r in (*s.reads, *s.writes)}
+        before = {r for s in steps[:begin] for r in (*s.reads, *s.writes)}
+        alive = (before & later) - here
+        yield part, frozenset(later), sum(words.get(r, 1) for r in alive)
+        begin = end
 
 
 def _addresses(function: Function) -> frozenset[str]:

@@ -17,6 +17,7 @@ from perfmodel.frontends.kernel_accesses import (
     factored,
     known_part,
     named_accesses,
+    rounds_of_loads,
     three_numbers,
 )
 from perfmodel.frontends.kernel_counts import buffer_bytes, counted
@@ -122,6 +123,7 @@ class Builder:
             parts,
             self.emulation,
             self.registers,
+            rounds_of_loads(accesses),
         )
         buffers = tuple(
             Buffer(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
-from perfmodel.frontends.dependence import LoopPace, paces
+from perfmodel.frontends.dependence import paces
 from perfmodel.frontends.divergence import MEETING, meetings
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import (
     START,
+    calls_for_odd_values,
     machine_instructions,
 )
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -44,8 +46,6 @@ _MOST_IN_FLIGHT: Final = 16
 _PREDICATED: Final = 8
 """PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
 sm_90 (nvcc 13.0)."""
-_ROUNDED: Final = ("div", "sqrt", "rcp", "rem")
-_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -85,8 +85,12 @@ def work_of(
     parts: Sequence[tuple[Name, Sum]],
     emulation: Emulation | None = None,
     registers: int = 255,
+    rounds: Mapping[str | None, int] = MappingProxyType({}),
 ) -> Work:
-    """Return the work of a kernel's blocks, each for the warps that run it."""
+    """Return the work of a kernel's blocks, each for the warps that run it.
+
+    `rounds` says how many loads of each loop wait for one another by their addresses.
+    """
     flow = control_flow(function)
     counts = machine_instructions(function, flow)
     if emulation is None:
@@ -124,14 +128,15 @@ def work_of(
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(function, flow, counts, taken, trips, registers)
+    abreast = {l: round(p.abreast(rounds.get(l, 1)), 4) for l, p in found_paces.items()}
     return Work(
         arithmetic,
         flop[precision],
         precision,
-        _in_flight(function, flow, found, found_paces),
+        _in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
-            Pace(_number(round(p.clocks, 2)), loop, _number(round(p.abreast, 3)))
+            Pace(_number(round(p.clocks, 2)), loop, _number(abreast[loop]))
             for loop, p in found_paces.items()
         ),
     )
@@ -196,8 +201,8 @@ def _predicated(function: Function, flow: ControlFlow, number: int) -> int | Non
     # What is left by an exit is not come back to; calls and barriers need whole warps.
     if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
         return None
-    # Odd values go a way of their own: a call, which stays behind its branch.
-    if any(i.opcode in _ROUNDED and _ODD & {*i.modifiers} for i in inside):
+    # A call stays behind its branch.
+    if any(calls_for_odd_values(i) for i in inside):
         return None
     after = block.successors[0]
     if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
@@ -303,7 +308,7 @@ def _in_flight(
     function: Function,
     flow: ControlFlow,
     found: Followed,
-    found_paces: Mapping[str | None, LoopPace],
+    abreast: Mapping[str | None, float],
 ) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
     most: tuple[int, int] | None = None
@@ -314,7 +319,7 @@ def _in_flight(
         together = _independent(function, block.start, block.stop)
         if together == 0:
             continue
-        at_once = min(round(together * found_paces[run.loop].abreast), _MOST_IN_FLIGHT)
+        at_once = min(round(together * abreast[run.loop]), _MOST_IN_FLIGHT)
         if most is None or together > most[0]:
             most = (together, max(at_once, 1))
     return None if most is None else most[1]

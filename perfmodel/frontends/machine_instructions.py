@@ -51,6 +51,8 @@ _LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
 _INTEGER: Final = frozenset({"add", "sub", "min", "max", "shl", "shr", "abs", "neg", "bfe", "bfi"})
 _OTHERS: Final = frozenset({"setp", "selp", "set", "prmt", "shf"})
 _STOPS: Final = frozenset({"bar", "barrier", "call", "atom", "red"})
+_ROUNDED: Final = frozenset({"div", "sqrt", "rcp", "rem"})
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,12 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
     return found
 
 
+def calls_for_odd_values(instruction: Instruction) -> bool:
+    """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
+    modifiers = {*instruction.modifiers}
+    return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
+
+
 def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
     """Say whether ptxas puts iterations of a block that is a loop of its own together."""
     block = flow.blocks[number]
@@ -131,7 +139,11 @@ def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
         return False
     if any(at in inside and "nounroll" in text for at, text in function.pragmas):
         return False
-    if any(function.instructions[at].opcode in _STOPS for at in inside):
+    if any(
+        function.instructions[at].opcode in _STOPS
+        or calls_for_odd_values(function.instructions[at])
+        for at in inside
+    ):
         return False
     return _counter(function, inside) is not None
 

@@ -72,20 +72,41 @@ def test_loads_in_a_row_are_waited_for_once() -> None:
     sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 12))
     found = loop_pace(loads + sums)
     assert found.waits == pytest.approx(1.0, abs=0.1)
-    assert found.abreast == pytest.approx(1.0, abs=0.1)
+    assert found.abreast(1) == pytest.approx(1.0, abs=0.1)
 
 
 def test_loads_of_addresses_just_loaded_wait_for_each_other() -> None:
     found = loop_pace("ld.global.u64 %rd1, [%rd1];\nld.global.u64 %rd1, [%rd1];\n")
     assert found.waits == pytest.approx(2.0, abs=0.1)
-    assert found.alone == pytest.approx(2.0, abs=0.1)
+    # two rounds an iteration, as the addresses show: nothing else keeps them apart
+    assert found.abreast(2) == pytest.approx(1.0, abs=0.1)
 
 
 def test_iterations_put_together_wait_together() -> None:
     body = "ld.global.f32 %f4, [%rd1];\nadd.f32 %f1, %f1, %f4;\nadd.s64 %rd1, %rd1, 4;\n"
     apart, together = loop_pace(body), loop_pace(body, pragma="")
-    assert apart.abreast == pytest.approx(1.0, abs=0.05)
-    assert together.abreast == pytest.approx(4.0, abs=0.4)
+    assert apart.abreast(1) == pytest.approx(1.0, abs=0.05)
+    assert together.abreast(1) == pytest.approx(4.0, abs=0.4)
+
+
+def test_what_stores_keep_apart_waits_apart() -> None:
+    # A store may go where the next load reads: four waits, though no address needs another load.
+    body = "".join(
+        f"ld.global.f32 %f4, [%rd1+{i}];\nadd.f32 %f1, %f1, %f4;\nst.global.f32 [%rd1+{i}], %f1;\n"
+        for i in (0, 4, 8, 12)
+    )
+    found = loop_pace(body)
+    assert found.waits == pytest.approx(4.0, abs=0.2)
+    assert found.abreast(1) == pytest.approx(0.25, abs=0.02)
+
+
+def test_roots_and_quotients_keep_loads_apart() -> None:
+    # Machine code of sm_90 (nvcc 13.0): odd values branch to a call, which no load moves across.
+    body = "ld.global.nc.f32 %f4, [%rd1];\n{}\nadd.f32 %f1, %f1, %f4;\nadd.s64 %rd1, %rd1, 4;\n"
+    quick = loop_pace(body.format("rcp.approx.f32 %f2, %f2;"), pragma="")
+    exact = loop_pace(body.format("rcp.rn.f32 %f2, %f2;"), pragma="")
+    assert quick.abreast(1) > 2
+    assert exact.abreast(1) == pytest.approx(1.0, abs=0.2)
 
 
 def test_few_registers_make_loads_wait() -> None:
