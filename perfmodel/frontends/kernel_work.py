@@ -44,8 +44,9 @@ from perfmodel.models.requests import ActivityCache, access_requests
 
 _MOST_IN_FLIGHT: Final = 16
 _PREDICATED: Final = 8
-"""PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
-sm_90 (nvcc 13.0)."""
+"""Machine instructions of a block, as modelled, up to which ptxas makes it predicated; read from
+machine code of sm_90 (nvcc 13.0): the last of 4 loads, sums and stores in a row (8, of 4 and 8),
+stores (7, of 1, 3, .. 9), products (7, of 1 to 12) and words mixed (8, of 2, 4, .. 24)."""
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -97,7 +98,7 @@ def work_of(
         shares = _shares(found, launch, parameters, parts)
     else:
         shares = _emulated(found, launch, parameters, emulation)
-    issued = _issued(function, flow, found, [warps for warps, _ in shares])
+    issued = _issued(function, flow, counts, found, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
 
@@ -115,7 +116,7 @@ def work_of(
             for pipe, count in counts[at].items():
                 add(pipe, run.loop, count * kept)
             if is_memory(instruction) and slots > warps:
-                add("other", run.loop, slots - warps)
+                add("masked", run.loop, slots - warps)
             kind = instruction.modifiers[-1] if instruction.modifiers else ""
             if kind in _PRECISIONS:
                 flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
@@ -170,7 +171,11 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
 
 
 def _issued(
-    function: Function, flow: ControlFlow, found: Followed, shares: Sequence[float]
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    found: Followed,
+    shares: Sequence[float],
 ) -> list[tuple[float, float]]:
     """Return the share of warps that issue each block's instructions, and that of its branch.
 
@@ -181,14 +186,16 @@ def _issued(
     branches = dict(issued)
     loops = {run.block: run.loop for run in found.blocks}
     for number in sorted(issued):
-        before = _predicated(function, flow, number)
+        before = _predicated(function, flow, counts, number)
         if before is not None and loops.get(before, "") == loops[number]:
             issued[number] = max(issued[number], issued[before])
             branches[before] = 0.0
     return [(issued[run.block], branches[run.block]) for run in found.blocks]
 
 
-def _predicated(function: Function, flow: ControlFlow, number: int) -> int | None:
+def _predicated(
+    function: Function, flow: ControlFlow, counts: Sequence[Mapping[str, float]], number: int
+) -> int | None:
     """Return the block whose branch skips a block that is short enough for predicates, or None."""
     block = flow.blocks[number]
     if len(block.predecessors) != 1 or len(block.successors) != 1:
@@ -196,7 +203,10 @@ def _predicated(function: Function, flow: ControlFlow, number: int) -> int | Non
     before = block.predecessors[0]
     targets = flow.blocks[before].successors
     inside = function.instructions[block.start : block.stop]
-    if len(targets) != 2 or block.successors[0] not in targets or len(inside) > _PREDICATED:
+    if len(targets) != 2 or block.successors[0] not in targets:
+        return None
+    made = (1.0 if is_memory(i) else sum(c.values()) for i, c in zip(inside, counts[block.start :]))
+    if sum(made) > _PREDICATED:
         return None
     # What is left by an exit is not come back to; calls and barriers need whole warps.
     if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):

@@ -167,7 +167,8 @@ def time_model(
 
     for pipe, cycles in pipe_cycles(instructions, device).items():
         sm_unit(pipe, cycles)
-    stages = l1_stages(instance, requests, traffic, device, traffic.requests)
+    masked = instructions.get("masked", np.zeros(1))
+    stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
