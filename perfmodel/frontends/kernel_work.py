@@ -129,7 +129,7 @@ def work_of(
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(function, flow, counts, taken, trips, registers)
-    abreast = {l: round(p.abreast(rounds.get(l, 1)), 4) for l, p in found_paces.items()}
+    abreast = {v: round(p.abreast(rounds.get(v, 1)), 4) for v, p in found_paces.items()}
     return Work(
         arithmetic,
         flop[precision],
@@ -205,7 +205,10 @@ def _predicated(
     inside = function.instructions[block.start : block.stop]
     if len(targets) != 2 or block.successors[0] not in targets:
         return None
-    made = (1.0 if is_memory(i) else sum(c.values()) for i, c in zip(inside, counts[block.start :]))
+    made = (
+        1.0 if is_memory(i) else sum(c.values())
+        for i, c in zip(inside, counts[block.start : block.stop], strict=True)
+    )
     if sum(made) > _PREDICATED:
         return None
     # What is left by an exit is not come back to; calls and barriers need whole warps.

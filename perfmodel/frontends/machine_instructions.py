@@ -100,10 +100,37 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
         counts[at] = {
             pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
         }
-    for more in (shared_bases(function, flow), aggregated(function)):
+    for more in (
+        shared_bases(function, flow),
+        aggregated(function),
+        _long_constants(function, flow),
+    ):
         for at, count in more.items():
             counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
     return tuple(counts)
+
+
+def _long_constants(function: Function, flow: ControlFlow) -> dict[int, float]:
+    """Return the moves that constants of 64 bits take: of more than their upper half, two each.
+
+    The upper half is part of the instruction; whole ones are moved into registers, once a block and
+    once for iterations put together (machine code of sm_90, nvcc 13.0: sines of doubles).
+    """
+    found: dict[int, float] = {}
+    for number, block in enumerate(flow.blocks):
+        known: set[int] = set()
+        moves = 2.0 / UNROLLED if unrolls(function, flow, number) else 2.0
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            if instruction.modifiers[-1:] != ("f64",):
+                continue
+            for o in instruction.operands:
+                if not isinstance(o, FloatImmediate) or o.bits in known:
+                    continue
+                if o.bits & 0xFFFFFFFF:
+                    known.add(o.bits)
+                    found[at] = found.get(at, 0.0) + moves
+    return found
 
 
 def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[int]:
