@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.latencies import Latencies, latencies
 from perfmodel.frontends.machine_instructions import UNROLLED, calls_for_odd_values, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Register, SpecialRegister
+from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, Register, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
@@ -82,6 +83,7 @@ def paces(
     blocks: Iterable[tuple[int, float, str | None]],
     trips: Mapping[str, float],
     registers: int,
+    predicated: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[str | None, LoopPace]:
     """Return the pace of each loop, and of what is outside of loops.
 
@@ -97,13 +99,21 @@ def paces(
         Iterations of each loop.
     registers : int
         Of a thread.
+    predicated : mapping of int to int
+        Blocks that nobody branches over, and the block before each.
     """
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
     return {
         loop: pace(
-            function, flow, counts, inside, registers, trips.get(loop or "", 1.0), loop is not None
+            function,
+            flow,
+            counts,
+            _joined(flow, inside, predicated),
+            registers,
+            trips.get(loop or "", 1.0),
+            loop is not None,
         )
         for loop, inside in members.items()
     }
@@ -113,7 +123,7 @@ def pace(
     function: Function,
     flow: ControlFlow,
     counts: Sequence[Mapping[str, float]],
-    blocks: Sequence[tuple[int, float]],
+    blocks: Sequence[tuple[Sequence[int], float]],
     registers: int,
     trips: float,
     loop: bool,
@@ -126,8 +136,9 @@ def pace(
     flow : ControlFlow
     counts : sequence of mapping
         Machine instructions of each instruction of the function, by pipe.
-    blocks : sequence of (int, float)
-        In the order of the text, each with the share of warps that run it.
+    blocks : sequence of (sequence of int, float)
+        In the order of the text, each with the share of warps that run it. Of several every other
+        one is predicated: they are one block of machine code.
     registers : int
         Of a thread.
     trips : float
@@ -142,6 +153,22 @@ def pace(
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
     begin = 0.0 if loop else latencies().begin
     return LoopPace(clocks + begin, max(waits, 0.0))
+
+
+def _joined(
+    flow: ControlFlow, blocks: Iterable[tuple[int, float]], predicated: Mapping[int, int]
+) -> list[tuple[tuple[int, ...], float]]:
+    """Return blocks put together with the predicated ones behind them, and what comes then."""
+    found: list[tuple[tuple[int, ...], float]] = []
+    for number, share in blocks:
+        parts = found[-1][0] if found else ()
+        follows = bool(parts) and predicated.get(number) == parts[-1]
+        closes = len(parts) > 1 and {*flow.blocks[number].predecessors} == {*parts[-2:]}
+        if follows or (closes and parts[-1] in predicated):
+            found[-1] = ((*parts, number), found[-1][1])
+        else:
+            found.append(((number,), share))
+    return found
 
 
 def _clocks(bodies: Iterable[tuple[Body, float]], rounds: int, load: float) -> float:
@@ -182,10 +209,9 @@ class _Reader:
             for r in (*read_registers(i), *written_registers(i))
         }
 
-    def body(self, number: int, trips: float) -> Body:
-        """Return a block's instructions, in the order in which they are issued."""
-        block = self.flow.blocks[number]
-        together = trips >= UNROLLED and unrolls(self.function, self.flow, number)
+    def body(self, numbers: Sequence[int], trips: float) -> Body:
+        """Return the instructions of blocks that are one, in the order in which they are issued."""
+        together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0])
         copies = UNROLLED if together else 1
         version: dict[str, str] = {}
         words: dict[str, int] = {}
@@ -193,17 +219,21 @@ class _Reader:
         same: dict[str, tuple[str, ...]] = {}
         ends: list[int] = []
         for copy in range(copies):
-            for at in range(block.start, block.stop):
+            for at, around, wanted_next in self._inside(numbers):
                 instruction = self.function.instructions[at]
-                guard = None if instruction.guard is None else instruction.guard.register.name
+                own = instruction.guard or around
+                guard = None if own is None else own.register.name
+                read = {*read_registers(instruction), *(() if around is None else (guard,))}
                 reads = tuple(
                     source + (GUARD if r == guard and source == version.get(r, r) else "")
-                    for r in sorted(read_registers(instruction))
+                    for r in sorted(read)
                     for source in same.get(version.get(r, r), (version.get(r, r),))
                 )
                 writes = written_registers(instruction)
                 if guard is not None:
-                    reads += tuple(version.get(r, r) for r in writes)
+                    # Where the predicate does not hold, what was there stays, if anybody wants it.
+                    kept = writes if around is None else [r for r in writes if r in wanted_next]
+                    reads += tuple(version.get(r, r) for r in kept)
                 for r in writes:
                     version[r] = f"{r}#{at}.{copy}"
                 made = tuple(version[r] for r in writes)
@@ -218,7 +248,7 @@ class _Reader:
                 if calls_for_odd_values(instruction):
                     ends.append(len(steps))
         after: set[str] = set()
-        for target in block.successors:
+        for target in self.flow.blocks[numbers[-1]].successors:
             if target < len(self.alive):
                 after |= self.alive[target]
         through = sum(
@@ -245,6 +275,17 @@ class _Reader:
                 part, words, alive, through + besides, self.budget, _FAR, latencies().guard
             )
         return Body((*ordered, *end), version, copies)
+
+    def _inside(self, numbers: Sequence[int]) -> Iterator[tuple[int, Guard | None, frozenset[str]]]:
+        """Yield the instructions of blocks that are one, what predicates them, and who is alive."""
+        around: Guard | None = None
+        for number, following in zip(numbers, (*numbers[1:], None), strict=True):
+            block = self.flow.blocks[number]
+            skips = following is not None and len(block.successors) > 1
+            alive = frozenset() if around is None or following is None else self.alive[following]
+            for at in range(block.start, block.stop - skips):
+                yield at, around, alive
+            around = self.function.instructions[block.stop - 1].guard if skips else None
 
     def _step(
         self,

@@ -43,7 +43,7 @@ from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import ActivityCache, access_requests
 
 _MOST_IN_FLIGHT: Final = 16
-_PREDICATED: Final = 8
+_PREDICATED: Final = 9
 """Machine instructions of a block, as modelled, up to which ptxas makes it predicated; read from
 machine code of sm_90 (nvcc 13.0): the last of 4 loads, sums and stores in a row (8, of 4 and 8),
 stores (7, of 1, 3, .. 9), products (7, of 1 to 12) and words mixed (8, of 2, 4, .. 24)."""
@@ -98,7 +98,8 @@ def work_of(
         shares = _shares(found, launch, parameters, parts)
     else:
         shares = _emulated(found, launch, parameters, emulation)
-    issued = _issued(function, flow, counts, found, [warps for warps, _ in shares])
+    predicated = _predicated(function, flow, counts, found)
+    issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
 
@@ -128,7 +129,7 @@ def work_of(
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
-    found_paces = paces(function, flow, counts, taken, trips, registers)
+    found_paces = paces(function, flow, counts, taken, trips, registers, predicated)
     abreast = {v: round(p.abreast(rounds.get(v, 1)), 4) for v, p in found_paces.items()}
     return Work(
         arithmetic,
@@ -171,11 +172,7 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
 
 
 def _issued(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
-    found: Followed,
-    shares: Sequence[float],
+    found: Followed, predicated: Mapping[int, int], shares: Sequence[float]
 ) -> list[tuple[float, float]]:
     """Return the share of warps that issue each block's instructions, and that of its branch.
 
@@ -184,16 +181,30 @@ def _issued(
     """
     issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
     branches = dict(issued)
-    loops = {run.block: run.loop for run in found.blocks}
-    for number in sorted(issued):
-        before = _predicated(function, flow, counts, number)
-        if before is not None and loops.get(before, "") == loops[number]:
-            issued[number] = max(issued[number], issued[before])
-            branches[before] = 0.0
+    for number in sorted(predicated):
+        before = predicated[number]
+        issued[number] = max(issued[number], issued[before])
+        branches[before] = 0.0
     return [(issued[run.block], branches[run.block]) for run in found.blocks]
 
 
 def _predicated(
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    found: Followed,
+) -> dict[int, int]:
+    """Return the blocks that become predicated, and the block before each."""
+    loops = {run.block: run.loop for run in found.blocks}
+    skipped = {n: _skipped_by(function, flow, counts, n) for n in loops}
+    return {
+        number: before
+        for number, before in skipped.items()
+        if before is not None and loops.get(before, "") == loops[number]
+    }
+
+
+def _skipped_by(
     function: Function, flow: ControlFlow, counts: Sequence[Mapping[str, float]], number: int
 ) -> int | None:
     """Return the block whose branch skips a block that is short enough for predicates, or None."""

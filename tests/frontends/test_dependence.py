@@ -37,7 +37,7 @@ def loop_pace(body: str, registers: int = 64, pragma: str = '.pragma "nounroll";
     function = parse_ptx(HEAD + pragma + body + TAIL, "k.ptx").functions[0]
     flow = control_flow(function)
     (loop,) = flow.loops
-    blocks = [(b, 1.0) for b in sorted(loop.blocks)]
+    blocks = [((b,), 1.0) for b in sorted(loop.blocks)]
     counts = machine_instructions(function, flow)
     return pace(function, flow, counts, blocks, registers, 1000.0, True)
 
