@@ -275,7 +275,8 @@ def time_model(
         inputs["latency"] = waits_alone(inputs["steps"])
         terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
         del terms["stalls"], inputs["stalls"]
-    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device)
+    busy = power_mean((busiest_pipe(terms), own_l1), FRONT_OVERLAP)
+    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy)
     inputs["memory"]["own"] = own_l1
     time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_steps)
     terms = {"launch": np.full(time.shape, floor), **terms}
