@@ -27,6 +27,7 @@ from perfmodel.frontends.symbolic_launch import KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
+from perfmodel.frontends.tensor_work import tensor_flop
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
     Access,
@@ -121,6 +122,9 @@ def work_of(
             kind = instruction.modifiers[-1] if instruction.modifiers else ""
             if kind in _PRECISIONS:
                 flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+            ceiling, of_thread = tensor_flop(instruction)
+            if of_thread:
+                flop[ceiling] = flop.get(ceiling, 0.0) + of_thread * threads
     arithmetic = tuple(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
