@@ -124,7 +124,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
         there = np.where(now, n * visit / turn, there)
         used = np.where(now, np.minimum(n * unit / turn, 1.0), used)
         time = np.where(now, turn / n, time)
-    return np.asarray(np.maximum(time, latency))
+    return np.asarray(np.maximum(np.maximum(time, latency), unit))
 
 
 def memory_inputs(
@@ -180,6 +180,7 @@ def memory_inputs(
         "wait": wait,
         "queue": np.atleast_1d(queue),
         "p": apart + (BLOCK_OVERLAP - apart) * found,
+        "queued": bool(instance.kernel.barriers),
     }
 
 

@@ -312,7 +312,9 @@ def combine(
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = [busy, memory_time(memory), *others]
+    parts = [memory_time(memory), *others]
+    if not memory.get("queued", False):
+        parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(front, power_mean(parts, OVERLAP)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.dependence import LoopPace, pace
+from perfmodel.frontends.dependence import LoopPace, pace, paces
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
@@ -117,3 +117,29 @@ def test_few_registers_make_loads_wait() -> None:
     sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 36))
     assert loop_pace(loads + sums, 64).waits == pytest.approx(1.0, abs=0.1)
     assert loop_pace(loads + sums, 20).waits > 1.8
+
+
+SKIPPED = """ld.global.nc.f32 %f4, [%rd1+{i}];
+setp.le.f32 %p2, %f4, %f1;
+@%p2 bra S{i};
+add.f32 %f1, %f4, %f2;
+S{i}:
+"""
+
+
+def test_predicated_blocks_keep_no_loads_apart() -> None:
+    # Machine code of sm_90 (nvcc 13.0): loads of iterations move across what became predicated.
+    body = "".join(SKIPPED.format(i=4 * i) for i in range(4))
+    function = parse_ptx(HEAD + body + TAIL, "k.ptx").functions[0]
+    flow = control_flow(function)
+    counts = machine_instructions(function, flow)
+    (loop,) = flow.loops
+    inside = sorted(loop.blocks)
+    blocks = [(b, 1.0, "i") for b in inside]
+    short = {b: b - 1 for b in inside if len(flow.blocks[b].successors) == 1 and b - 1 in inside}
+    trips = {"i": 1000.0}
+    apart = paces(function, flow, counts, blocks, trips, 64)["i"]
+    together = paces(function, flow, counts, blocks, trips, 64, short)["i"]
+    assert len(short) == 4
+    assert apart.waits == pytest.approx(4.0, abs=0.2)
+    assert together.waits == pytest.approx(1.0, abs=0.2)
