@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from perfmodel.frontends.address_registers import address_registers
 from perfmodel.frontends.latencies import Latencies, latencies
 from perfmodel.frontends.machine_instructions import UNROLLED, calls_for_odd_values, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
-from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, Register, SpecialRegister
+from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
@@ -27,9 +28,10 @@ from perfmodel.frontends.symbolic_registers import (
 
 _FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
+_PLENTY: Final = 1 << 20
+"""Registers that never run out."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
-_ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"})
 _FIXED: Final = 1
 """Registers that ptxas keeps: the stack pointer."""
 
@@ -44,18 +46,23 @@ class LoopPace:
         Besides the waits for global memory.
     waits : float
         Waits for loads from global memory, one after the other.
+    alone : float or None
+        The same, were no iterations put together, and registers plenty; None where the loop has
+        what surely keeps loads apart, so that all waits are real.
     """
 
     clocks: float
     waits: float
+    alone: float | None = None
 
     def abreast(self, rounds: float) -> float:
         """Return the iterations whose loads are waited for at once; below 1: parts of one.
 
-        `rounds` are the loads of an iteration that wait for one another by their addresses. What
-        else keeps loads apart, stores and branches between them, makes more waits.
+        `rounds` are the loads of an iteration that wait for one another by their addresses. Stores
+        between loads, barriers and odd values keep them apart for certain, and make more waits.
         """
-        return rounds / self.waits if self.waits > 0 else 1.0
+        every = rounds if self.alone is None else self.alone
+        return every / self.waits if self.waits > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,34 @@ def pace(
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
     begin = 0.0 if loop else latencies().begin
-    return LoopPace(clocks + begin, max(waits, 0.0))
+    if loop and _keeps_apart(function, flow, blocks):
+        return LoopPace(clocks + begin, max(waits, 0.0))
+    reader.budget = _PLENTY
+    singles = [(reader.body(b, 1.0), share) for b, share in blocks]
+    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
+    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
+
+
+def _keeps_apart(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> bool:
+    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
+
+    Branches alone may turn into predicates, and loads may move up before them.
+    """
+    inside = (
+        function.instructions[at]
+        for numbers, _ in blocks
+        for number in numbers
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+    )
+    return any(
+        i.opcode in ("bar", "barrier") or calls_for_odd_values(i) or _stores(i) for i in inside
+    )
+
+
+def _stores(instruction: Instruction) -> bool:
+    return instruction.opcode == "st" and "global" in instruction.modifiers
 
 
 def _joined(
@@ -201,7 +235,7 @@ class _Reader:
         self.counts = counts
         self.budget = registers - _FIXED
         self.alive = alive_registers(function, flow)
-        self.addresses = _addresses(function)
+        self.addresses = address_registers(function)
         free = operands_of_their_own(function)
         self.words = {
             r: 0 if r in free else register_words(function, r)
@@ -340,31 +374,6 @@ def _parts(
         alive = (before & later) - here
         yield part, frozenset(later), sum(words.get(r, 1) for r in alive)
         begin = end
-
-
-def _addresses(function: Function) -> frozenset[str]:
-    """Return registers that lead to addresses only: ptxas makes them as they are needed."""
-    readers: dict[str, list[Instruction]] = {}
-    for instruction in function.instructions:
-        for register in read_registers(instruction):
-            readers.setdefault(register, []).append(instruction)
-    found = set(readers)
-    changed = True
-    while changed:
-        kept = {r for r in found if all(_leads(r, i, found) for i in readers[r])}
-        changed = kept != found
-        found = kept
-    return frozenset(found)
-
-
-def _leads(register: str, user: Instruction, found: set[str]) -> bool:
-    """Say whether an instruction uses a register for an address alone."""
-    if user.guard is not None and user.guard.register.name == register:
-        return False
-    if is_memory(user):
-        return not any(o == Register(register) for o in user.operands)
-    targets = written_registers(user)
-    return user.opcode in _ADDRESSING and bool(targets) and set(targets) <= found
 
 
 def _memory(
