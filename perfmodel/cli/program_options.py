@@ -69,7 +69,8 @@ ArgumentOption = Annotated[
         "--arg",
         metavar="NAME=VALUE",
         help="Argument, once for each: a number; for a pointer the size of its buffer (left out, "
-        "it is as long as accesses reach), or a .npy file with its content.",
+        "it is as long as accesses reach), or a .npy file with its content; for a structure its "
+        "fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -240,7 +241,7 @@ def _extent(text: str, option: str) -> tuple[int, int, int]:
 
 
 def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
-    from perfmodel.frontends.launch import Buffer, Scalar
+    from perfmodel.frontends.launch import Buffer, Scalar, structure
 
     found: dict[str, Argument] = {}
     for text in texts:
@@ -256,6 +257,8 @@ def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
 
             path = Path(value)
             found[name] = Buffer(load(path, f"--arg {name}").nbytes, npy=path)
+        elif "," in value or " " in value or value in ("ptr", "pad"):
+            found[name] = structure([f.strip() for f in value.split(",")], f"--arg {name}")
         else:
             found[name] = Scalar(_number(value, f"--arg {name}"))
     return found

@@ -13,6 +13,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.toolchain import check_architecture, find_tool, first_error, run_tool
 
 _REMEDY: Final = "install the CUDA toolkit or perfmodel[gpu], or give the kernel's PTX"
+_USUAL: Final = ("--extended-lambda", "--expt-relaxed-constexpr")
+"""What many projects compile with: device lambdas, and constexpr functions of the host."""
 _MOST_SOURCE: Final = 16 << 20
 
 
@@ -73,6 +75,7 @@ def _by_nvcc(nvcc: str, path: Path, architecture: str, options: Sequence[str]) -
         ended = run_tool(
             [
                 *(nvcc, f"-arch={architecture}", "-lineinfo", "-ptx", "-std=c++17", "-x", "cu"),
+                *_USUAL,
                 *(*options, "-o", str(made), str(path)),
             ],
             f"nvcc on {path.name}",

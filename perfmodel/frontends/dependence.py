@@ -7,15 +7,17 @@ waits for global memory apart, and the times that an iteration waits for loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
+from perfmodel.frontends.address_registers import address_registers
 from perfmodel.frontends.latencies import Latencies, latencies
-from perfmodel.frontends.machine_instructions import UNROLLED, unrolls
+from perfmodel.frontends.machine_instructions import UNROLLED, calls_for_odd_values, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Register, SpecialRegister
+from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
@@ -26,11 +28,10 @@ from perfmodel.frontends.symbolic_registers import (
 
 _FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
-_ROUNDS: Final = 4
-"""Iterations after which a loop goes on as before."""
 _PLENTY: Final = 1 << 20
 """Registers that never run out."""
-_ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"})
+_ROUNDS: Final = 4
+"""Iterations after which a loop goes on as before."""
 _FIXED: Final = 1
 """Registers that ptxas keeps: the stack pointer."""
 
@@ -45,19 +46,23 @@ class LoopPace:
         Besides the waits for global memory.
     waits : float
         Waits for loads from global memory, one after the other.
-    alone : float
-        The same, were no iterations put together, and registers plenty: loads whose addresses wait
-        for other loads.
+    alone : float or None
+        The same, were no iterations put together, and registers plenty; None where the loop has
+        what surely keeps loads apart, so that all waits are real.
     """
 
     clocks: float
     waits: float
-    alone: float
+    alone: float | None = None
 
-    @property
-    def abreast(self) -> float:
-        """Iterations whose loads are waited for at once."""
-        return self.alone / self.waits if self.waits > 0 else 1.0
+    def abreast(self, rounds: float) -> float:
+        """Return the iterations whose loads are waited for at once; below 1: parts of one.
+
+        `rounds` are the loads of an iteration that wait for one another by their addresses. Stores
+        between loads, barriers and odd values keep them apart for certain, and make more waits.
+        """
+        every = rounds if self.alone is None else self.alone
+        return every / self.waits if self.waits > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ def paces(
     blocks: Iterable[tuple[int, float, str | None]],
     trips: Mapping[str, float],
     registers: int,
+    predicated: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[str | None, LoopPace]:
     """Return the pace of each loop, and of what is outside of loops.
 
@@ -100,13 +106,21 @@ def paces(
         Iterations of each loop.
     registers : int
         Of a thread.
+    predicated : mapping of int to int
+        Blocks that nobody branches over, and the block before each.
     """
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
     return {
         loop: pace(
-            function, flow, counts, inside, registers, trips.get(loop or "", 1.0), loop is not None
+            function,
+            flow,
+            counts,
+            _joined(flow, inside, predicated),
+            registers,
+            trips.get(loop or "", 1.0),
+            loop is not None,
         )
         for loop, inside in members.items()
     }
@@ -116,7 +130,7 @@ def pace(
     function: Function,
     flow: ControlFlow,
     counts: Sequence[Mapping[str, float]],
-    blocks: Sequence[tuple[int, float]],
+    blocks: Sequence[tuple[Sequence[int], float]],
     registers: int,
     trips: float,
     loop: bool,
@@ -129,8 +143,9 @@ def pace(
     flow : ControlFlow
     counts : sequence of mapping
         Machine instructions of each instruction of the function, by pipe.
-    blocks : sequence of (int, float)
-        In the order of the text, each with the share of warps that run it.
+    blocks : sequence of (sequence of int, float)
+        In the order of the text, each with the share of warps that run it. Of several every other
+        one is predicated: they are one block of machine code.
     registers : int
         Of a thread.
     trips : float
@@ -140,13 +155,54 @@ def pace(
     """
     reader = _Reader(function, flow, counts, registers)
     bodies = [(reader.body(b, trips), share) for b, share in blocks]
-    singles = [(reader.body(b, 1.0, _PLENTY), share) for b, share in blocks]
     rounds = _ROUNDS if loop else 1
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
-    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
     begin = 0.0 if loop else latencies().begin
+    if loop and _keeps_apart(function, flow, blocks):
+        return LoopPace(clocks + begin, max(waits, 0.0))
+    reader.budget = _PLENTY
+    singles = [(reader.body(b, 1.0), share) for b, share in blocks]
+    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
     return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
+
+
+def _keeps_apart(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> bool:
+    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
+
+    Branches alone may turn into predicates, and loads may move up before them.
+    """
+    inside = (
+        function.instructions[at]
+        for numbers, _ in blocks
+        for number in numbers
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+    )
+    return any(
+        i.opcode in ("bar", "barrier") or calls_for_odd_values(i) or _stores(i) for i in inside
+    )
+
+
+def _stores(instruction: Instruction) -> bool:
+    return instruction.opcode == "st" and "global" in instruction.modifiers
+
+
+def _joined(
+    flow: ControlFlow, blocks: Iterable[tuple[int, float]], predicated: Mapping[int, int]
+) -> list[tuple[tuple[int, ...], float]]:
+    """Return blocks put together with the predicated ones behind them, and what comes then."""
+    found: list[tuple[tuple[int, ...], float]] = []
+    for number, share in blocks:
+        parts = found[-1][0] if found else ()
+        follows = bool(parts) and predicated.get(number) == parts[-1]
+        closes = len(parts) > 1 and {*flow.blocks[number].predecessors} == {*parts[-2:]}
+        if follows or (closes and parts[-1] in predicated):
+            found[-1] = ((*parts, number), found[-1][1])
+        else:
+            found.append(((number,), share))
+    return found
 
 
 def _clocks(bodies: Iterable[tuple[Body, float]], rounds: int, load: float) -> float:
@@ -179,7 +235,7 @@ class _Reader:
         self.counts = counts
         self.budget = registers - _FIXED
         self.alive = alive_registers(function, flow)
-        self.addresses = _addresses(function)
+        self.addresses = address_registers(function)
         free = operands_of_their_own(function)
         self.words = {
             r: 0 if r in free else register_words(function, r)
@@ -187,27 +243,31 @@ class _Reader:
             for r in (*read_registers(i), *written_registers(i))
         }
 
-    def body(self, number: int, trips: float, budget: int | None = None) -> Body:
-        """Return a block's instructions, in the order in which they are issued."""
-        block = self.flow.blocks[number]
-        together = trips >= UNROLLED and unrolls(self.function, self.flow, number)
+    def body(self, numbers: Sequence[int], trips: float) -> Body:
+        """Return the instructions of blocks that are one, in the order in which they are issued."""
+        together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0])
         copies = UNROLLED if together else 1
         version: dict[str, str] = {}
         words: dict[str, int] = {}
         steps: list[Step] = []
         same: dict[str, tuple[str, ...]] = {}
+        ends: list[int] = []
         for copy in range(copies):
-            for at in range(block.start, block.stop):
+            for at, around, wanted_next in self._inside(numbers):
                 instruction = self.function.instructions[at]
-                guard = None if instruction.guard is None else instruction.guard.register.name
+                own = instruction.guard or around
+                guard = None if own is None else own.register.name
+                read = {*read_registers(instruction), *(() if around is None else (guard,))}
                 reads = tuple(
                     source + (GUARD if r == guard and source == version.get(r, r) else "")
-                    for r in sorted(read_registers(instruction))
+                    for r in sorted(read)
                     for source in same.get(version.get(r, r), (version.get(r, r),))
                 )
                 writes = written_registers(instruction)
                 if guard is not None:
-                    reads += tuple(version.get(r, r) for r in writes)
+                    # Where the predicate does not hold, what was there stays, if anybody wants it.
+                    kept = writes if around is None else [r for r in writes if r in wanted_next]
+                    reads += tuple(version.get(r, r) for r in kept)
                 for r in writes:
                     version[r] = f"{r}#{at}.{copy}"
                 made = tuple(version[r] for r in writes)
@@ -219,8 +279,10 @@ class _Reader:
                 else:
                     # What its users take in has no place of its own.
                     same[made[0]] = reads
+                if calls_for_odd_values(instruction):
+                    ends.append(len(steps))
         after: set[str] = set()
-        for target in block.successors:
+        for target in self.flow.blocks[numbers[-1]].successors:
             if target < len(self.alive):
                 after |= self.alive[target]
         through = sum(
@@ -241,10 +303,23 @@ class _Reader:
         # A branch stays behind all else.
         end = [s for s in steps if s.branch]
         steps = [s for s in steps if not s.branch]
-        ordered = scheduled(
-            steps, words, wanted, through, budget or self.budget, _FAR, latencies().guard
-        )
+        ordered: list[Step] = []
+        for part, alive, besides in _parts(steps, ends, wanted, words):
+            ordered += scheduled(
+                part, words, alive, through + besides, self.budget, _FAR, latencies().guard
+            )
         return Body((*ordered, *end), version, copies)
+
+    def _inside(self, numbers: Sequence[int]) -> Iterator[tuple[int, Guard | None, frozenset[str]]]:
+        """Yield the instructions of blocks that are one, what predicates them, and who is alive."""
+        around: Guard | None = None
+        for number, following in zip(numbers, (*numbers[1:], None), strict=True):
+            block = self.flow.blocks[number]
+            skips = following is not None and len(block.successors) > 1
+            alive = frozenset() if around is None or following is None else self.alive[following]
+            for at in range(block.start, block.stop - skips):
+                yield at, around, alive
+            around = self.function.instructions[block.stop - 1].guard if skips else None
 
     def _step(
         self,
@@ -283,29 +358,22 @@ class _Reader:
         return any(target <= number for target in self.flow.blocks[number].successors)
 
 
-def _addresses(function: Function) -> frozenset[str]:
-    """Return registers that lead to addresses only: ptxas makes them as they are needed."""
-    readers: dict[str, list[Instruction]] = {}
-    for instruction in function.instructions:
-        for register in read_registers(instruction):
-            readers.setdefault(register, []).append(instruction)
-    found = set(readers)
-    changed = True
-    while changed:
-        kept = {r for r in found if all(_leads(r, i, found) for i in readers[r])}
-        changed = kept != found
-        found = kept
-    return frozenset(found)
+def _parts(
+    steps: Sequence[Step], ends: Sequence[int], wanted: frozenset[str], words: Mapping[str, int]
+) -> Iterator[tuple[Sequence[Step], frozenset[str], int]]:
+    """Yield the parts of a block between branches for odd values, which nothing moves across.
 
-
-def _leads(register: str, user: Instruction, found: set[str]) -> bool:
-    """Say whether an instruction uses a register for an address alone."""
-    if user.guard is not None and user.guard.register.name == register:
-        return False
-    if is_memory(user):
-        return not any(o == Register(register) for o in user.operands)
-    targets = written_registers(user)
-    return user.opcode in _ADDRESSING and bool(targets) and set(targets) <= found
+    Each with what is wanted after it, and the registers of what is alive all through it.
+    """
+    begin = 0
+    for end in (*ends, len(steps)):
+        part = steps[begin:end]
+        later = {r.removesuffix(GUARD) for s in steps[end:] for r in s.reads} | wanted
+        here = {r.removesuffix(GUARD) for s in part for r in (*s.reads, *s.writes)}
+        before = {r for s in steps[:begin] for r in (*s.reads, *s.writes)}
+        alive = (before & later) - here
+        yield part, frozenset(later), sum(words.get(r, 1) for r in alive)
+        begin = end
 
 
 def _memory(

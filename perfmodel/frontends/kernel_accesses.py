@@ -104,3 +104,20 @@ def chained(accesses: Sequence[Access], placed: Sequence[Placed]) -> list[Access
         same = [n for n in needs if n.loop == access.loop and n.kind == "load"]
         found.append(replace(access, needs=same[-1].name) if same else access)
     return found
+
+
+def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict[str | None, int]:
+    """Return how many loads of each loop wait for one another, by the addresses that they make.
+
+    As many batches a turn as the model of latency has where nothing else makes a warp wait: those
+    from shared memory, buffers called `shared`, are none of them.
+    """
+    depths: dict[str, int] = {}
+    found: dict[str | None, set[int]] = {}
+    for access in accesses:
+        if access.buffer in shared:
+            continue
+        depths[access.name] = depths[access.needs] + 1 if access.needs in depths else 0
+        if (access.kind == "load" or access.returns) and access.cache != "shared":
+            found.setdefault(access.loop, set()).add(depths[access.name])
+    return {loop: len(levels) for loop, levels in found.items()}

@@ -17,6 +17,7 @@ from perfmodel.frontends.kernel_accesses import (
     factored,
     known_part,
     named_accesses,
+    rounds_of_loads,
     three_numbers,
 )
 from perfmodel.frontends.kernel_counts import buffer_bytes, counted
@@ -114,6 +115,7 @@ class Builder:
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         accesses = chained(accesses, placed)
+        shared = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
         work = work_of(
             self.function,
             found,
@@ -122,6 +124,7 @@ class Builder:
             parts,
             self.emulation,
             self.registers,
+            rounds_of_loads(accesses, shared),
         )
         buffers = tuple(
             Buffer(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
-from perfmodel.frontends.dependence import LoopPace, paces
+from perfmodel.frontends.dependence import paces
 from perfmodel.frontends.divergence import MEETING, meetings
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.machine_instructions import (
     START,
+    calls_for_odd_values,
     machine_instructions,
 )
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -25,6 +27,7 @@ from perfmodel.frontends.symbolic_launch import KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
+from perfmodel.frontends.tensor_work import tensor_flop
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
     Access,
@@ -41,11 +44,10 @@ from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import ActivityCache, access_requests
 
 _MOST_IN_FLIGHT: Final = 16
-_PREDICATED: Final = 8
-"""PTX instructions of a block up to which ptxas makes it predicated; read from machine code of
-sm_90 (nvcc 13.0)."""
-_ROUNDED: Final = ("div", "sqrt", "rcp", "rem")
-_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
+_PREDICATED: Final = 9
+"""Machine instructions of a block, as modelled, up to which ptxas makes it predicated; read from
+machine code of sm_90 (nvcc 13.0): the last of 4 loads, sums and stores in a row (8, of 4 and 8),
+stores (7, of 1, 3, .. 9), products (7, of 1 to 12) and words mixed (8, of 2, 4, .. 24)."""
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -85,15 +87,20 @@ def work_of(
     parts: Sequence[tuple[Name, Sum]],
     emulation: Emulation | None = None,
     registers: int = 255,
+    rounds: Mapping[str | None, int] = MappingProxyType({}),
 ) -> Work:
-    """Return the work of a kernel's blocks, each for the warps that run it."""
+    """Return the work of a kernel's blocks, each for the warps that run it.
+
+    `rounds` says how many loads of each loop wait for one another by their addresses.
+    """
     flow = control_flow(function)
     counts = machine_instructions(function, flow)
     if emulation is None:
         shares = _shares(found, launch, parameters, parts)
     else:
         shares = _emulated(found, launch, parameters, emulation)
-    issued = _issued(function, flow, found, [warps for warps, _ in shares])
+    predicated = _predicated(function, flow, counts, found)
+    issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
 
@@ -111,10 +118,13 @@ def work_of(
             for pipe, count in counts[at].items():
                 add(pipe, run.loop, count * kept)
             if is_memory(instruction) and slots > warps:
-                add("other", run.loop, slots - warps)
+                add("masked", run.loop, slots - warps)
             kind = instruction.modifiers[-1] if instruction.modifiers else ""
             if kind in _PRECISIONS:
                 flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+            ceiling, of_thread = tensor_flop(instruction)
+            if of_thread:
+                flop[ceiling] = flop.get(ceiling, 0.0) + of_thread * threads
     arithmetic = tuple(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
@@ -123,15 +133,16 @@ def work_of(
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
-    found_paces = paces(function, flow, counts, taken, trips, registers)
+    found_paces = paces(function, flow, counts, taken, trips, registers, predicated)
+    abreast = {v: round(p.abreast(rounds.get(v, 1)), 4) for v, p in found_paces.items()}
     return Work(
         arithmetic,
         flop[precision],
         precision,
-        _in_flight(function, flow, found, found_paces),
+        _in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
-            Pace(_number(round(p.clocks, 2)), loop, _number(round(p.abreast, 3)))
+            Pace(_number(round(p.clocks, 2)), loop, _number(abreast[loop]))
             for loop, p in found_paces.items()
         ),
     )
@@ -165,7 +176,7 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
 
 
 def _issued(
-    function: Function, flow: ControlFlow, found: Followed, shares: Sequence[float]
+    found: Followed, predicated: Mapping[int, int], shares: Sequence[float]
 ) -> list[tuple[float, float]]:
     """Return the share of warps that issue each block's instructions, and that of its branch.
 
@@ -174,16 +185,32 @@ def _issued(
     """
     issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
     branches = dict(issued)
-    loops = {run.block: run.loop for run in found.blocks}
-    for number in sorted(issued):
-        before = _predicated(function, flow, number)
-        if before is not None and loops.get(before, "") == loops[number]:
-            issued[number] = max(issued[number], issued[before])
-            branches[before] = 0.0
+    for number in sorted(predicated):
+        before = predicated[number]
+        issued[number] = max(issued[number], issued[before])
+        branches[before] = 0.0
     return [(issued[run.block], branches[run.block]) for run in found.blocks]
 
 
-def _predicated(function: Function, flow: ControlFlow, number: int) -> int | None:
+def _predicated(
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    found: Followed,
+) -> dict[int, int]:
+    """Return the blocks that become predicated, and the block before each."""
+    loops = {run.block: run.loop for run in found.blocks}
+    skipped = {n: _skipped_by(function, flow, counts, n) for n in loops}
+    return {
+        number: before
+        for number, before in skipped.items()
+        if before is not None and loops.get(before, "") == loops[number]
+    }
+
+
+def _skipped_by(
+    function: Function, flow: ControlFlow, counts: Sequence[Mapping[str, float]], number: int
+) -> int | None:
     """Return the block whose branch skips a block that is short enough for predicates, or None."""
     block = flow.blocks[number]
     if len(block.predecessors) != 1 or len(block.successors) != 1:
@@ -191,13 +218,19 @@ def _predicated(function: Function, flow: ControlFlow, number: int) -> int | Non
     before = block.predecessors[0]
     targets = flow.blocks[before].successors
     inside = function.instructions[block.start : block.stop]
-    if len(targets) != 2 or block.successors[0] not in targets or len(inside) > _PREDICATED:
+    if len(targets) != 2 or block.successors[0] not in targets:
+        return None
+    made = (
+        1.0 if is_memory(i) else sum(c.values())
+        for i, c in zip(inside, counts[block.start : block.stop], strict=True)
+    )
+    if sum(made) > _PREDICATED:
         return None
     # What is left by an exit is not come back to; calls and barriers need whole warps.
     if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
         return None
-    # Odd values go a way of their own: a call, which stays behind its branch.
-    if any(i.opcode in _ROUNDED and _ODD & {*i.modifiers} for i in inside):
+    # A call stays behind its branch.
+    if any(calls_for_odd_values(i) for i in inside):
         return None
     after = block.successors[0]
     if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
@@ -303,7 +336,7 @@ def _in_flight(
     function: Function,
     flow: ControlFlow,
     found: Followed,
-    found_paces: Mapping[str | None, LoopPace],
+    abreast: Mapping[str | None, float],
 ) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
     most: tuple[int, int] | None = None
@@ -314,7 +347,7 @@ def _in_flight(
         together = _independent(function, block.start, block.stop)
         if together == 0:
             continue
-        at_once = min(round(together * found_paces[run.loop].abreast), _MOST_IN_FLIGHT)
+        at_once = min(round(together * abreast[run.loop]), _MOST_IN_FLIGHT)
         if most is None or together > most[0]:
             most = (together, max(at_once, 1))
     return None if most is None else most[1]

@@ -142,8 +142,8 @@ def _unstated(
     more = " ..." if len(fields) > _SHOWN_FIELDS else ""
     return PerfmodelError(
         f"kernel {function.name} has no argument for {name}, a structure of {parameter.size} B: "
-        f"give its fields in a launch file, with your values: {name} = {{ fields = "
-        f"{fields[:_SHOWN_FIELDS]}{more} }}"
+        f"give its fields, with your values: --arg '{name}={', '.join(fields[:_SHOWN_FIELDS])}"
+        f"{more}', or in a launch file"
     )
 
 

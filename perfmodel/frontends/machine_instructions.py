@@ -51,6 +51,8 @@ _LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
 _INTEGER: Final = frozenset({"add", "sub", "min", "max", "shl", "shr", "abs", "neg", "bfe", "bfi"})
 _OTHERS: Final = frozenset({"setp", "selp", "set", "prmt", "shf"})
 _STOPS: Final = frozenset({"bar", "barrier", "call", "atom", "red"})
+_ROUNDED: Final = frozenset({"div", "sqrt", "rcp", "rem"})
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,37 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
         counts[at] = {
             pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
         }
-    for more in (shared_bases(function, flow), aggregated(function)):
+    for more in (
+        shared_bases(function, flow),
+        aggregated(function),
+        _long_constants(function, flow),
+    ):
         for at, count in more.items():
             counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
     return tuple(counts)
+
+
+def _long_constants(function: Function, flow: ControlFlow) -> dict[int, float]:
+    """Return the moves that constants of 64 bits take: of more than their upper half, two each.
+
+    The upper half is part of the instruction; whole ones are moved into registers, once a block and
+    once for iterations put together (machine code of sm_90, nvcc 13.0: sines of doubles).
+    """
+    found: dict[int, float] = {}
+    for number, block in enumerate(flow.blocks):
+        known: set[int] = set()
+        moves = 2.0 / UNROLLED if unrolls(function, flow, number) else 2.0
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            if instruction.modifiers[-1:] != ("f64",):
+                continue
+            for o in instruction.operands:
+                if not isinstance(o, FloatImmediate) or o.bits in known:
+                    continue
+                if o.bits & 0xFFFFFFFF:
+                    known.add(o.bits)
+                    found[at] = found.get(at, 0.0) + moves
+    return found
 
 
 def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[int]:
@@ -121,6 +150,12 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
     return found
 
 
+def calls_for_odd_values(instruction: Instruction) -> bool:
+    """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
+    modifiers = {*instruction.modifiers}
+    return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
+
+
 def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
     """Say whether ptxas puts iterations of a block that is a loop of its own together."""
     block = flow.blocks[number]
@@ -131,7 +166,11 @@ def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
         return False
     if any(at in inside and "nounroll" in text for at, text in function.pragmas):
         return False
-    if any(function.instructions[at].opcode in _STOPS for at in inside):
+    if any(
+        function.instructions[at].opcode in _STOPS
+        or calls_for_odd_values(function.instructions[at])
+        for at in inside
+    ):
         return False
     return _counter(function, inside) is not None
 

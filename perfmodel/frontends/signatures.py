@@ -55,12 +55,16 @@ def base_name(kernel: str) -> str:
     # Itanium mangling spells an identifier as its length and itself.
     if not kernel.startswith("_Z"):
         return kernel
-    at = 2 + (kernel[2:3] == "N")
+    # Names in namespaces stand one behind the other; behind others come the parameters' types.
+    nested = kernel[2:3] == "N"
+    at = 2 + nested
     found = kernel
     while match := re.match(r"(\d+)", kernel[at:]):
         start = at + match.end()
         found = kernel[start : start + int(match[1][:6])]
         at = start + len(found)
+        if not nested:
+            break
     return found
 
 

@@ -28,6 +28,16 @@ _GROUP_PIPES: Final = {
     "s8": "fp8_tensor",
     "u8": "fp8_tensor",
 }
+_CEILINGS: Final = {
+    "f16": "fp16_tensor",
+    "bf16": "bf16_tensor",
+    "tf32": "tf32_tensor",
+    "e4m3": "fp8_tensor",
+    "e5m2": "fp8_tensor",
+    "s8": "int8_tensor",
+    "u8": "int8_tensor",
+    "f64": "fp64_tensor",
+}
 
 
 def multiply_accumulates(instruction: Instruction) -> int:
@@ -43,6 +53,23 @@ def multiply_accumulates(instruction: Instruction) -> int:
     return m * n * k
 
 
+def tensor_flop(instruction: Instruction) -> tuple[str, float]:
+    """Return a product's ceiling, a key of `PRECISIONS`, and its FLOP for a thread; 0 of others."""
+    macs = multiply_accumulates(instruction)
+    if not macs:
+        return "fp32", 0.0
+    threads = _GROUP if instruction.opcode == "wgmma" else _WARP
+    return _CEILINGS.get(_multiplied(instruction), "fp16_tensor"), 2.0 * macs / threads
+
+
+def _multiplied(instruction: Instruction) -> str:
+    """Return the type that a product multiplies."""
+    # Types stand as d, a, b, c; those of a and b are multiplied.
+    types = [m for m in instruction.modifiers if m in _MULTIPLIED or m in ("f32", "f64", "s32")]
+    kind = next((m for m in types if m in _MULTIPLIED and m != "f16"), None)
+    return kind or ("f64" if "f64" in types else "f16")
+
+
 def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
     """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none.
 
@@ -53,10 +80,7 @@ def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
     macs = multiply_accumulates(instruction)
     if not macs:
         return None
-    # Types stand as d, a, b, c; those of a and b are multiplied.
-    types = [m for m in instruction.modifiers if m in _MULTIPLIED or m in ("f32", "f64", "s32")]
-    kind = next((m for m in types if m in _MULTIPLIED and m != "f16"), None)
-    kind = kind or ("f64" if "f64" in types else "f16")
+    kind = _multiplied(instruction)
     if instruction.opcode == "wgmma":
         return {_GROUP_PIPES.get(kind, "fp16_tensor"): macs / _GROUP, "other": 1.0}
     if kind == "f64":

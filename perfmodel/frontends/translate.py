@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate import Progress
@@ -14,8 +15,11 @@ from perfmodel.frontends.launch import LaunchSpec
 from perfmodel.frontends.launched import bound
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.ptx.inline import inlined
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.signatures import base_name
 from perfmodel.kernels.kernel import Kernel
+
+_TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
 def translate(
@@ -78,8 +82,20 @@ def translated(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
     made = with_spills(made, resources)
-    notes = (*made.notes, *whole.notes)
+    notes = (*made.notes, *whole.notes, *_left_out(function))
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
     name = base_name(function.name)
     return replace(made, name=name, summary=f"from {program.name}", notes=notes)
+
+
+def _left_out(function: Function) -> tuple[str, ...]:
+    """Return what to say of memory that no access stands for: textures, fragments of matrices."""
+    opcodes = {
+        i.opcode + (".load/store" if i.opcode == "wmma" else "")
+        for i in function.instructions
+        if i.opcode in _TEXTURES or (i.opcode == "wmma" and not {"mma"} & {*i.modifiers})
+    }
+    if not opcodes:
+        return ()
+    return (f"memory that {', '.join(sorted(opcodes))} goes to is left out: the time is too short",)

@@ -54,6 +54,7 @@ PIPES: Final = {
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
     "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
+    "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""

@@ -270,7 +270,8 @@ def _batch(
     if not members:
         return None
     times, unroll = loop_unroll(instance, loop, len(every))
-    count = np.ceil(times / unroll)
+    # An iteration that waits more than once may do so on some ways through it only.
+    count = np.where(unroll < 1, times / unroll, np.ceil(times / unroll))
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
@@ -346,7 +347,7 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
     unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
-    if loop and abreast is not None:
+    if abreast is not None:
         unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
     own = times
     if loop is not None and stated is None and abreast is None:  # an outer loop starts it over

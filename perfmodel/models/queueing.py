@@ -2,6 +2,7 @@
 
 In loops warps wait for their own loads and queue behind those of others: a closed queue at one
 server. Blocks without loops ask for their data once, wait for all of it, and make room for others.
+Blocks whose warps meet at barriers queue for their SM as well.
 """
 
 from __future__ import annotations
@@ -113,6 +114,35 @@ BURST_WAIT = Formula(
 )
 
 
+def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
+    """Return the time of blocks that wait by themselves and queue for an SM's busiest unit [s].
+
+    A closed queue of an SM's blocks at one unit, by mean-value analysis (Reiser and Lavenberg,
+    1980). A block that arrives waits for those that are there, and for half of the turn of the one
+    at work: turns of equal blocks are equally long. Blocks come as one where their warps meet at
+    barriers; the warps of other blocks spread out and seldom wait.
+
+    Parameters
+    ----------
+    latency : array
+        Time of the blocks alone, one round after the other [s].
+    unit : array
+        Time of the unit for all blocks [s].
+    held : array
+        Blocks that share an SM.
+    """
+    apart = np.maximum(held * latency - unit, 0.0)
+    there, used, time = (np.zeros(np.broadcast_shapes(apart.shape, unit.shape)) for _ in range(3))
+    for n in range(1, int(np.max(held)) + 1):
+        visit = unit * (1 + there - used / 2)
+        turn = np.maximum(apart + visit, 1e-30)
+        now = n <= held
+        there = np.where(now, n * visit / turn, there)
+        used = np.where(now, np.minimum(n * unit / turn, 1.0), used)
+        time = np.where(now, turn / n, time)
+    return np.asarray(np.maximum(np.maximum(time, latency), unit))
+
+
 def memory_inputs(
     instance: Instance,
     traffic: Traffic,
@@ -120,6 +150,7 @@ def memory_inputs(
     terms: Mapping[str, Array],
     inputs: Mapping[str, Mapping[str, Any]],
     device: Device,
+    busy: Array,
 ) -> dict[str, Any]:
     """Return what `BANDWIDTH_TIME`, `BURST_WAIT` and `memory_time` take.
 
@@ -131,6 +162,8 @@ def memory_inputs(
         Seconds of "dram", "l2", "latency", and "writeback" where L2 is set aside.
     inputs : mapping
         What went into the terms: the rounds of blocks, the share of DRAM reads.
+    busy : array
+        Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
     """
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
     # A loop whose loads are all in flight together is no loop to memory.
@@ -150,12 +183,16 @@ def memory_inputs(
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
+    held = np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0)
+    latency = terms["latency"]
+    if instance.kernel.barriers:
+        latency = queued_blocks(latency, busy, np.rint(held))
     burst = {
-        "latency": terms["latency"],
+        "latency": latency,
         "burst": BURST * (1 - found),
         "share": share,
         "bandwidth": bandwidth,
-        "held": np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0),
+        "held": held,
     }
     queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
@@ -168,6 +205,7 @@ def memory_inputs(
             "wait": wait,
             "queue": np.atleast_1d(queue),
             "p": apart + (BLOCK_OVERLAP - apart) * found,
+            "queued": bool(instance.kernel.barriers),
         }
     )
 

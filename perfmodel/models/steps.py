@@ -59,7 +59,7 @@ STEP_WAIT = Formula(
     unit="s",
     text="load + barriers*(start + warps*warp)/clock",
     symbols={
-        "load": "latency of the slowest loads of a step [s]",
+        "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
@@ -145,7 +145,11 @@ def steps_inputs(
         latency = np.where(batch.count > 0, batch.latency + through, 0.0)
         waited = batch.loop is not None and not batch.ahead
         if waited and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
-            load = np.maximum(load, latency)
+            # Where the instructions show how often a step waits: one wait after the other.
+            if kernel.paces:
+                load = load + latency * batch.count / np.maximum(steps, 1)
+            else:
+                load = np.maximum(load, latency)
         else:
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)

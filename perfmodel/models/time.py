@@ -169,7 +169,8 @@ def time_model(
 
     for pipe, cycles in pipe_cycles(instructions, device).items():
         sm_unit(pipe, cycles)
-    stages = l1_stages(instance, requests, traffic, device, traffic.requests)
+    masked = instructions.get("masked", np.zeros(1))
+    stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
     inputs["l1"] |= stages
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
@@ -282,7 +283,8 @@ def time_model(
         inputs["latency"] = waits_alone(inputs["steps"])
         terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
         del terms["stalls"], inputs["stalls"]
-    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device)
+    busy = power_mean((busiest_pipe(terms), own_l1), FRONT_OVERLAP)
+    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy)
     inputs["memory"]["own"] = own_l1
     shared = inputs["memory"]["held"]
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])
@@ -326,7 +328,9 @@ def combine(
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = [busy, memory_time(memory), *others]
+    parts = [memory_time(memory), *others]
+    if not memory.get("queued", False):
+        parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))

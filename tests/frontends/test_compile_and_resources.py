@@ -250,6 +250,7 @@ def test_names_of_parameters() -> None:
         ("_Z5scaleIfEvPKT_PS0_i", "scale"),
         ("_ZN4math5innerIfE5scaleEPf", "inner"),  # stops at template arguments
         ("_ZN8__main__3addB2v1EPf", "add"),
+        ("_Z11scale_image6Params", "scale_image"),  # not its parameter's type
         ("_Z999999999999999x", "x"),
         ("_Z", "_Z"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.dependence import LoopPace, pace
+from perfmodel.frontends.dependence import LoopPace, pace, paces
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
@@ -37,7 +37,7 @@ def loop_pace(body: str, registers: int = 64, pragma: str = '.pragma "nounroll";
     function = parse_ptx(HEAD + pragma + body + TAIL, "k.ptx").functions[0]
     flow = control_flow(function)
     (loop,) = flow.loops
-    blocks = [(b, 1.0) for b in sorted(loop.blocks)]
+    blocks = [((b,), 1.0) for b in sorted(loop.blocks)]
     counts = machine_instructions(function, flow)
     return pace(function, flow, counts, blocks, registers, 1000.0, True)
 
@@ -72,20 +72,41 @@ def test_loads_in_a_row_are_waited_for_once() -> None:
     sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 12))
     found = loop_pace(loads + sums)
     assert found.waits == pytest.approx(1.0, abs=0.1)
-    assert found.abreast == pytest.approx(1.0, abs=0.1)
+    assert found.abreast(1) == pytest.approx(1.0, abs=0.1)
 
 
 def test_loads_of_addresses_just_loaded_wait_for_each_other() -> None:
     found = loop_pace("ld.global.u64 %rd1, [%rd1];\nld.global.u64 %rd1, [%rd1];\n")
     assert found.waits == pytest.approx(2.0, abs=0.1)
-    assert found.alone == pytest.approx(2.0, abs=0.1)
+    # two rounds an iteration, as the addresses show: nothing else keeps them apart
+    assert found.abreast(2) == pytest.approx(1.0, abs=0.1)
 
 
 def test_iterations_put_together_wait_together() -> None:
     body = "ld.global.f32 %f4, [%rd1];\nadd.f32 %f1, %f1, %f4;\nadd.s64 %rd1, %rd1, 4;\n"
     apart, together = loop_pace(body), loop_pace(body, pragma="")
-    assert apart.abreast == pytest.approx(1.0, abs=0.05)
-    assert together.abreast == pytest.approx(4.0, abs=0.4)
+    assert apart.abreast(1) == pytest.approx(1.0, abs=0.05)
+    assert together.abreast(1) == pytest.approx(4.0, abs=0.4)
+
+
+def test_what_stores_keep_apart_waits_apart() -> None:
+    # A store may go where the next load reads: four waits, though no address needs another load.
+    body = "".join(
+        f"ld.global.f32 %f4, [%rd1+{i}];\nadd.f32 %f1, %f1, %f4;\nst.global.f32 [%rd1+{i}], %f1;\n"
+        for i in (0, 4, 8, 12)
+    )
+    found = loop_pace(body)
+    assert found.waits == pytest.approx(4.0, abs=0.2)
+    assert found.abreast(1) == pytest.approx(0.25, abs=0.02)
+
+
+def test_roots_and_quotients_keep_loads_apart() -> None:
+    # Machine code of sm_90 (nvcc 13.0): odd values branch to a call, which no load moves across.
+    body = "ld.global.nc.f32 %f4, [%rd1];\n{}\nadd.f32 %f1, %f1, %f4;\nadd.s64 %rd1, %rd1, 4;\n"
+    quick = loop_pace(body.format("rcp.approx.f32 %f2, %f2;"), pragma="")
+    exact = loop_pace(body.format("rcp.rn.f32 %f2, %f2;"), pragma="")
+    assert quick.abreast(1) > 2
+    assert exact.abreast(1) == pytest.approx(1.0, abs=0.2)
 
 
 def test_few_registers_make_loads_wait() -> None:
@@ -96,3 +117,29 @@ def test_few_registers_make_loads_wait() -> None:
     sums = "".join(f"add.f32 %f1, %f1, %f{i};\n" for i in range(4, 36))
     assert loop_pace(loads + sums, 64).waits == pytest.approx(1.0, abs=0.1)
     assert loop_pace(loads + sums, 20).waits > 1.8
+
+
+SKIPPED = """ld.global.nc.f32 %f4, [%rd1+{i}];
+setp.le.f32 %p2, %f4, %f1;
+@%p2 bra S{i};
+add.f32 %f1, %f4, %f2;
+S{i}:
+"""
+
+
+def test_predicated_blocks_keep_no_loads_apart() -> None:
+    # Machine code of sm_90 (nvcc 13.0): loads of iterations move across what became predicated.
+    body = "".join(SKIPPED.format(i=4 * i) for i in range(4))
+    function = parse_ptx(HEAD + body + TAIL, "k.ptx").functions[0]
+    flow = control_flow(function)
+    counts = machine_instructions(function, flow)
+    (loop,) = flow.loops
+    inside = sorted(loop.blocks)
+    blocks = [(b, 1.0, "i") for b in inside]
+    short = {b: b - 1 for b in inside if len(flow.blocks[b].successors) == 1 and b - 1 in inside}
+    trips = {"i": 1000.0}
+    apart = paces(function, flow, counts, blocks, trips, 64)["i"]
+    together = paces(function, flow, counts, blocks, trips, 64, short)["i"]
+    assert len(short) == 4
+    assert apart.waits == pytest.approx(4.0, abs=0.2)
+    assert together.waits == pytest.approx(1.0, abs=0.2)

@@ -65,7 +65,9 @@ def test_results_were_right() -> None:
     assert all(float(r["error"]) < 1e-3 for r in told)
 
 
-@pytest.mark.parametrize("name", ["corpus-blind", "corpus-blind2", "corpus-blind3", "latency"])
+@pytest.mark.parametrize(
+    "name", ["corpus-blind", "corpus-blind2", "corpus-blind3", "latency", "predicates"]
+)
 def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None:
     folder = ROOT / f"h200-{name}"
     session = tomllib.loads((folder / "session.toml").read_text())
