@@ -115,7 +115,7 @@ class Builder:
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         accesses = chained(accesses, placed)
-        shared = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
+        on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
         work = work_of(
             self.function,
             found,
@@ -124,7 +124,7 @@ class Builder:
             parts,
             self.emulation,
             self.registers,
-            rounds_of_loads(accesses, shared),
+            rounds_of_loads(accesses, on_chip),
         )
         buffers = tuple(
             Buffer(
