@@ -12,12 +12,10 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-L2_TIME = Formula(
-    name="time of L2",
+L2_READS = Formula(
+    name="time of L2's reads",
     unit="s",
-    text="max((reads + filled + unpacked)/read + scattered/dram, fetched/dram)"
-    " + writes*cost/write"
-    " - beside*min(max(0, reads + unpacked - fetched)/read, writes*cost/write)",
+    text="max((reads + filled + unpacked)/read + scattered/dram, fetched/dram)",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.6 [B]",
         "filled": "bytes that misses at random places bring in, lone sectors as 1.6 [B]",
@@ -25,6 +23,19 @@ L2_TIME = Formula(
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
+        "read": "L2 bandwidth of reads alone [B/s]",
+    },
+    holds="as the time of L2",
+    source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
+    "(measurements/h200-sxm-suite/gather.csv)",
+)
+L2_TIME = Formula(
+    name="time of L2",
+    unit="s",
+    text="asked + writes*cost/write - beside*min(max(0, hits)/read, writes*cost/write)",
+    symbols={
+        "asked": "time of L2's reads [s]",
+        "hits": "bytes read without DRAM, compressed ones as L2 takes them [B]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",

@@ -61,13 +61,14 @@ QUEUE_TIME = Formula(
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",
     unit="s",
-    text="max(early*l2, besides) + max((1 - early)*l2, dram - besides)",
+    text="max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up",
     symbols={
         "early": "share of the launch in which L2 has room for what is written, or holds what is "
         "read [1]",
         "l2": "time of L2 [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
-        "dram": "time of DRAM, write-backs beside a set-aside included [s]",
+        "dram": "time of DRAM [s]",
+        "held_up": "what write-backs lose beside a set-aside [s]",
     },
     holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
@@ -178,8 +179,12 @@ def memory_inputs(
         "early": np.atleast_1d(traffic.early_share),
         "l2": terms["l2"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
-        "dram": np.maximum(terms["dram"], terms.get("writeback", 0.0)),
+        "dram": terms["dram"],
+        "held_up": np.zeros(1),
     }
+    if "writeback" in terms:
+        both = np.maximum(terms["dram"], terms["l2"])
+        parts["held_up"] = np.maximum(terms["writeback"] - both, 0.0)
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]

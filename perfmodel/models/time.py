@@ -25,7 +25,7 @@ from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
-from perfmodel.models.l2 import L2_TIME, read_sectors, reads_beside, unpacked_bytes
+from perfmodel.models.l2 import L2_READS, L2_TIME, read_sectors, reads_beside, unpacked_bytes
 from perfmodel.models.latency import (
     BLOCK_START,
     LATENCY_TIME,
@@ -176,19 +176,25 @@ def time_model(
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
     own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
 
-    inputs["l2"] = {
+    asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic) * SECTOR),
-        "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
-        "cost": np.atleast_1d(traffic.l2_write_cost),
-        "read": device.l2_read_bandwidth,
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
         "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
         "dram": device.dram_read_bandwidth,
-        "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
+        "read": device.l2_read_bandwidth,
     }
-    inputs["l2"]["beside"] = reads_beside(traffic)
+    inputs["l2_reads"] = asked
+    inputs["l2"] = {
+        "asked": np.atleast_1d(L2_READS(**asked)),
+        "hits": asked["reads"] + asked["unpacked"] - asked["fetched"],
+        "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
+        "cost": np.atleast_1d(traffic.l2_write_cost),
+        "read": device.l2_read_bandwidth,
+        "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
+        "beside": reads_beside(traffic),
+    }
     terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
@@ -231,7 +237,7 @@ def time_model(
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     dram_round = terms["dram"] / rounds
-    arithmetic = mixed_pipes(terms)
+    arithmetic = mixed_pipes(terms, instance.kernel.translated)
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
     chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round, crowd)
     inputs["ramp"] = {
@@ -289,7 +295,7 @@ def time_model(
     shared = inputs["memory"]["held"]
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
-    time = floor + terms["ramp"] + combine(terms, inputs["memory"], in_turns, in_steps)
+    time = floor + terms["ramp"] + combine(terms, inputs["memory"], arithmetic, in_turns, in_steps)
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
 
@@ -305,6 +311,7 @@ def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
 def combine(
     terms: Mapping[str, Array],
     memory: Mapping[str, Any],
+    arithmetic: Array,
     in_turns: Array,
     in_steps: Array | None = None,
 ) -> Array:
@@ -316,23 +323,24 @@ def combine(
         Seconds of each resource.
     memory : mapping
         What `memory_time` takes, and "own": L1 without the port that L2's sectors come through [s].
+    arithmetic : array
+        Issue and the arithmetic pipes, by `mixed_pipes` [s].
     in_turns : array
         Time of warps that wait and compute in turn [s].
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
-    issue = mixed_pipes(terms)
     others = [terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms]
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((issue, memory["own"]), FRONT_OVERLAP)
+    busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
-    front = power_mean((issue, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 

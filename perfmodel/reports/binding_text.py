@@ -89,9 +89,8 @@ def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    reads, writes, read, write = (
-        _input(prediction, name, what) for what in ("reads", "writes", "read", "write")
-    )
+    reads = _input(prediction, "l2_reads", "reads")
+    writes, read, write = (_input(prediction, name, what) for what in ("writes", "read", "write"))
     parts = [
         f"{units.data(moved)} {verb} at {units.bandwidth(rate)}"
         for moved, verb, rate in ((reads, "read", read), (writes, "written", write))

@@ -172,10 +172,12 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     memory = prediction.details.time.inputs["memory"]
     named = {pipe: terms[pipe]}
     if arithmetic:
-        queued = {name: terms[name] for name in sorted(queued_pipes(terms)) if terms[name] > 0}
+        names = queued_pipes(terms, prediction.details.instance.kernel.translated)
+        queued = {name: terms[name] for name in sorted(names) if terms[name] > 0}
         mixed = _power_mean("arithmetic: issue and the slower pipes", queued, TURNS_OVERLAP)
         yield mixed
-        named = {"arithmetic": max(mixed.result, terms.get("fma32", 0.0))}
+        alone = [terms[name] for name in PIPES if name in terms and name not in names]
+        named = {"arithmetic": max(mixed.result, *alone, 0.0)}
     own = {**named, "l1_own": scalar(memory["own"])}
     note = "l1_own: L1 without the sectors that L2 gives"
     busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
@@ -280,13 +282,8 @@ def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step
 def _bandwidth(prediction: Prediction) -> Step:
     """Return the step of the slower of L2 and DRAM."""
     memory = prediction.details.time.inputs["memory"]
-    note = ""
-    if "writeback" in prediction.terms_s:
-        note = (
-            f"of dram and writeback, {units.seconds(prediction.terms_s['writeback'])}, the larger"
-        )
-    given = _chosen(memory, "early", "l2", "besides", "dram")
-    return step(TIME, named(BANDWIDTH_TIME, "bandwidth"), given, note)
+    given = _chosen(memory, "early", "l2", "besides", "dram", "held_up")
+    return step(TIME, named(BANDWIDTH_TIME, "bandwidth"), given)
 
 
 def _chosen(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import DIRTY_LEFT, MIXED_EFFICIENCY
-from perfmodel.models.l2 import L2_TIME
+from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.time import BYTES_TIME
 from perfmodel.prediction.record import Details
@@ -22,8 +22,9 @@ LATENCY: Final = "Latency"
 def l2_steps(details: Details) -> Iterator[Step]:
     """Yield the time of L2."""
     section = "L2"
-    given = details.time.inputs["l2"]
-    yield step(section, named(L2_TIME, "time of l2"), given)
+    inputs = details.time.inputs
+    yield step(section, named(L2_READS, "asked"), inputs["l2_reads"])
+    yield step(section, named(L2_TIME, "time of l2"), inputs["l2"])
 
 
 def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step]:

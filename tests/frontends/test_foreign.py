@@ -94,7 +94,7 @@ def test_pointers_and_numbers_in_structures() -> None:
 
 
 def test_a_structure_that_nobody_states_is_spelled_out() -> None:
-    with pytest.raises(PerfmodelError, match=r"view = \{ fields = \['pad 8', 'ptr', 'i32 0'"):
+    with pytest.raises(PerfmodelError, match=r"--arg 'view=pad 8, ptr, i32 0, pad 4'"):
         translated(program(written(READ, parameters=VIEW)), launch(1, 32))
 
 

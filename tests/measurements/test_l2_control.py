@@ -100,7 +100,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "windows beside a copy": (
         ("stream-persistent",),
         *("stream-persistent", TABLE, "persistent", {}, windowed),
-        *((0.01, 0.02), (0.03, 0.1)),
+        *((0.01, 0.02), (0.035, 0.1)),
     ),
     "set-asides beside a copy": (
         ("stream-persistent",),
@@ -127,7 +127,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "windows over a working set": (
         ("working-set-read",),
         *("working-set-read", sizes("bytes", "iterations"), "in", {}, windowed),
-        *((0.11, 0.36), (0.11, 0.18)),
+        *((0.12, 0.36), (0.11, 0.18)),
     ),
     "embedding": (
         ("embedding",),
