@@ -149,7 +149,8 @@ def test_a_full_disk() -> None:
 def test_interrupt() -> None:
     words = ["perfmodel", "predict", "gemm", "-D", "N=32:320000:32", "--json"]  # takes minutes
     code = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
 sys.argv = {words!r}
 from perfmodel.cli import app, main
 print("ready", file=sys.stderr, flush=True)
