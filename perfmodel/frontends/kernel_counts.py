@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -63,8 +61,3 @@ def _addresses(count: Count) -> npt.NDArray[np.int64]:
 def buffer_bytes(emulation: Emulation, region: int) -> int:
     """Return the size of a buffer that is nowhere stated: as far as the sample reached [B]."""
     return max(emulation.regions[region].reach, 1)
-
-
-def regions_of(counts: Iterable[Count]) -> set[int]:
-    """Return the numbers of the buffers that some instructions went to."""
-    return {count.region for count in counts}

@@ -28,7 +28,6 @@ MOST_TRIPS: Final = 1 << 40
 
 _TRIED: Final = 1 << 20
 """Iterations of a loop that has no closed form that are tried one by one."""
-_POWERS: Final = 62
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,8 @@ def _random(
             columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
         rows.append(columns[key])
     table = np.array(rows).T
-    return Sharing(Conflicts(*table[:6]), bins, pitch, table[9], Hot(*table[6:9]))
+    counts = len(Conflicts._fields)
+    return Sharing(Conflicts(*table[:counts]), bins, pitch, table[-1], Hot(*table[counts:-1]))
 
 
 def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:

@@ -9,7 +9,7 @@ requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -203,15 +203,15 @@ def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:
         return None
     whole = [row or some for row in rows]
 
-    def joined(pick: Callable[[Sharing], Any]) -> Array:
-        return np.concatenate([np.atleast_1d(pick(row)) for row in whole])
+    def joined(values: Iterable[Any]) -> Array:
+        return np.concatenate([np.atleast_1d(value) for value in values])
 
     return Sharing(
-        Conflicts(*(joined(lambda row, i=i: row.conflicts[i]) for i in range(6))),  # type: ignore[misc]
-        joined(lambda row: row.addresses),
-        joined(lambda row: row.pitch),
-        joined(lambda row: row.hottest),
-        Hot(*(joined(lambda row, i=i: row.hot[i]) for i in range(3))),  # type: ignore[misc]
+        Conflicts(*map(joined, zip(*(row.conflicts for row in whole), strict=True))),
+        joined(row.addresses for row in whole),
+        joined(row.pitch for row in whole),
+        joined(row.hottest for row in whole),
+        Hot(*map(joined, zip(*(row.hot for row in whole), strict=True))),
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.retries import waves_and_sms
 
 Array = npt.NDArray[Any]
 
@@ -79,9 +80,7 @@ def lock_inputs(
         Time of the busiest slice, and of all SMs to send, for one try of every lane [s].
     device : Device
     """
-    held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
-    waves = np.maximum(1.0, requests / held)
-    sms = np.clip(np.minimum(blocks, requests), 1.0, float(device.sm_count))
+    waves, sms = waves_and_sms(requests, blocks, device)
     waiting = {"often": OFTEN, "c": np.maximum(usual / waves, 1.0)}
     tries = np.asarray(WAITING(**waiting))
     slices, network = once

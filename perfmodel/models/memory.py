@@ -127,8 +127,8 @@ def closed_form_traffic(
     own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
     for i in own:
         touched[i] = (_ZERO, _ONE)
-    besides = _ZERO
-    if cache == "warm":
+    besides, warm = _ZERO, cache == "warm"
+    if warm:
         # A line has one tag, however few of its sectors are there.
         lines = (
             line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
@@ -146,9 +146,7 @@ def closed_form_traffic(
     for table in tables:
         rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
     changed = {
-        i: atomic_memory(r, l2_size, cache == "warm")
-        for i, r in enumerate(requests)
-        if r.sharing is not None
+        i: atomic_memory(r, l2_size, warm) for i, r in enumerate(requests) if r.sharing is not None
     }
     for i, found in own.items():
         fills[i], sector_misses[i], dram_reads[i] = found.fills, found.misses, found.read
@@ -171,8 +169,9 @@ def closed_form_traffic(
     others = [i for i in atomics if i not in changed]
     written = total([t for t, _ in touched], [*stores, *others])
     ways = granted_ways(control.set_aside, l2_size)
-    crowding = reads + crowding_lines(tables, requests, granule, cache == "warm")
-    if cache == "warm":
+    granted = ways * l2_size / WAYS
+    crowding = reads + crowding_lines(tables, requests, granule, warm)
+    if warm:
         kept = kept * held(written, dirty_room(l2_size, ways), DIRTY_KNEE)
         left = kept * written
     else:
@@ -190,11 +189,11 @@ def closed_form_traffic(
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
-    back_cost = back_cost + held_cost(tables, ways * l2_size / WAYS, reads, dram_written)
+    back_cost = back_cost + held_cost(tables, granted, reads, dram_written)
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
-    cost = cost + scattered_cost(tables, reads, dram_written, cache == "warm")
-    persisting, fleeting = marked_reads(tables, cache == "warm")
-    filled, waited = random_misses(tables, requests, granule, cache == "warm")
+    cost = cost + scattered_cost(tables, reads, dram_written, warm)
+    persisting, fleeting = marked_reads(tables, warm)
+    filled, waited = random_misses(tables, requests, granule, warm)
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
@@ -250,15 +249,15 @@ def closed_form_traffic(
             dram_written,
             np.maximum(reads - fleeting - persisting, 0.0),
             fleeting,
-            filled_share(tables, ways * l2_size / WAYS, reads, cache == "warm"),
+            filled_share(tables, granted, reads, warm),
             ways if crowds_writes(device) else ways * 0,
             bool(tables),
         ),
-        cold=cache == "cold",
+        cold=not warm,
         early_share=found_early(
             kept, (l2_reads + store_sectors) * SECTOR, sum((t for t, _ in touched), _ZERO)
         )
-        if cache == "warm"
+        if warm
         else room_early(left, reads, store_sectors * SECTOR),
         early_read_bytes=np.minimum(besides, reads),
     )

@@ -160,7 +160,7 @@ def memory_inputs(
     instance, traffic, chain, device
         A launch, its traffic, what one of its blocks does, and where it runs.
     terms : mapping of str to array
-        Seconds of "dram", "l2", "latency", and "writeback" where L2 is set aside.
+        Seconds of "dram", "l2" and "latency".
     inputs : mapping
         What went into the terms: the rounds of blocks, the share of DRAM reads.
     busy : array
@@ -180,11 +180,8 @@ def memory_inputs(
         "l2": terms["l2"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
-        "held_up": np.zeros(1),
+        "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
     }
-    if "writeback" in terms:
-        both = np.maximum(terms["dram"], terms["l2"])
-        parts["held_up"] = np.maximum(terms["writeback"] - both, 0.0)
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]

@@ -132,14 +132,6 @@ TABLE_MISSES = Formula(
     holds="tables that are read several times",
     source="derived: what does not fit the set-aside competes as normal lines do",
 )
-RESIDENT_AT_RANDOM = Formula(
-    name="share of a table at random places that L2 holds",
-    unit="1",
-    text="(sqrt(2.25 + 2*c/f) - 1.5)",
-    symbols={"c": "capacity of L2 [B]", "f": "bytes of the table [B]"},
-    holds="no streams beside; a line is held at home and, for far readers, once more",
-    source="derived: (3/2 + h/2) h f = c; lines that both sides read are held twice",
-)
 ATOM_HITS = Formula(
     name="hits of a fetched part of a line",
     unit="1",

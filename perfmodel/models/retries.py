@@ -119,6 +119,21 @@ def contenders(mean: Array, random: bool, addresses: Array) -> Array:
     return np.asarray(CONTENDERS(mean=mean, drawn=float(random), ln=ln))
 
 
+def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array, Array]:
+    """Return how often the warps that take part fill the GPU, at least once, and their SMs.
+
+    Parameters
+    ----------
+    requests : array
+        Warps that take part.
+    blocks : array
+    device : Device
+    """
+    held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
+    waves = np.maximum(1.0, requests / held)
+    return waves, np.clip(np.minimum(blocks, requests), 1.0, float(device.sm_count))
+
+
 def loop_inputs(
     wanted: Array,
     usual: Array,
@@ -148,9 +163,7 @@ def loop_inputs(
         lane, and of all SMs to send these [s].
     device : Device
     """
-    held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
-    waves = np.maximum(1.0, requests / held)
-    sms = np.clip(np.minimum(blocks, requests), 1.0, float(device.sm_count))
+    waves, sms = waves_and_sms(requests, blocks, device)
     # A warp that competes with itself goes on with those of its lanes that are left.
     c = np.maximum(usual / waves, together)
     others = np.clip(c / together - 1, 0.0, 1.0)

@@ -69,12 +69,12 @@ def turns_inputs(arithmetic: Array, latency: Array, held: Array, rounds: Array) 
     }
 
 
-def mixed_pipes(terms: Mapping[str, Array], translated: bool) -> Array:
+def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
     """Return the time of issue and the arithmetic pipes, which many warps take in turn [s].
 
     Parameters
     ----------
-    terms : mapping of str to array
+    terms : mapping of str to array or float
         Seconds that each needs alone.
     translated : bool
         Whether the kernel was translated from PTX, see `queued_pipes`.

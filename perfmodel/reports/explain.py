@@ -20,7 +20,7 @@ from perfmodel.models.queueing import (
 )
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
 from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
-from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, queued_pipes
+from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, mixed_pipes, queued_pipes
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
@@ -172,12 +172,11 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     memory = prediction.details.time.inputs["memory"]
     named = {pipe: terms[pipe]}
     if arithmetic:
-        names = queued_pipes(terms, prediction.details.instance.kernel.translated)
-        queued = {name: terms[name] for name in sorted(names) if terms[name] > 0}
-        mixed = _power_mean("arithmetic: issue and the slower pipes", queued, TURNS_OVERLAP)
-        yield mixed
-        alone = [terms[name] for name in PIPES if name in terms and name not in names]
-        named = {"arithmetic": max(mixed.result, *alone, 0.0)}
+        translated = prediction.details.instance.kernel.translated
+        names = sorted(queued_pipes(terms, translated))
+        queued = {name: terms[name] for name in names if terms[name] > 0}
+        yield _power_mean("arithmetic: issue and the slower pipes", queued, TURNS_OVERLAP)
+        named = {"arithmetic": scalar(mixed_pipes(terms, translated))}
     own = {**named, "l1_own": scalar(memory["own"])}
     note = "l1_own: L1 without the sectors that L2 gives"
     busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)

@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.validation.intervals import LEVEL
+
 FILE: Final = "first-look.csv"
-LEVEL: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
