@@ -254,7 +254,7 @@ def lookups(line: np.ndarray, side: Any = 0, kind: Any = READ) -> Lookups:
 def test_far_reads_leave_a_copy_near(engine: Any) -> None:
     # by hand: read from either side, a line is near on one and forwarded on the other, once
     l2 = L2(l2_shape(1 << 20, 2), engine)
-    home = int(l2.place(np.array([5]))[0][0])
+    home = int(place(np.array([5]), l2.shape.cache.sets, l2.shape.run)[0]) % 2
     first, _ = l2.epoch(lookups(np.array([5]), side=1 - home))
     assert (first.near[0], first.missed[0], first.fetched[0]) == (0, 15, 15)
     again, _ = l2.epoch(lookups(np.array([5, 5]), side=[1 - home, home]))
@@ -266,7 +266,7 @@ def test_writes_go_home(engine: Any) -> None:
     # by hand: from either side, dirty on one; the far write took a line on its own side, in which
     # nothing can be read
     l2 = L2(l2_shape(1 << 20, 2), engine)
-    home = int(l2.place(np.array([5]))[0][0])
+    home = int(place(np.array([5]), l2.shape.cache.sets, l2.shape.run)[0]) % 2
     l2.epoch(lookups(np.array([5, 5]), side=[0, 1], kind=WRITE))
     assert int((l2.state.line == 5).sum()) == 2
     again, _ = l2.epoch(lookups(np.array([5]), side=1 - home))
