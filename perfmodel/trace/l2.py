@@ -7,10 +7,10 @@ long run, but each miss fills two lines. Writes to the far side take a line on t
 go on to the home; atomics go there at once. A line persists at its home only (assumed: on an H100
 the set-aside is full when hitRatio x window reaches it).
 
-Lines leave in the order of their last use, dirty or not: copies of every n-th float leave 43/(1 + n)
-MB dirty on an H200 (measurements/h200-sxm/strided.csv, n to 8). But those that were read for the
-far side leave earlier, for it has a copy, and first those that were written back to keep the number
-of dirty ones down. Stores are never streaming (measured: stores of which half are marked so push a
+Lines leave in the order of their last use, dirty or not: a copy of every n-th float leaves 43 to 48
+MB/(1 + n) dirty on an H200, n up to 8 (measurements/h200-sxm/strided.csv). But those that were read
+for the far side leave earlier, for it has a copy, and first of all those that were written back to
+keep the number of dirty ones down. Stores are never streaming (measured: stores of which half are marked so push a
 table out of L2 like others; measurements/h200-sxm-suite/data-reset-out-window.csv).
 """
 
