@@ -10,8 +10,9 @@ the set-aside is full when hitRatio x window reaches it).
 Lines leave in the order of their last use, dirty or not: a copy of every n-th float leaves 43 to 48
 MB/(1 + n) dirty on an H200, n up to 8 (measurements/h200-sxm/strided.csv). But those that were read
 for the far side leave earlier, for it has a copy, and first of all those that were written back to
-keep the number of dirty ones down. Stores are never streaming (measured: stores of which half are marked so push a
-table out of L2 like others; measurements/h200-sxm-suite/data-reset-out-window.csv).
+keep the number of dirty ones down. Stores are never streaming (measured: those of which half are
+marked so push a table out of L2 like others; data-reset-out-window.csv of
+measurements/h200-sxm-suite).
 """
 
 from __future__ import annotations
