@@ -73,7 +73,7 @@ class _Plan(NamedTuple):
     is histogram and key of random places that are not equally likely.
     """
 
-    index: Node
+    place: Node
     guard: Node | None
     separable: bool
     size: int
@@ -182,7 +182,7 @@ class Generator:
             likely, key = plan.drawn
             keys = np.broadcast_to(np.asarray(evaluate(key, everything)), shape)
             everything |= {BIN: likely.draw(keys)}
-        element = np.broadcast_to(np.asarray(evaluate(plan.index, everything)), shape)
+        element = np.broadcast_to(np.asarray(evaluate(plan.place, everything)), shape)
         address = (element * plan.size + base).reshape(-1, LANES)
         active = None
         if wave.mask is not None or not free or not self.inside.all():
@@ -230,10 +230,10 @@ class Generator:
         still = dict.fromkeys(self.moving, 0)
         zero = dict.fromkeys(THREAD, 0)
         known = self.instance.known
-        origin = evaluate(plan.index, {**known, **still, **zero})
-        lane = np.asarray(evaluate(plan.index, {**known, **still, **self.threads}))
+        origin = evaluate(plan.place, {**known, **still, **zero})
+        lane = np.asarray(evaluate(plan.place, {**known, **still, **self.threads}))
         lane = np.broadcast_to(lane, self.inside.shape)[0] - origin
-        rest = np.asarray(evaluate(plan.index, {**values, **zero}))
+        rest = np.asarray(evaluate(plan.place, {**values, **zero}))
         rest = rest.reshape(rest.shape[:3] if rest.ndim == 4 else (1, 1, 1))
         address = np.broadcast_to((rest + lane[:, 0]) * plan.size + base, shape[:3]).reshape(-1)
         steps = (lane - lane[:, :1]) * plan.size
