@@ -8,7 +8,6 @@ access after the other, which numba compiles (``pip install 'perfmodel[fast]'``)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -118,8 +117,6 @@ class CacheShape:
         Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
         them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
         nothing were: read-persistent.csv).
-    dirty_age : int
-        How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
     """
 
     sets: int
@@ -128,7 +125,6 @@ class CacheShape:
     fetch_sectors: int = 1
     dirty_ways: float = float("inf")
     persisting_ways: float = 0.0
-    dirty_age: int = 0
 
 
 class CacheState(NamedTuple):
@@ -186,12 +182,23 @@ def flush(state: CacheState) -> tuple[Array, Array, Array]:
     return state.line[rows, ways], written, partial
 
 
-def mix(values: Array) -> Array:
+def mixed(x: Any) -> Any:
     """Return well-mixed 64-bit numbers, the same on any machine (the finaliser of SplitMix64)."""
-    x = np.asarray(values).astype(np.uint64)
     x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ x >> np.uint64(31))
+    return x ^ x >> np.uint64(31)
+
+
+def mix(values: Array) -> Array:
+    """Return the same of integers of any kind."""
+    return np.asarray(mixed(np.asarray(values).astype(np.uint64)))
+
+
+def draw(stamp: Any, other: Any) -> Any:
+    """Return what stands for chance in a set: a number of a time and of a line or set."""
+    x = (other * 2654435761 + stamp * 40503) & 0x7FFFFFFFFFFF
+    x = ((x ^ x >> 17) * 1103515245) & 0x7FFFFFFFFFFF
+    return x ^ x >> 19
 
 
 def place(line: Array, sets: int, run: int) -> Array:
@@ -213,19 +220,6 @@ def place(line: Array, sets: int, run: int) -> Array:
     return np.asarray(found - np.where(found >= sets, sets, 0))
 
 
-def no_outcome(n: int) -> Outcome:
-    """Return the outcome of `n` accesses that did nothing."""
-    names = Outcome._fields
-    return Outcome(
-        **{
-            name: np.full(n, -1, np.int64)
-            if name in ("victim", "cleaned")
-            else np.zeros(n, np.uint8)
-            for name in names
-        }
-    )
-
-
 def access(
     shape: CacheShape, state: CacheState, touches: Touches, engine: Engine = "auto"
 ) -> Outcome:
@@ -236,30 +230,34 @@ def access(
     shape, state
         The cache; its state changes.
     touches
-        The accesses in order.
+        The accesses in order; those whose set is negative do nothing.
     engine : {"auto", "numpy", "numba"}
         Who counts; the counts are equal. "auto" is numba if it is installed.
     """
     n = len(touches.line)
-    outcome = no_outcome(n)
-    if n:
-        rules = (POLICIES.index(shape.policy), shape.fetch_sectors, shape.dirty_age)
-        if not uses_numba(engine):
-            from perfmodel.trace.cache_rounds import run as run_rounds
+    outcome = Outcome(
+        *(
+            np.full(n, -1, np.int64) if name in ("victim", "cleaned") else np.zeros(n, np.uint8)
+            for name in Outcome._fields
+        )
+    )
+    rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
+    if not uses_numba(engine):
+        from perfmodel.trace.cache_rounds import run as run_rounds
 
-            run_rounds(*rules, *state, *touches, *outcome)
-        else:
-            from perfmodel.trace.cache_loop import run
+        run_rounds(rules, state, touches, outcome)
+        return outcome
+    from perfmodel.trace.cache_loop import run
 
-            # Sets do not know of each other: each thread has its own, so the counts stay the same.
-            parts = _THREADS if n >= _WORTH_A_THREAD else 1
-            edges = [shape.sets * i // parts for i in range(parts + 1)]
-            in_threads(
-                [
-                    partial(run, low, high, *rules, *state, *touches, *outcome)
-                    for low, high in pairwise(edges)
-                ]
-            )
+    # Plain tuples: numba knows their types sooner.
+    job = partial(run, rules, tuple(state), tuple(touches), tuple(outcome))
+    if n < _WORTH_A_THREAD:
+        job(0, shape.sets)
+        return outcome
+    # Sets do not know of each other: each thread has its own, so the counts stay the same.
+    edges = [shape.sets * i // _THREADS for i in range(_THREADS + 1)]
+    for running in [_pool().submit(job, low, high) for low, high in pairwise(edges)]:
+        running.result()
     return outcome
 
 
@@ -274,15 +272,6 @@ def has_numba() -> bool:
 def uses_numba(engine: Engine) -> bool:
     """Say whether compiled loops do the work."""
     return engine == "numba" or (engine == "auto" and has_numba())
-
-
-def in_threads(jobs: Sequence[Callable[[], object]]) -> None:
-    """Run jobs side by side; compiled loops do without the interpreter's lock."""
-    if len(jobs) == 1:
-        jobs[0]()
-        return
-    for running in [_pool().submit(job) for job in jobs]:
-        running.result()
 
 
 @cache
@@ -301,9 +290,6 @@ def _whole_ways(shape: CacheShape, mean: float) -> Array:
 def _shared_out(shape: CacheShape, mean: float) -> Array:
     """Return whole ways for each set so that their mean is as asked."""
     mean = min(mean, float(shape.ways))
-    low = int(mean)
     # Every set's fraction of a way is decided by its number alone, evenly.
-    extra = np.floor(np.arange(1, shape.sets + 1) * (mean - low)) - np.floor(
-        np.arange(shape.sets) * (mean - low)
-    )
-    return np.asarray(low + extra, dtype=np.int16)
+    extra = np.diff(np.floor(np.arange(shape.sets + 1) * (mean - int(mean))))
+    return np.asarray(int(mean) + extra, dtype=np.int16)

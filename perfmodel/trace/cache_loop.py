@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from perfmodel.trace import cache
 from perfmodel.trace.cache import (
     ATOMIC,
     CLASS_SHIFT,
@@ -26,41 +27,22 @@ from perfmodel.trace.cache import (
 LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
+LAST = np.int64(1 << 62)
+
+
+draw = njit(cache.draw)
 
 
 @njit(nogil=True, cache=True)
-def run(
-    low: int,
-    high: int,
-    policy: int,
-    fetch: int,
-    dirty_age: int,
-    lines: Any,
-    ranks: Any,
-    valid: Any,
-    dirty: Any,
-    words: Any,
-    dirty_lines: Any,
-    dirty_most: Any,
-    persisting: Any,
-    persisting_most: Any,
-    row: Any,
-    line: Any,
-    sectors: Any,
-    filled: Any,
-    kind: Any,
-    rank: Any,
-    stamp: Any,
-    hit: Any,
-    fetched: Any,
-    victim: Any,
-    written: Any,
-    partial: Any,
-    cleaned: Any,
-    clean_written: Any,
-    clean_partial: Any,
-) -> None:
-    """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`."""
+def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int) -> None:
+    """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`.
+
+    `rules` are policy and sectors fetched.
+    """
+    policy, fetch = rules
+    lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
+    row, line, sectors, filled, kind, rank, stamp = touches
+    hit, fetched, victim, written, partial, cleaned, clean_written, clean_partial = outcome
     ways = lines.shape[1]
     for i in range(len(line)):
         s = row[i]
@@ -89,31 +71,20 @@ def run(
             persisting[s] -= 1
         if new:
             # A streaming line takes the place of another one, if there is one.
-            among = -1
+            among = False
             if level == STREAMING:
                 for k in range(ways):
                     if lines[s, k] >= 0 and ranks[s, k] >> SHIFT == STREAMING:
-                        among = STREAMING
+                        among = True
             w = 0
-            least = ranks[s, 0]
-            plain = policy != RANDOM and among < 0
-            if plain:
-                for k in range(1, ways):
-                    if ranks[s, k] < least:
-                        least = ranks[s, k]
-                        w = k
-            else:
-                least = -1
-            for k in range(0 if plain else ways):
+            least = LAST
+            for k in range(ways):
                 r = ranks[s, k]
-                if among >= 0 and (lines[s, k] < 0 or r >> SHIFT != among):
-                    continue
                 if policy == RANDOM and lines[s, k] >= 0:
-                    # As perfmodel.trace.cache.mix, of line and time.
-                    x = (lines[s, k] * 2654435761 + stamp[i] * 40503) & 0x7FFFFFFFFFFF
-                    x = ((x ^ x >> 17) * 1103515245) & 0x7FFFFFFFFFFF
-                    r = (r >> SHIFT << SHIFT) | ((x ^ x >> 19) & AGE)
-                if least < 0 or r < least:
+                    r = (r >> SHIFT << SHIFT) | (draw(stamp[i], lines[s, k]) & AGE)
+                if among and (lines[s, k] < 0 or r >> SHIFT != STREAMING):
+                    r = LAST
+                if r < least:
                     least = r
                     w = k
             if lines[s, w] >= 0:
@@ -128,13 +99,10 @@ def run(
             valid[s, w] = 0
             dirty[s, w] = 0
             words[s, w] = 0
-            if level == PERSISTING:
-                persisting[s] += 1
-        else:
-            if level == PERSISTING and ranks[s, w] >> SHIFT != PERSISTING:
-                persisting[s] += 1
-            if level != PERSISTING and ranks[s, w] >> SHIFT == PERSISTING:
-                persisting[s] -= 1
+        elif ranks[s, w] >> SHIFT == PERSISTING:
+            persisting[s] -= 1
+        if level == PERSISTING:
+            persisting[s] += 1
 
         age = ranks[s, w] & AGE
         if policy == NRU:
@@ -174,13 +142,9 @@ def run(
             if dirty[s, w] == 0:
                 dirty_lines[s] += 1
             dirty[s, w] = np.int64(dirty[s, w]) | asked
-        if dirty[s, w]:
-            ranks[s, w] += dirty_age
         valid[s, w] = here
         if dirty_lines[s] > dirty_most[s]:
-            x = (stamp[i] * 40503 + s * 2654435761) & 0x7FFFFFFFFFFF
-            x = ((x ^ x >> 17) * 1103515245) & 0x7FFFFFFFFFFF
-            left = (x ^ x >> 19) % dirty_lines[s]
+            left = draw(stamp[i], s) % dirty_lines[s]
             for k in range(ways):
                 if dirty[s, k]:
                     if left == 0:
@@ -190,7 +154,7 @@ def run(
                         clean_partial[i] = gone & ~np.int64(valid[s, k])
                         valid[s, k] = gone | np.int64(valid[s, k])
                         dirty[s, k] = 0
-                        ranks[s, k] -= dirty_age
+                        ranks[s, k] = ranks[s, k] >> SHIFT << SHIFT
                         words[s, k] = 0
                         dirty_lines[s] -= 1
                         break

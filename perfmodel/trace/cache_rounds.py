@@ -21,46 +21,42 @@ from perfmodel.trace.cache import (
     POLICIES,
     STREAMING,
     WRITE,
+    CacheState,
+    Outcome,
+    Touches,
+    draw,
 )
 
 Array = npt.NDArray[Any]
+Rules = tuple[int, int]
+"""Policy, and sectors fetched."""
 
 LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 
-_MASK = 0x7FFFFFFFFFFF
 _WORDS_OF_SECTOR = [np.uint32(255 << 8 * k) for k in range(4)]
 
 
-def run(policy: int, fetch: int, dirty_age: int, *arrays: Array) -> None:
+def run(rules: Rules, state: CacheState, touches: Touches, outcome: Outcome) -> None:
     """Run accesses through the cache; see `perfmodel.trace.cache.access`."""
-    state, touches, outcome = arrays[:9], arrays[9:16], arrays[16:]
-    row = touches[0]
     # By set, then by time; then the first of every set, the second of every set, ...
-    order = np.argsort(row.astype(np.int32), kind="stable")
-    ordered = row[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    turn = np.arange(len(row)) - np.repeat(starts, np.diff(np.r_[starts, len(row)]))
+    order = np.argsort(touches.row.astype(np.int32), kind="stable")
+    order = order[np.count_nonzero(touches.row < 0) :]
+    row = touches.row[order]
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    turn = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row)))
     order = order[np.argsort(turn.astype(np.int32), kind="stable")]
-    ends = np.cumsum(np.bincount(turn))
-    for first, last in zip(np.r_[0, ends[:-1]], ends, strict=True):
-        some = order[first:last]
-        _round(policy, fetch, dirty_age, state, [t[some] for t in touches], outcome, some)
+    for some in np.split(order, np.cumsum(np.bincount(turn))[:-1]):
+        _round(rules, state, Touches(*(t[some] for t in touches)), outcome, some)
 
 
 def _round(
-    policy: int,
-    fetch: int,
-    dirty_age: int,
-    state: tuple[Array, ...],
-    touches: list[Array],
-    outcome: tuple[Array, ...],
-    some: Array,
+    rules: Rules, state: CacheState, touches: Touches, outcome: Outcome, some: Array
 ) -> None:
+    policy, fetch = rules
     lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
-    hit, fetched, *_ = outcome
     same = lines[row] == line[:, None]
     w = same.argmax(axis=1)
     new = ~same[np.arange(len(row)), w]
@@ -80,16 +76,9 @@ def _round(
         persisting[row] += (level == PERSISTING).astype(np.int16) - keeps
     else:
         level = np.minimum(level, NORMAL)
-    among = np.full(len(row), -1)
-    streams = np.flatnonzero(new & (level == STREAMING))
-    if streams.size:
-        # A streaming line takes the place of another one, if there is one.
-        where = row[streams]
-        others = (lines[where] >= 0) & (ranks[where] >> SHIFT == STREAMING)
-        among[streams[others.any(axis=1)]] = STREAMING
     at = np.flatnonzero(new)
     if at.size:
-        w[at] = _replace(policy, state, touches, outcome, some, at, among[at])
+        w[at] = _replace(policy, state, touches, level[at] == STREAMING, outcome, some, at)
     age = _ages(policy, ranks, lines, row, w, new, stamp)
     ranks[row, w] = level << SHIFT | age
 
@@ -101,8 +90,8 @@ def _round(
         bring = np.where(kind == COPY, bring, wide.astype(np.uint8))
     passes = kind == PASS
     bring = np.where(writes | passes, 0, bring & ~here).astype(np.uint8)
-    hit[some] = np.where(writes, sectors, np.where(passes, 0, sectors & here))
-    fetched[some] = bring
+    outcome.hit[some] = np.where(writes, sectors, np.where(passes, 0, sectors & here))
+    outcome.fetched[some] = bring
     here |= bring
     stores = np.flatnonzero(writes | (kind == ATOMIC))
     if stores.size:
@@ -115,47 +104,42 @@ def _round(
         dirty_lines[r] += before == 0
         dirty[r, v] = before | sectors[stores]
     valid[row, w] = here
-    if dirty_age:
-        ranks[row, w] += np.where(dirty[row, w] > 0, dirty_age, 0)
     if stores.size:
         over = stores[dirty_lines[r] > dirty_most[r]]
         if over.size:
-            _clean(dirty_age, state, outcome, some[over], row[over], stamp[over])
+            _clean(state, outcome, some[over], row[over], stamp[over])
 
 
 def _replace(
     policy: int,
-    state: tuple[Array, ...],
-    touches: list[Array],
-    outcome: tuple[Array, ...],
+    state: CacheState,
+    touches: Touches,
+    streams: Array,
+    outcome: Outcome,
     some: Array,
     at: Array,
-    among: Array,
 ) -> Array:
     """Put new lines in place of others, and return their ways."""
     lines, ranks, valid, dirty, words, dirty_lines, _, persisting, _ = state
-    row, line, stamp = touches[0][at], touches[1][at], touches[6][at]
-    _, _, victim, written, partial, *_ = outcome
-    key = ranks[row]
+    row, line, stamp = touches.row[at], touches.line[at], touches.stamp[at]
+    key, held = ranks[row], lines[row]
     if policy == RANDOM:
-        held = lines[row]
-        x = (held * 2654435761 + stamp[:, None] * 40503) & _MASK
-        x = ((x ^ x >> 17) * 1103515245) & _MASK
-        key = np.where(held >= 0, (key >> SHIFT << SHIFT) | ((x ^ x >> 19) & AGE), key)
-    if (among >= 0).any():
-        some_class = among[:, None]
-        others = (some_class >= 0) & ((lines[row] < 0) | (key >> SHIFT != some_class))
-        key = np.where(others, np.iinfo(np.int64).max, key)
+        chance = key >> SHIFT << SHIFT | draw(stamp[:, None], held) & AGE
+        key = np.where(held >= 0, chance, key)
+    if streams.any():
+        # A streaming line takes the place of another one, if there is one.
+        others = (held >= 0) & (key >> SHIFT == STREAMING)
+        among = streams & others.any(axis=1)
+        key[among[:, None] & ~others] = np.iinfo(np.int64).max
     w = key.argmin(axis=1)
-    old = lines[row, w]
-    held_one = old >= 0
+    # Empty ways are neither dirty nor persisting.
     gone = dirty[row, w]
     dropped = some[at]
-    victim[dropped] = old
-    written[dropped] = np.where(held_one, gone, 0)
-    partial[dropped] = np.where(held_one, gone & ~valid[row, w], 0)
-    dirty_lines[row] -= held_one & (gone > 0)
-    persisting[row] -= held_one & (ranks[row, w] >> SHIFT == PERSISTING)
+    outcome.victim[dropped] = lines[row, w]
+    outcome.written[dropped] = gone
+    outcome.partial[dropped] = gone & ~valid[row, w]
+    dirty_lines[row] -= gone > 0
+    persisting[row] -= ranks[row, w] >> SHIFT == PERSISTING
     lines[row, w] = line
     valid[row, w] = 0
     dirty[row, w] = 0
@@ -177,28 +161,18 @@ def _ages(
     return np.ones(len(row), dtype=np.int64)
 
 
-def _clean(
-    dirty_age: int,
-    state: tuple[Array, ...],
-    outcome: tuple[Array, ...],
-    some: Array,
-    row: Array,
-    stamp: Array,
-) -> None:
-    """Write back one of the dirty lines of each set, which stays."""
+def _clean(state: CacheState, outcome: Outcome, some: Array, row: Array, stamp: Array) -> None:
+    """Write back one of the dirty lines of each set, which stays, but is the next to leave."""
     lines, ranks, valid, dirty, words, dirty_lines, *_ = state
-    *_, cleaned, clean_written, clean_partial = outcome
-    x = (stamp * 40503 + row * 2654435761) & _MASK
-    x = ((x ^ x >> 17) * 1103515245) & _MASK
-    left = (x ^ x >> 19) % dirty_lines[row]
+    left = draw(stamp, row) % dirty_lines[row]
     passed = np.cumsum(dirty[row] > 0, axis=1)
     w = (passed > left[:, None]).argmax(axis=1)
     gone = dirty[row, w]
-    cleaned[some] = lines[row, w]
-    clean_written[some] = gone
-    clean_partial[some] = gone & ~valid[row, w]
+    outcome.cleaned[some] = lines[row, w]
+    outcome.clean_written[some] = gone
+    outcome.clean_partial[some] = gone & ~valid[row, w]
     valid[row, w] |= gone
     dirty[row, w] = 0
-    ranks[row, w] -= dirty_age
+    ranks[row, w] = ranks[row, w] >> SHIFT << SHIFT
     words[row, w] = 0
     dirty_lines[row] -= 1

@@ -69,16 +69,8 @@ def coalesce(
     if uses_numba(engine):
         from perfmodel.trace.coalescer_loop import run
 
-        most = address.size
-        lines = Lines(
-            np.empty(most, np.int64),
-            np.empty(most, np.int64),
-            np.empty(most, np.uint8),
-            np.empty(most, np.uint32),
-        )
         lanes = np.empty((0, LANES), bool) if active is None else active
-        n = run(np.ascontiguousarray(address), lanes, width, words, *lines)
-        return Lines(*(part[:n] for part in lines))
+        return Lines(*run(np.ascontiguousarray(address), lanes, width, words))
     if active is not None:
         address = np.where(active, address, _UNUSED)
     if np.any(address[:, 1:] < address[:, :-1]):

@@ -15,17 +15,11 @@ LINE_BITS, SECTOR_BITS, WORD_BITS = 7, 5, 2
 
 
 @njit(nogil=True, cache=True)
-def run(
-    address: Any,
-    active: Any,
-    width: int,
-    words: bool,
-    request: Any,
-    line: Any,
-    sectors: Any,
-    filled: Any,
-) -> int:
-    """Fill the arrays of `perfmodel.trace.coalescer.Lines`, and return how many lines there are."""
+def run(address: Any, active: Any, width: int, words: bool) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of `perfmodel.trace.coalescer.Lines`."""
+    most = address.size
+    request, line = np.empty(most, np.int64), np.empty(most, np.int64)
+    sectors, filled = np.empty(most, np.uint8), np.empty(most, np.uint32)
     whole = active.shape[0] == 0
     some = np.zeros((32, 4), dtype=np.uint32)
     n = 0
@@ -76,4 +70,4 @@ def run(
                 for byte in range(1, 4):
                     bits &= some[k - first, byte]
             filled[k] = bits
-    return n
+    return request[:n], line[:n], sectors[:n], filled[:n]

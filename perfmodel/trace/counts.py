@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
@@ -16,19 +16,6 @@ SERIES: Final = 64
 ELSEWHERE: Final = "(elsewhere)"
 """Buffer that stands for all that earlier launches left in L2 and that this one has none of."""
 
-ACCESS_FIELDS: Final = (
-    "requests",
-    "lanes",
-    "sectors",
-    "lines",
-    "l1_hit_sectors",
-    "l2_sectors",
-    "l2_near_sectors",
-    "l2_missed_sectors",
-    "dram_read_sectors",
-    "atomic_addresses",
-    "atomic_busiest",
-)
 BUFFER_FIELDS: Final = ("dram_read_sectors", "dram_write_sectors", "partial_sectors")
 SERIES_FIELDS: Final = ("l1_sectors", "l1_hits", "l2_sectors", "l2_hits")
 
@@ -69,6 +56,10 @@ class AccessCount:
     dram_read_sectors: float
     atomic_addresses: float
     atomic_busiest: float
+
+
+ACCESS_FIELDS: Final = tuple(f.name for f in fields(AccessCount))[3:]
+"""What is counted of an access: all but its name, buffer and kind."""
 
 
 @dataclass(frozen=True, slots=True)

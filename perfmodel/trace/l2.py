@@ -7,12 +7,17 @@ long run, but each miss fills two lines. Writes to the far side take a line on t
 go on to the home; atomics go there at once. A line persists at its home only (assumed: on an H100
 the set-aside is full when hitRatio x window reaches it).
 
-Lines leave in the order of their last use; but those that were read for the far side leave earlier,
-for it has a copy, and dirty ones later.
+Lines leave in the order of their last use, dirty or not: a copy of every n-th float leaves 43 to 48
+MB/(1 + n) dirty on an H200, n up to 8 (measurements/h200-sxm/strided.csv). But those that were read
+for the far side leave earlier, for it has a copy, and first of all those that were written back to
+keep the number of dirty ones down. Stores are never streaming (measured: those of which half are
+marked so push a table out of L2 like others; data-reset-out-window.csv of
+measurements/h200-sxm-suite).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -37,10 +42,9 @@ from perfmodel.trace.cache import (
     access,
     empty,
     flush,
-    no_outcome,
+    place,
     uses_numba,
 )
-from perfmodel.trace.cache import place as set_of
 
 Array = npt.NDArray[Any]
 
@@ -61,9 +65,6 @@ FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
 measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
-DIRTY_AGE: Final = 0.25
-"""How much later than its last use a dirty line is taken to be used; in the same unit (fitted: the
-rows marked fit, without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,6 @@ def l2_shape(
         fetch_sectors=fetch_granularity // SECTOR,
         dirty_ways=DIRTY_SHARE * ways,
         persisting_ways=ways * set_aside / size,
-        dirty_age=int(DIRTY_AGE * ticks) if policy == "lru" else 0,
     )
     run = max(1, int(sets * RUN_SHARE))
     return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))
@@ -196,99 +196,36 @@ class L2:
         self.state: CacheState = empty(shape.cache)
         self._time = 1 + shape.far_age
 
-    def place(self, line: Array) -> tuple[Array, Array]:
-        """Return the home partition of lines, and their set in any partition."""
-        place = set_of(line, self.shape.cache.sets, self.shape.run)
-        parts = self.shape.partitions
-        return (place % parts, place // parts) if parts > 1 else (place * 0, place)
+    def sets_of(self, line: Array) -> Array:
+        """Return the set of lines in any partition."""
+        return place(line, self.shape.cache.sets, self.shape.run) // self.shape.partitions
 
     def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
         """Run the accesses that are under way together; those for the far side come last."""
-        n = len(asked.line)
+        shape, n = self.shape, len(asked.line)
+        near_rows, far_rows = _steps(self.engine)
         stamp = self._time + np.arange(n)
         self._time += 2 * n
-        row, home_row, kind, rank = self._near_rows(asked)
-        # Sets before the first: accesses that go nowhere in this pass.
-        first = self._touch(row, asked, asked.sectors, kind, rank, stamp)
-        onward, far_row, answers = self._far_rows(row, home_row, kind, asked, first, stamp, n)
+        rules = (shape.cache.sets, shape.partitions, shape.run)
+        row, home_row, kind, rank = near_rows(*rules, *asked)
+        first = self._touch(asked, row, asked.sectors, kind, rank, stamp)
+        far_row, onward, early, near, missed, fetched = far_rows(
+            row, home_row, kind, asked.sectors, first.hit, first.fetched
+        )
         outcomes = [first]
-        if self.shape.partitions > 1:
-            second = self._touch(far_row, asked, onward, asked.kind, asked.rank, stamp)
+        if shape.partitions > 1:
+            stamp += n - np.where(early, shape.far_age, 0)
+            second = self._touch(asked, far_row, onward, asked.kind, asked.rank, stamp)
             outcomes.append(second)
-            answers.missed[:] |= onward & ~second.hit
-            answers.fetched[:] |= second.fetched
-        return answers, _written(outcomes)
+            missed |= onward & ~second.hit
+            fetched |= second.fetched
+        return Answers(near, missed, fetched), _written(outcomes)
 
     def _touch(
-        self, row: Array, asked: Lookups, sectors: Array, kind: Array, rank: Array, stamp: Array
+        self, asked: Lookups, row: Array, sectors: Array, kind: Array, rank: Array, stamp: Array
     ) -> Outcome:
         touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
-        if uses_numba(self.engine):
-            return access(self.shape.cache, self.state, touches, self.engine)
-        some = np.flatnonzero(row >= 0)
-        found = access(
-            self.shape.cache, self.state, Touches(*(t[some] for t in touches)), self.engine
-        )
-        return scattered(found, some, len(row))
-
-    def _near_rows(self, asked: Lookups) -> tuple[Array, Array, Array, Array]:
-        """Return first sets (-1: none) and sets at home, and kinds and ranks at the first."""
-        shape, n = self.shape, len(asked.line)
-        sets, parts = shape.cache.sets, shape.partitions
-        if uses_numba(self.engine):
-            from perfmodel.trace.l2_loop import near_rows
-
-            row, home_row = np.empty(n, np.int64), np.empty(n, np.int64)
-            kind, rank = np.empty(n, np.uint8), np.empty(n, np.uint8)
-            rules = (sets, parts, shape.run)
-            given = (asked.line, asked.kind, asked.rank, asked.side)
-            near_rows(*rules, *given, row, home_row, kind, rank)
-            return row, home_row, kind, rank
-        home, where = self.place(asked.line)
-        home_row = home * (sets // parts) + where
-        row = asked.side * (sets // parts) + where
-        far = home != asked.side
-        copies, passes = far & (asked.kind == READ), far & (asked.kind == WRITE)
-        kind = np.where(copies, COPY, np.where(passes, PASS, asked.kind)).astype(np.uint8)
-        # A line persists at home: its copies would take room of the set-aside again.
-        spare = (copies | passes) & (asked.rank == PERSISTING)
-        rank = np.where(spare, STREAMING, asked.rank).astype(np.uint8)
-        return np.where(copies | passes | ~far, row, -1), home_row, kind, rank
-
-    def _far_rows(
-        self,
-        row: Array,
-        home_row: Array,
-        kind: Array,
-        asked: Lookups,
-        first: Outcome,
-        stamp: Array,
-        late: int,
-    ) -> tuple[Array, Array, Answers]:
-        """Return what goes on and where to, and the near side's answers; stamps become later."""
-        n = len(row)
-        if uses_numba(self.engine):
-            from perfmodel.trace.l2_loop import far_rows
-
-            near, missed, fetched, onward = (np.empty(n, np.uint8) for _ in range(4))
-            far_row = np.empty(n, np.int64)
-            given = (row, home_row, kind, asked.sectors, first.hit, first.fetched)
-            far_rows(
-                *given, near, missed, fetched, onward, far_row, stamp, late, self.shape.far_age
-            )
-            return onward, far_row, Answers(near, missed, fetched)
-        here = (row >= 0) & (kind != PASS)
-        copies = here & (kind == COPY)
-        left = asked.sectors & ~first.hit
-        onward = np.where(copies, left, np.where(here, 0, asked.sectors))
-        far_row = np.where(onward > 0, home_row, -1)
-        stamp += late - np.where(copies & (left > 0), self.shape.far_age, 0)
-        served = here & ~copies
-        near = np.where(here, first.hit, 0).astype(np.uint8)
-        missed = np.where(served, left, 0).astype(np.uint8)
-        fetched = np.where(served, first.fetched, 0).astype(np.uint8)
-        answers = Answers(near, missed, fetched)
-        return onward.astype(np.uint8), far_row, answers
+        return access(self.shape.cache, self.state, touches, self.engine)
 
     def flush(self) -> Written:
         """Write back all dirty lines."""
@@ -300,12 +237,76 @@ def dirty_sectors(state: CacheState) -> int:
     return int(COUNT[state.dirty].sum())
 
 
-def scattered(found: Outcome, some: Array, size: int) -> Outcome:
-    """Return an outcome of some accesses as one of all `size`, in which the others did nothing."""
-    full = no_outcome(size)
-    for whole, part in zip(full, found, strict=True):
-        whole[some] = part
-    return full
+def near_rows(
+    sets: int,
+    parts: int,
+    run: int,
+    line: Array,
+    sectors: Array,
+    words: Array,
+    kind: Array,
+    rank: Array,
+    side: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Return the first set of each access (-1: none), its set at home, and kind and rank there.
+
+    Parameters
+    ----------
+    sets, parts, run : int
+        Sets of all partitions, partitions, and run of an `L2Shape`.
+    line, sectors, words, kind, rank, side : array
+        Those of `Lookups`.
+    """
+    where = place(line, sets, run)
+    home, where = where % parts, where // parts
+    home_row = home * (sets // parts) + where
+    row = side * (sets // parts) + where
+    far = home != side
+    copies, passes = far & (kind == READ), far & (kind == WRITE)
+    row = np.where(copies | passes | ~far, row, -1)
+    near_kind = np.where(copies, COPY, np.where(passes, PASS, kind)).astype(np.uint8)
+    # A line persists at home: its copies would take room of the set-aside again.
+    near_rank = np.where((copies | passes) & (rank == PERSISTING), STREAMING, rank)
+    return row, home_row, near_kind, near_rank.astype(np.uint8)
+
+
+def far_rows(
+    row: Array, home_row: Array, kind: Array, sectors: Array, hit: Array, fetched: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Return what goes on, and what the first set answered.
+
+    Parameters
+    ----------
+    row, home_row, kind : array
+        Those of `near_rows`.
+    sectors, hit, fetched : array
+        Asked, there and brought in at the first set.
+
+    Returns
+    -------
+    tuple of array
+        Sets at home (-1: nothing goes there), sectors for them, whether it is a read that leaves a
+        copy; then `Answers` without what home adds.
+    """
+    here = (row >= 0) & (kind != PASS)
+    copies = here & (kind == COPY)
+    served = here & ~copies
+    left = sectors & ~hit
+    onward = np.where(copies, left, np.where(here, np.uint8(0), sectors))
+    near, missed, brought = (
+        np.where(mask, values, np.uint8(0))
+        for mask, values in ((here, hit), (served, left), (served, fetched))
+    )
+    return np.where(onward > 0, home_row, -1), onward, copies & (left > 0), near, missed, brought
+
+
+def _steps(engine: Engine) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return `near_rows` and `far_rows` of an engine."""
+    if uses_numba(engine):
+        from perfmodel.trace import l2_loop
+
+        return l2_loop.near_rows, l2_loop.far_rows
+    return near_rows, far_rows
 
 
 def _written(outcomes: list[Outcome]) -> Written:

@@ -1,6 +1,7 @@
 """Where the accesses of an epoch go in L2, one after the other: loops that numba compiles.
 
-They do what `perfmodel.trace.l2` does with NumPy. Imported only where numba is installed.
+They give what the functions of the same names in `perfmodel.trace.l2` give with NumPy. Imported
+only where numba is installed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from perfmodel.trace import cache
 from perfmodel.trace.cache import COPY, PASS, PERSISTING, READ, STREAMING, WRITE
+
+mixed = njit(cache.mixed)
 
 
 @njit(nogil=True, cache=True)
@@ -19,15 +23,15 @@ def near_rows(
     parts: int,
     run: int,
     line: Any,
+    sectors: Any,
+    words: Any,
     kind: Any,
     rank: Any,
     side: Any,
-    row: Any,
-    home_row: Any,
-    near_kind: Any,
-    near_rank: Any,
-) -> None:
-    """Fill in every access's first set (-1: none), its set at home, and kind and rank there."""
+) -> tuple[Any, Any, Any, Any]:
+    """Return the first set of each access (-1: none), its set at home, and kind and rank there."""
+    row, home_row = np.full(len(line), -1), np.empty(len(line), np.int64)
+    near_kind, near_rank = kind.copy(), rank.copy()
     per_side = sets // parts
     known = -1
     start = np.int64(0)
@@ -37,11 +41,7 @@ def near_rows(
             stretch = where // run
             if stretch != known:
                 known = stretch
-                # As perfmodel.trace.cache.mix.
-                x = np.uint64(stretch)
-                x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                start = np.int64((x ^ (x >> np.uint64(31))) % np.uint64(sets))
+                start = np.int64(mixed(np.uint64(stretch)) % np.uint64(sets))
             where += start - stretch * run
             if where >= sets:
                 where -= sets
@@ -49,9 +49,6 @@ def near_rows(
             where %= sets
         home = where % parts
         where //= parts
-        near_kind[i] = kind[i]
-        near_rank[i] = rank[i]
-        row[i] = -1
         home_row[i] = home * per_side + where
         if home == side[i]:
             row[i] = home_row[i]
@@ -60,49 +57,34 @@ def near_rows(
             near_kind[i] = COPY if kind[i] == READ else PASS
             if rank[i] == PERSISTING:
                 near_rank[i] = STREAMING
+    return row, home_row, near_kind, near_rank
 
 
 @njit(nogil=True, cache=True)
 def far_rows(
-    row: Any,
-    home_row: Any,
-    near_kind: Any,
-    sectors: Any,
-    hit: Any,
-    fetched: Any,
-    near: Any,
-    missed: Any,
-    brought: Any,
-    onward: Any,
-    far_row: Any,
-    stamp: Any,
-    late: int,
-    far_age: int,
-) -> None:
-    """Say what the near side answered, and what goes on to which set at home (-1: nothing).
-
-    Stamps become those of the far side: `late` later, and for reads `far_age` earlier.
-    """
-    for i in range(len(row)):
-        far_row[i] = -1
-        onward[i] = 0
-        stamp[i] += late
-        if row[i] < 0 or near_kind[i] == PASS:
-            near[i] = 0
-            missed[i] = 0
-            brought[i] = 0
+    row: Any, home_row: Any, kind: Any, sectors: Any, hit: Any, fetched: Any
+) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Return what goes on, and what the first set answered."""
+    n = len(row)
+    far_row, early = np.full(n, -1), np.zeros(n, np.bool_)
+    onward, near, missed, brought = (
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.uint8),
+    )
+    for i in range(n):
+        left = sectors[i] & ~hit[i]
+        if row[i] < 0 or kind[i] == PASS:
             onward[i] = sectors[i]
             far_row[i] = home_row[i]
             continue
         near[i] = hit[i]
-        left = sectors[i] & ~hit[i]
-        if near_kind[i] != COPY:
+        if kind[i] != COPY:
             missed[i] = left
             brought[i] = fetched[i]
-            continue
-        missed[i] = 0
-        brought[i] = 0
-        if left:
+        elif left:
             onward[i] = left
             far_row[i] = home_row[i]
-            stamp[i] -= far_age
+            early[i] = True
+    return far_row, onward, early, near, missed, brought

@@ -106,11 +106,11 @@ class SetSample:
 
     def chosen(self, l2: L2, line: Array) -> Array:
         """Return the places of lines that go to simulated sets."""
-        return np.flatnonzero(l2.place(line)[1] % self.one_in == 0)
+        return np.flatnonzero(l2.sets_of(line) % self.one_in == 0)
 
     def add(self, l2: L2, line: Array, sectors: Array) -> None:
         """Add sectors that moved to or from DRAM to the part of the sets that they belong to."""
-        part = l2.place(line)[1] // self.one_in % _PARTS
+        part = l2.sets_of(line) // self.one_in % _PARTS
         self.moved += np.bincount(part, weights=sectors, minlength=_PARTS)
 
     def error(self, other: float | None) -> float | None:

@@ -43,18 +43,15 @@ def always(node: Node, ranges: Ranges) -> bool:
         return False
     if node.operator == "and":
         return all(always(operand, ranges) for operand in node.operands)
-    if node.operator not in COMPARISONS or len(node.operands) != 2:
+    if node.operator not in COMPARISONS:
         return False
     left, right = (ranges.of(operand) for operand in node.operands)
     if left is None or right is None:
         return False
-    match node.operator:
-        case "<":
-            return left.high < right.low
-        case "<=":
-            return left.high <= right.low
-        case ">":
-            return left.low > right.high
-        case ">=":
-            return left.low >= right.high
-    return False
+    surely = {
+        "<": left.high < right.low,
+        "<=": left.high <= right.low,
+        ">": left.low > right.high,
+        ">=": left.low >= right.high,
+    }
+    return surely.get(node.operator, False)

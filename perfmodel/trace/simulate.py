@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
+from perfmodel.trace.addresses import Generator
 from perfmodel.trace.cache import (
     Engine,
     Policy,
@@ -24,7 +26,7 @@ from perfmodel.trace.counts import Simulation
 from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
 from perfmodel.trace.layout import check_control, lay_out
-from perfmodel.trace.program import executions, program
+from perfmodel.trace.program import batches, executions, program
 
 BATCH: Final = 1 << 14
 """Warp requests worked on at a time; the counts do not depend on it."""
@@ -32,8 +34,10 @@ BATCH: Final = 1 << 14
 MOST_SETS: Final = 64
 """Most sets that one may stand for: of an H200's 30,720, several hundred are left."""
 
-# Warp requests a second on two cores (benchmarks/simulator.py), by engine; for estimates only.
-_RATES: Final = {True: 2.5e6, False: 0.6e6}
+# Lines of warp requests a second, of whole kernels (benchmarks/simulator.py), by whether numba is
+# there: 1.7 to 2.6 million from 1 to 32 lines a request; up to 7 where L1 has most of them.
+_RATES: Final = {True: 2.0e6, False: 0.65e6}
+_LOOKED: Final = 16
 
 
 class Simulator:
@@ -171,6 +175,21 @@ def warp_requests(instance: Instance) -> int:
     return executions(program(instance)) * blocks * -(-threads // 32)
 
 
+def lines_per_request(instance: Instance) -> float:
+    """Return the lines of a launch over `warp_requests`, from some of the middle block's."""
+    generator = Generator(instance, lay_out(instance))
+    wave = generator.wave(np.array([generator.total_blocks // 2]))
+    lines = requests = 0
+    for batch in islice(batches(program(instance), _LOOKED), _LOOKED):
+        for position in batch.accesses:
+            for piece in range(generator.pieces(position)):
+                asked = generator.requests(position, piece, wave, batch.loops, batch.iterations)
+                lines += len(asked.lines.line)
+            requests += generator.warps * batch.iterations
+    return lines / requests
+
+
 def seconds(instance: Instance) -> float:
     """Return about how long it takes to simulate a whole launch [s]."""
-    return warp_requests(instance) / _RATES[has_numba()]
+    lines = max(1.0, lines_per_request(instance))
+    return warp_requests(instance) * lines / _RATES[has_numba()]

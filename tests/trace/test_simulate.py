@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.trace.addresses import sms_of
 from perfmodel.trace.sampling import LEAST, windows
-from perfmodel.trace.simulate import Simulator, check_launch, seconds, warp_requests
+from perfmodel.trace.simulate import (
+    Simulator,
+    check_launch,
+    lines_per_request,
+    seconds,
+    warp_requests,
+)
 
 
 def table(**changes: Any) -> Kernel:
@@ -310,6 +317,70 @@ def test_estimates_grow_with_the_launch() -> None:
     instance = bound("gemm", "coalesced", N=4096)
     assert warp_requests(instance) == (2 * 4096 + 1) * 4096 * 4096 // 32
     assert seconds(instance) > 60
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params", "lines"),
+    [
+        ("copy", {"bytes": 64 * MIB}, 4.0),
+        ("strided-copy", {"n": 1 << 20, "stride": 40}, 33 / 2),
+        ("atomic-add", {"n": 1 << 20, "addresses": 1 << 24, "pattern": "random"}, 32 / 3),
+    ],
+)
+def test_estimates_count_the_lines_of_a_request(kernel: str, params: Any, lines: float) -> None:
+    # by hand: 16 B a lane are 4 lines; floats 160 B apart are one each, and their copies one for
+    # all; random words of 64 MiB are one each but for chance, and
+    # two of the kernel's three atomics are held back by their guards
+    assert lines_per_request(bound(kernel, **params)) == pytest.approx(lines, rel=0.01)
+
+
+def test_estimates_of_uncoalesced_launches() -> None:
+    # property, with room for a machine that is busy or fast: 1 to 32 lines a request
+    for kernel, params in (
+        ("copy", {"bytes": 16 * MIB}),
+        ("gather", {"n": 1 << 16, "table_bytes": 64 * MIB}),
+        ("atomic-add", {"n": 1 << 17, "addresses": 1 << 16, "pattern": "random"}),
+    ):
+        instance = bound(kernel, **params)
+        launched(instance)  # what numba compiles
+        start = time.process_time()
+        launched(instance)
+        assert 0.2 < seconds(instance) / (time.process_time() - start) < 5
+
+
+# Random places, chance and windows: all that draws something.
+DRAWN = [
+    ("gather", {"n": 1 << 14, "table_bytes": 8 * MIB}, "table"),
+    ("atomic-add", {"n": 1 << 14, "addresses": 1 << 16, "pattern": "random"}, None),
+    ("cas-loop", {"n": 1 << 12, "addresses": 7}, None),
+    ("data-reset", {"in_bytes": 2 * MIB, "out_bytes": 4 * MIB}, "in"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "params", "buffer"), DRAWN, ids=lambda v: str(v)[:10])
+def test_what_is_drawn_depends_on_the_seed_alone(
+    kernel: str, params: Any, buffer: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # property: engine, chunk size and number of workers change nothing, with windows or random
+    # replacement; another seed does
+    instance = bound(kernel, **params)
+    window = AccessPolicyWindow(buffer, MIB, 0.4) if buffer else None
+    control = L2Control(set_aside=MIB, window=window, fetch_granularity=32)
+
+    def run(seed: int = 5, **how: Any) -> Any:
+        policy = "random" if buffer is None else "lru"
+        simulator = Simulator(H200, control, seed=seed, policy=policy, **how)  # type: ignore[arg-type]
+        return [counts(launched(instance, simulator)) for _ in range(2)]
+
+    base = run()
+    assert run(engine="numpy") == base
+    for batch in (1, 700):
+        assert run(batch=batch) == base
+    monkeypatch.setattr("perfmodel.trace.cache._WORTH_A_THREAD", 1)
+    for workers in (1, 3):
+        monkeypatch.setattr("perfmodel.trace.cache._THREADS", workers)
+        assert run() == base
+    assert run(seed=6) != base
 
 
 @pytest.mark.parametrize(
