@@ -239,7 +239,9 @@ def time_model(
     dram_round = terms["dram"] / rounds
     arithmetic = mixed_pipes(terms, instance.kernel.translated)
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
-    chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round, crowd)
+    chain = block_chain(
+        instance, requests, traffic, device, per_warp, looped, dram_round, crowd, rounds
+    )
     inputs["ramp"] = {
         "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
