@@ -68,8 +68,8 @@ WALKED_MISSES = Formula(
     },
     holds="walkers that start anywhere on one way: each hits from where another one started",
     source="derived: the longest of `all` ways between `own` random places of a circle, for which "
-    "the launch waits, within 7%; within 6% of chains of 16 and 32 walkers (measurements/h200-sxm-suite/"
-    "chains.csv, fit rows)",
+    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% (measurements/"
+    "h200-sxm-suite/chains.csv, fit rows)",
 )
 
 
