@@ -97,6 +97,14 @@ LOOP_TURN: Final = (3.6, 6.1)
 clocks for lone warps, 116 and 196 for 32 that do not meet (shared-atomics.csv)."""
 LOOP_SOONER: Final = 0.31
 """`p` of `LOOP_CLOCKS`; fitted: 0.25 to 0.37 but for a few (the same rows)."""
+AGGREGATED_CLOCKS: Final = 8.0
+"""Clocks that an SM takes for each warp's sum at one address of a block, where the compiler adds up
+the warp first.
+
+Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
+than such that only meet (measurements/h200-cas/blocks.csv); 5 to 15 clocks a warp, 9 in the median
+(measurements/h200-sxm-suite/privatized.csv, fit rows, int32 in blocks of 1024).
+"""
 MERGE_CLOCKS: Final = 0.3
 """`merge` of `COPIES_TIME`, blocks of 256 threads."""
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
@@ -125,6 +133,27 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
         uniform_lanes = np.where(shared.conflicts.addresses <= 1, 1.0, shared.addresses)
         each = BANK_TURNS(n=lanes, m=np.asarray(uniform_lanes, dtype=float), gcd=gcd * 1.0)
     return np.asarray(r.requests * np.where(np.asarray(aggregated) > 0, 1.0, each))
+
+
+def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
+    """Return the clocks that a block waits for its SM's sums of whole warps, one after the other.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the shared accesses.
+    held : array
+        Blocks that share an SM.
+    """
+    total = np.zeros(1)
+    for r in requests:
+        kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+        if kind is None:
+            continue
+        sums = np.where(np.asarray(kind.aggregated) > 0, r.requests, 0.0)
+        total = total + AGGREGATED_CLOCKS * sums / np.asarray(instance.blocks, float) * held
+    return total
 
 
 def bank_clocks(instance: Instance, r: Requests) -> Array:

@@ -38,7 +38,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
 from perfmodel.models.requests import Requests
-from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, aggregated_clocks, loop_inputs
 from perfmodel.models.steps import (
     STEPS_TIME,
     rounds_of_steps,
@@ -242,6 +242,8 @@ def time_model(
     chain = block_chain(
         instance, requests, traffic, device, per_warp, looped, dram_round, crowd, rounds
     )
+    beside = np.minimum(held, np.ceil(blocks / sms))
+    chain = replace(chain, barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers)
     inputs["ramp"] = {
         "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
@@ -259,7 +261,6 @@ def time_model(
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
-    beside = np.minimum(held, np.ceil(blocks / sms))
     looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], beside, device.sm_clock)
     if looping is not None:
         inputs["shared-loops"] = looping
