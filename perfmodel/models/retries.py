@@ -102,7 +102,8 @@ LOOP_TIME = Formula(
         "own": "how sharply the slower of the two decides: a warp that waits keeps none back [1]",
         "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
     },
-    holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses",
+    holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
+    "slices: a tenth of runs is 13% off the usual one (measurements/h200-cas/loops.csv)",
     source="derived; exponents fitted (measurements/h200-sxm-contention/retries.csv)",
 )
 
