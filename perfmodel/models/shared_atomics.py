@@ -100,8 +100,10 @@ fitted: of 4 B within 4% in the median, 19% at the 90th percentile (the same row
 privatized.csv, fit rows).
 """
 AGGREGATED_CLOCKS: Final = 8.0
-"""Clocks that an SM takes for each warp's sum at one address of a block, where the compiler adds up
-the warp first.
+"""Clocks that an SM takes for each warp that comes to a sum of warps at one address of a block,
+where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is not the
+addition that lasts. Likely, and assumed, it is the special register that each warp reads for the
+address (S2UR in the machine code, outside of loops).
 
 Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
 than such that only meet (measurements/h200-cas/blocks.csv); 5 to 15 clocks a warp, 9 in the median
@@ -138,7 +140,7 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
 
 
 def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
-    """Return the clocks that a block waits for its SM's sums of whole warps, one after the other.
+    """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
     Parameters
     ----------
@@ -153,7 +155,8 @@ def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Ar
         kind = instance.atomics[instance.kernel.accesses.index(r.access)]
         if kind is None:
             continue
-        sums = np.where(np.asarray(kind.aggregated) > 0, r.requests, 0.0)
+        each = np.maximum(np.asarray(instance.runs(r.access.loop), dtype=float), 1.0)
+        sums = np.where(np.asarray(kind.aggregated) > 0, r.requests / each, 0.0)
         total = total + AGGREGATED_CLOCKS * sums / np.asarray(instance.blocks, float) * held
     return total
 
