@@ -101,9 +101,9 @@ privatized.csv, fit rows).
 """
 AGGREGATED_CLOCKS: Final = 8.0
 """Clocks that an SM takes for each warp that comes to a sum of warps at one address of a block,
-where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is not the
-addition that lasts. Likely, and assumed, it is the special register that each warp reads for the
-address (S2UR in the machine code, outside of loops).
+where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is
+not the addition that lasts. Likely, and assumed, it is the special register that each warp reads
+for the address (S2UR in the machine code, outside of loops).
 
 Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
 than such that only meet (measurements/h200-cas/blocks.csv); 5 to 15 clocks a warp, 9 in the median
