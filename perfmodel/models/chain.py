@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -56,6 +57,28 @@ BATCH_LATENCY = Formula(
     holds="unloaded memory; queues show in the bandwidth terms",
     source="derived: the batch is as slow as its slowest load",
 )
+SLOWEST_SM = Formula(
+    name="how much longer the way to L2 is from the slowest SM",
+    unit="1",
+    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/rounds)",
+    symbols={
+        "spread": "standard deviation over SMs, of the latency [1]",
+        "n": "SMs at work [1]",
+        "usual": "the mean SM's, over the slowest's [1]",
+        "rounds": "rounds of blocks: of many, slow SMs get fewer blocks [1]",
+    },
+    holds="1 to 132 SMs",
+    source="derived: the largest of n normal numbers",
+)
+FAR_SMS: Final = 0.0193
+USUAL_SMS: Final = 0.38
+"""`spread` and `usual` of `SLOWEST_SM`.
+
+Measured: chains of 256 loads from L2 take 283, 298 and 300 clocks a load on 1, 33 and 132 SMs, one
+warp each (measurements/h200-sxm-suite/chains.csv, past L1; fit rows and 33 SMs alike); medians of
+places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
+(measurements/h200-sxm-contention/slice-latency.csv).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +238,23 @@ class Chain:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
         warps = np.asarray(self.overhead["warps"] * self.overhead["warp"]) / self.clock
         return warps + self.slowest
+
+
+def slowest_sm(blocks: Array, rounds: Array, device: Device) -> Array:
+    """Return how much later data from L2 is at the slowest SM than at the first [s].
+
+    Parameters
+    ----------
+    blocks : array
+        Of the launch.
+    rounds : array
+        Rounds of them, one after the other.
+    device : Device
+    """
+    far = SLOWEST_SM(
+        spread=FAR_SMS,
+        n=np.clip(blocks, 1.0, device.sm_count),
+        usual=USUAL_SMS,
+        rounds=np.maximum(rounds, 1.0),
+    )
+    return np.asarray(device.l2_latency * far)

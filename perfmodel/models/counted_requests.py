@@ -165,6 +165,7 @@ def counted_requests(
         sampled=min(row.sampled for row in rows),
         sharing=stacked_sharing([row.sharing for row in rows]),
         pairs=column("pairs"),
+        step=column("step"),
     )
 
 

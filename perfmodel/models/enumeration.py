@@ -41,6 +41,8 @@ class Counts:
         Share of the block executions that was counted; 1 is exact.
     pairs : float
         Distinct 64 B halves of lines, summed over requests.
+    step : float
+        The largest power of two that divides every address, a line at most [B].
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     """
@@ -53,6 +55,7 @@ class Counts:
     active_lanes: float
     sampled: float
     pairs: float
+    step: float
     sharing: Sharing | None = None
 
 
@@ -111,7 +114,7 @@ def count(
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0)
     # What neither index nor guards depend on repeats the same requests.
     used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
     alike = math.prod(extent for name, extent in every.items() if name not in used)
@@ -159,11 +162,13 @@ def count(
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
         ):
             totals[name] += float(found.sum()) * scale
+    bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
         active_lanes=float(active.sum()) * scale * pieces,
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
+        step=float(bits & -bits),
         **totals,
     )
 

@@ -16,7 +16,7 @@ from perfmodel.models.geometry import AXES
 from perfmodel.models.l1_tables import table_fills
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
-from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import Group, Window, fetched, held
 
@@ -84,7 +84,9 @@ def l1_fills(
         elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
             beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
             sms = np.minimum(blocks, device.sm_count)
-            fills[i] = table_fills(r, buffer_bytes(instance, r), sms, beside, capacity)
+            fills[i] = table_fills(
+                r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
+            )
     return multicast_fills(instance, requests, fills, device)
 
 

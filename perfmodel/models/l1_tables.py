@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -44,6 +45,32 @@ DRAWN_SINCE = Formula(
     holds="random places; a line is there if it was drawn in the last t draws that fill L1",
     source="derived: Che, Tung and Wang's characteristic time",
 )
+EARLY_MISSES = Formula(
+    name="batches with a miss, of a table that L1 comes to hold",
+    unit="1",
+    text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
+    symbols={
+        "new": "share of the lines that the launch brings into L1 [1]",
+        "k": "lines of a batch [1]",
+    },
+    holds="places met at random: misses thin out as the table fills",
+    source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
+    "harmonic number",
+)
+WALKED_MISSES = Formula(
+    name="steps with a miss, of walks through a table that L1 comes to hold",
+    unit="1",
+    text="min(1, new*own*(1 - (1.78*all)**(-1/max(1e-9, own - 1))))",
+    symbols={
+        "new": "share of the lines asked for that the launch brings into L1 [1]",
+        "own": "walkers of an SM: warps, times the chains that each follows [1]",
+        "all": "walkers of all SMs, but no more than places to start from [1]",
+    },
+    holds="walkers that start anywhere on one way: each hits from where another one started",
+    source="derived: the longest of `all` ways between `own` random places of a circle, for which "
+    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% (measurements/"
+    "h200-sxm-suite/chains.csv, fit rows)",
+)
 
 
 TABLE_SHARE: Final = 0.9
@@ -51,7 +78,9 @@ TABLE_SHARE: Final = 0.9
 misses (measurements/h200-sxm-contention/random-reads.csv, fit rows)."""
 
 
-def table_fills(r: Requests, table: Array, sms: Array, beside: Array, capacity: Array) -> Array:
+def table_fills(
+    r: Requests, table: Array, reached: Array, sms: Array, beside: Array, capacity: Array
+) -> Array:
     """Return the sectors that an irregular or random access brings into all L1s.
 
     Parameters
@@ -60,6 +89,8 @@ def table_fills(r: Requests, table: Array, sms: Array, beside: Array, capacity: 
         Without strides.
     table : array
         Bytes of its buffer.
+    reached : array
+        Bytes of the sectors in it that the access can touch.
     sms : array
         SMs at work.
     beside : array
@@ -68,7 +99,7 @@ def table_fills(r: Requests, table: Array, sms: Array, beside: Array, capacity: 
         Bytes of L1.
     """
     asked = r.sectors / sms
-    sectors = np.maximum(table / SECTOR, 1.0)
+    sectors = np.maximum(reached / SECTOR, 1.0)
     if not r.random:
         # A walk that is no random one may touch everything before it comes back.
         kept = held(table, capacity)
@@ -79,6 +110,40 @@ def table_fills(r: Requests, table: Array, sms: Array, beside: Array, capacity: 
     hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
     first = TOUCHED_SECTORS(s=sectors, r=asked)
     return np.asarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
+
+
+def early_misses(
+    new: Array,
+    batch: Array,
+    random: bool,
+    walkers: Array,
+    blocks: Array,
+    places: Array,
+    device: Device,
+) -> Array:
+    """Return the share of batches that miss, of a table that L1 comes to hold.
+
+    Parameters
+    ----------
+    new : array
+        Share of the lines asked for that the launch brings into L1.
+    batch : array
+        Lines of a batch.
+    random : bool
+        Whether each place is drawn; else it follows from the one before.
+    walkers : array
+        Of a block: warps, times the chains that each follows.
+    blocks : array
+    places : array
+        Of the table, over those that a block's walkers stand at together.
+    device : Device
+    """
+    if random:
+        return np.asarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
+    most = np.maximum(device.max_threads_per_sm / (WARP_SIZE * walkers), 1.0)
+    own = walkers * np.clip(blocks / device.sm_count, 1.0, most)
+    every = np.clip(walkers * np.minimum(places, blocks), own, None)
+    return np.asarray(WALKED_MISSES(new=new, own=own, all=every))
 
 
 def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:

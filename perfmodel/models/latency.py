@@ -17,11 +17,12 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.atomics import RETURN_LATENCY
-from perfmodel.models.chain import Batch, Chain
+from perfmodel.models.chain import Batch, Chain, slowest_sm
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
-from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.l1_tables import early_misses
+from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 
@@ -95,18 +96,6 @@ FIRST_TOUCH = Formula(
     "take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's on 1, 8, 32 and "
     "132 SMs (measurements/h200-launches)",
 )
-EARLY_MISSES = Formula(
-    name="batches with a miss, of a table that L1 comes to hold",
-    unit="1",
-    text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
-    symbols={
-        "new": "share of the lines that the launch brings into L1 [1]",
-        "k": "lines of a batch [1]",
-    },
-    holds="places met at random: misses thin out as the table fills",
-    source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
-    "harmonic number",
-)
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
@@ -156,6 +145,7 @@ def block_chain(
     looped_per_warp: Any,
     dram_round: Any = 0.0,
     crowd: Any = 1.0,
+    rounds: Any = 1.0,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -170,6 +160,8 @@ def block_chain(
         All instructions, those in loops; what DRAM needs for the blocks that run at a time [s].
     crowd : array
         Clocks from one instruction to the next where warps crowd a scheduler's pipes.
+    rounds : array
+        Rounds of blocks, one after the other.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -185,8 +177,21 @@ def block_chain(
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = _depths(requests)
+    late = slowest_sm(blocks, rounds, device)
     found = (
-        _batch(instance, requests, traffic, device, missing, loop, depth, depths, dram_round, ahead)
+        _batch(
+            instance,
+            requests,
+            traffic,
+            device,
+            missing,
+            loop,
+            depth,
+            depths,
+            dram_round,
+            late,
+            ahead,
+        )
         for loop in loops
         for depth in range(1 + max(depths, default=0))
         for ahead in (False, True)
@@ -252,6 +257,7 @@ def _batch(
     depth: int,
     depths: Sequence[int],
     dram_round: Any,
+    late: Array,
     ahead: bool,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
@@ -297,14 +303,15 @@ def _batch(
     scattered = any(requests[i].random for i in members)
     alone = (count > 1) | (loop is None and not scattered)
     if loop is not None and all(requests[i].strides is None for i in members):
-        sms = np.minimum(blocks, device.sm_count)
-        once = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
-        early = np.asarray(EARLY_MISSES(new=new, k=np.maximum(lines_at_once, 1.0)))
-        some_new = np.where(sectors <= 1.05 * sms * once, np.minimum(some_new, early), some_new)
+        once = sum((reached_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
+        per_block = warps / blocks * unroll * len(members)
+        early = early_misses(new, lines_at_once, scattered, per_block, blocks, once / apart, device)
+        kept = sectors <= 1.05 * np.minimum(blocks, device.sm_count) * once
+        some_new = np.where(kept, early if not scattered else np.minimum(some_new, early), some_new)
     inputs: dict[str, Any] = {
         "l1": device.l1_latency,
-        "l2": device.l2_latency * far + wide,
-        "dram": max(device.dram_latency, device.l2_latency * far) + wide,
+        "l2": device.l2_latency * far + wide + late,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
         "spread": DRAM_SPREAD,
         "turn": WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),

@@ -57,3 +57,9 @@ def buffer_bytes(instance: Instance, r: Requests) -> Array:
     name = r.access.buffer
     length = np.asarray(instance.lengths[name], dtype=float)
     return np.asarray(length * np.asarray(instance.element_bytes[name], dtype=float))
+
+
+def reached_bytes(instance: Instance, r: Requests) -> Array:
+    """Return the bytes of the sectors of an access's buffer that its addresses can touch."""
+    step = np.ones(1) if r.random or r.step is None else r.step
+    return buffer_bytes(instance, r) * np.minimum(1.0, SECTOR / step)

@@ -48,6 +48,9 @@ class Requests:
         How the lanes of an atomic share addresses.
     pairs : array or None
         Distinct 64 B halves of lines, summed over requests; None for a closed form.
+    step : array or None
+        The largest power of two that divides every address, a line at most [B]; None for a closed
+        form.
     """
 
     access: Access
@@ -67,6 +70,7 @@ class Requests:
     random: bool = False
     sharing: Sharing | None = None
     pairs: Array | None = None
+    step: Array | None = None
 
     @property
     def wanted_bytes(self) -> Array:

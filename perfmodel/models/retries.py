@@ -7,6 +7,9 @@ tries fill the slice and the SM's way to L2: first all lanes, at the end one.
 Where more than one warp wants an address, those whose way is short that moment win more often than
 their turn comes, so that fewer tries fail than if all took turns. Lanes of one warp do take turns:
 their tries travel together.
+
+Of several waves of blocks, others take the place of lanes that are through: but for the last ones,
+as many compete from a lane's first try to its last.
 """
 
 from __future__ import annotations
@@ -49,13 +52,18 @@ FAILING = Formula(
 TRIES = Formula(
     name="tries of a lane",
     unit="1",
-    text="max(1, failing*(c + 1)/2)",
+    text="max(1, (failing*(c + 1)/2 + (waves - 1)*(others*steady*c + (1 - others)*(c + 1)/2))"
+    "/waves)",
     symbols={
         "failing": "tries that fail, over those of lanes that take turns [1]",
         "c": "lanes at an address at a time [1]",
+        "waves": "waves of blocks [1]",
+        "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
+        "steady": "tries of a lane for each that competes, while others take their places [1]",
     },
-    holds="all lanes from the start; waves of blocks within a third",
-    source="derived: one lane an address wins a round",
+    holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
+    source="derived: one lane an address wins a round, and of a burst one fewer competes after "
+    "each; `steady` fitted (retries.csv, fit rows)",
 )
 TRIP_CLOCKS = Formula(
     name="a round at the slowest address",
@@ -85,15 +93,17 @@ ROUNDS_TIME = Formula(
 LOOP_TIME = Formula(
     name="time of compare-and-swap loops",
     unit="s",
-    text="first + (rounds**p + slice**p + send**p)**(1/p)",
+    text="first + ((rounds**own + send**own)**(p/own) + slice**p)**(1/p)",
     symbols={
         "first": "time to read all elements once, before the first try [s]",
         "rounds": "rounds of the most popular address, one after the other [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
-        "p": "how much they overlap: lanes of several warps wait for one another [1]",
+        "own": "how sharply the slower of the two decides: a warp that waits keeps none back [1]",
+        "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
     },
-    holds="1 to 250,000 lanes at 1 to 1,000,000 addresses",
+    holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
+    "slices: a tenth of runs is 13% off the usual one (measurements/h200-cas/loops.csv)",
     source="derived; exponents fitted (measurements/h200-sxm-contention/retries.csv)",
 )
 
@@ -106,11 +116,18 @@ SIDE: Final = 4096.0
 far)."""
 SAME_SIDE: Final = 16.0
 """Blocks that a launch puts on SMs of one partition first (rounds.csv)."""
-LEAST, SOON = 0.349, 2.46
+LEAST, SOON = 0.32, 2.345
 """`least` and `soon` of `FAILING`; fitted (retries.csv, fit rows)."""
-OVERLAP_ALONE, OVERLAP_OTHERS = 2.2, 1.7
-"""`p` of `LOOP_TIME` where only lanes of one warp meet, and where others do; fitted (retries.csv,
-fit rows)."""
+STEADY: Final = 0.371
+"""`steady` of `TRIES`; fitted (the same rows)."""
+OVERLAP_OWN: Final = 7.0
+"""`own` of `LOOP_TIME`; fitted (the same rows: tries of up to 8 warps of one SM cost nothing beside
+their rounds)."""
+OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.56, 1.96, 1.318
+"""`p` of `LOOP_TIME` where only lanes of one warp meet, how much more it is for each part of the
+work that is not the last wave's, and where others meet; fitted (the same rows)."""
+READ_COST: Final = 1.66
+"""First reads of lone sectors over as many additions; fitted (the same rows)."""
 
 
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
@@ -159,8 +176,8 @@ def loop_inputs(
     span : array
         Bytes from the first address to the last.
     once : tuple of three arrays
-        Time of all SMs to read every lane's element, of the busiest slice for one try of every
-        lane, and of all SMs to send these [s].
+        Time of all SMs for as many additions to every lane's element, of the busiest slice for one
+        try of every lane, and of all SMs to send these [s].
     device : Device
     """
     waves, sms = waves_and_sms(requests, blocks, device)
@@ -168,8 +185,15 @@ def loop_inputs(
     c = np.maximum(usual / waves, together)
     others = np.clip(c / together - 1, 0.0, 1.0)
     failing = {"others": others, "least": LEAST, "soon": SOON, "c": c}
-    tries = {"failing": np.asarray(FAILING(**failing)), "c": c}
+    tries = {
+        "failing": np.asarray(FAILING(**failing)),
+        "c": c,
+        "waves": waves,
+        "others": others,
+        "steady": STEADY,
+    }
     found = np.asarray(TRIES(**tries))
+    mixed = 1 - 1 / waves
     first, slices, network = once
     fewer = device.sm_count / sms
     own = network * (device.sm_count / np.maximum(requests, 1.0))
@@ -197,7 +221,8 @@ def loop_inputs(
             "rounds": np.asarray(ROUNDS_TIME(**rounds)),
             "slice": found * slices,
             "send": found * network * fewer,
-            "first": first * fewer,
-            "p": OVERLAP_ALONE + (OVERLAP_OTHERS - OVERLAP_ALONE) * others,
+            "first": READ_COST * first * fewer,
+            "own": OVERLAP_OWN,
+            "p": (1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
         },
     }

@@ -38,7 +38,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
 from perfmodel.models.requests import Requests
-from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, aggregated_clocks, loop_inputs
 from perfmodel.models.steps import (
     STEPS_TIME,
     rounds_of_steps,
@@ -100,6 +100,19 @@ DISPATCH_TIME = Formula(
     symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
     holds="always",
     source="measured with empty kernels (launch.csv)",
+)
+
+STAGES_TIME = Formula(
+    name="atomics in shared memory, then global ones",
+    unit="s",
+    text="max(shared, l2) + min(shared, l2)/rounds",
+    symbols={
+        "shared": "time of loops in shared memory [s]",
+        "l2": "time of global atomics [s]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks of a round are as far as one another; those of others overlap",
+    source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
 )
 
 
@@ -239,7 +252,11 @@ def time_model(
     dram_round = terms["dram"] / rounds
     arithmetic = mixed_pipes(terms, instance.kernel.translated)
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
-    chain = block_chain(instance, requests, traffic, device, per_warp, looped, dram_round, crowd)
+    chain = block_chain(
+        instance, requests, traffic, device, per_warp, looped, dram_round, crowd, rounds
+    )
+    beside = np.minimum(held, np.ceil(blocks / sms))
+    chain = replace(chain, barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers)
     inputs["ramp"] = {
         "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
@@ -257,11 +274,16 @@ def time_model(
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
 
-    beside = np.minimum(held, np.ceil(blocks / sms))
     looping = loop_inputs(instance, on_chip, inputs["latency"]["rounds"], beside, device.sm_clock)
     if looping is not None:
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+        if atomics:
+            inputs["stages"] = {
+                "shared": terms["shared-loops"],
+                "l2": terms["atomics"],
+                "rounds": np.maximum(rounds, 1.0),
+            }
     inputs["stalls"] = {
         "loads": np.atleast_1d(chain.loads),
         "first": np.atleast_1d(chain.slowest),
@@ -295,7 +317,9 @@ def time_model(
     shared = inputs["memory"]["held"]
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
-    time = floor + terms["ramp"] + combine(terms, inputs["memory"], arithmetic, in_turns, in_steps)
+    others = beside_memory(terms, inputs)
+    together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
 
@@ -313,6 +337,7 @@ def combine(
     memory: Mapping[str, Any],
     arithmetic: Array,
     in_turns: Array,
+    beside: Mapping[str, Array],
     in_steps: Array | None = None,
 ) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
@@ -327,10 +352,12 @@ def combine(
         Issue and the arithmetic pipes, by `mixed_pipes` [s].
     in_turns : array
         Time of warps that wait and compute in turn [s].
+    beside : mapping of str to array
+        Seconds of what works beside memory: see `beside_memory`.
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
-    others = [terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms]
+    others = beside.values()
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
@@ -342,6 +369,17 @@ def combine(
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+
+
+def beside_memory(
+    terms: Mapping[str, Array], inputs: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Array]:
+    """Return the time of atomics, in shared memory and in L2, and of starting blocks, by name."""
+    found = {n: terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms}
+    if "stages" in inputs:
+        del found["atomics"], found["shared-loops"]
+        found["stages"] = np.atleast_1d(STAGES_TIME(**inputs["stages"]))
+    return found
 
 
 def busiest_pipe(terms: Mapping[str, Array]) -> Array:

@@ -19,7 +19,13 @@ from perfmodel.models.queueing import (
     QUEUE_TIME,
 )
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
-from perfmodel.models.time import DISPATCH_TIME, FRONT_OVERLAP, OVERLAP
+from perfmodel.models.time import (
+    DISPATCH_TIME,
+    FRONT_OVERLAP,
+    OVERLAP,
+    STAGES_TIME,
+    beside_memory,
+)
 from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, mixed_pipes, queued_pipes
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
@@ -198,11 +204,11 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         yield both
         of_memory = both.result
     parts = {"sm": busy.result, "memory": of_memory}
-    for name in ("atomics", "shared-loops"):
-        if name in terms:
-            parts[name.replace("-", "_")] = terms[name]
-    if "dispatch" in terms:
-        parts["dispatch"] = terms["dispatch"]
+    given = prediction.details.time.inputs
+    if "stages" in given:
+        yield step(TIME, STAGES_TIME, given["stages"])
+    for name, value in beside_memory(prediction.details.time.terms_s, given).items():
+        parts[name.replace("-", "_")] = scalar(value)
     resources = _power_mean("all resources", parts, OVERLAP)
     yield resources
     of_sm = {**named, "l1": terms["l1"], "stalls": terms["stalls"]}
@@ -222,12 +228,13 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
 
 def _steps_and_memory(prediction: Prediction, note: str) -> Step:
     """Return how the blocks' steps and the other resources make one time."""
-    terms, inputs = prediction.terms_s, prediction.details.time.inputs
+    inputs = prediction.details.time.inputs
     parts = {
         "steps": scalar(STEPS_TIME(**rounds_of_steps(inputs["steps"]))),
         "bandwidth": scalar(inputs["memory"]["bandwidth"]),
     }
-    parts |= {n: terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms}
+    beside = beside_memory(prediction.details.time.terms_s, inputs)
+    parts |= {name: scalar(value) for name, value in beside.items()}
     named_parts = {name.replace("-", "_"): value for name, value in parts.items()}
     return _power_mean("all resources", named_parts, OVERLAP, note)
 

@@ -111,6 +111,25 @@ def test_privatized() -> None:
     assert np.quantile(np.abs(found), 0.9) < 0.25
 
 
+def test_privatized_in_large_blocks() -> None:
+    # measured, never fitted on: each warp comes to its block's counter, 8 clocks apart
+    rows = list(suite("privatized", timing="events", cache="warm", dtype="int32", use="validation"))
+    large = [row for row in rows if row["block"] >= 512]
+    assert len(large) >= 5
+    found = errors(large, "atomic-privatized", ("n", "block"))
+    assert np.all(np.abs(found) < 0.25)
+    assert np.median(np.abs(found)) < 0.12
+
+
+def test_privatized_loops() -> None:
+    # measured, never fitted on: loops in shared memory, and the global atomics that follow
+    wanted = {"dtype": "float32", "use": "validation"}
+    rows = list(suite("privatized", timing="events", cache="warm", **wanted))
+    found = errors(rows, "atomic-privatized", ("n", "block", "dtype"))
+    assert np.median(np.abs(found)) < 0.15
+    assert np.quantile(np.abs(found), 0.9) < 0.25
+
+
 def test_shared_atomics() -> None:
     wanted = {"timing": "events", "use": "validation", "pattern": "modulo", "spacing": 1}
     rows = [r for r in suite("shared-atomics", cache="warm", **wanted) if r["iterations"] != 64]

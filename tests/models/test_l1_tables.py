@@ -13,7 +13,7 @@ from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models import l1_tables
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import block_shape
-from perfmodel.models.l1_tables import TABLE_SHARE, table_fills
+from perfmodel.models.l1_tables import TABLE_SHARE, WALKED_MISSES, table_fills
 from perfmodel.models.requests import Requests, access_requests
 
 LINE, SECTOR = 128, 32
@@ -59,13 +59,14 @@ def test_random_places_against_a_cache(table: int) -> None:
     # A warp's lanes rarely share sectors: the draws are the sectors.
     r = replace(r, sectors=np.full(1, float(threads)), lines=np.full(1, float(threads)))
     one = np.ones(1)
-    found = table_fills(r, table * one, one, 0 * one, capacity / TABLE_SHARE * one)
+    found = table_fills(r, table * one, table * one, one, 0 * one, capacity / TABLE_SHARE * one)
     assert float(found[0]) == pytest.approx(drawn(table, threads, capacity), rel=0.05)
 
 
 def test_what_fits_is_fetched_once_an_sm() -> None:
     r = reads(32 << 10, 1 << 20)
-    found = table_fills(r, np.full(1, 32768.0), np.full(1, 132.0), np.zeros(1), np.full(1, 2e5))
+    one = np.ones(1)
+    found = table_fills(r, 32768 * one, 32768 * one, 132 * one, 0 * one, 2e5 * one)
     assert float(found[0]) == pytest.approx(132 * 32768 / 32, rel=0.01)
 
 
@@ -73,3 +74,22 @@ def test_formulas_explain_their_symbols() -> None:
     for value in vars(l1_tables).values():
         if isinstance(value, Formula):
             assert not value.unexplained(), value.name
+
+
+@pytest.mark.parametrize(("walkers", "sms"), [(16, 1), (32, 1), (32, 16), (64, 4)])
+def test_walks_miss_until_one_stands_where_another_started(walkers: int, sms: int) -> None:
+    """Independent: the longest way between random places on circles, drawn."""
+    places, hops = 512, 256
+    generator = np.random.default_rng(1)
+    starts = np.sort(generator.integers(0, places, (400, sms, walkers)), axis=-1)
+    ways = np.diff(starts, axis=-1, append=starts[..., :1] + places)
+    longest = np.minimum(ways.max(axis=(1, 2)), hops).mean()
+    found = WALKED_MISSES(
+        new=np.minimum(1.0, places / (hops * walkers)), own=walkers, all=walkers * sms
+    )
+    assert float(found) * hops == pytest.approx(longest, rel=0.07)
+
+
+def test_one_walker_misses_what_is_new() -> None:
+    """Limit: nobody went before."""
+    assert float(WALKED_MISSES(new=0.4, own=1.0, all=132.0)) == pytest.approx(0.4)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,3 +114,35 @@ def test_tries_as_counted(n: int, addresses: int, counted: float) -> None:
     assert tries == pytest.approx(counted, rel=0.35)
     # property: never more than where all take turns
     assert tries <= (n / addresses + 1) / 2
+
+
+def test_several_waves_of_blocks() -> None:
+    """Measured, and never fitted on: the usual one of six places of a buffer, four waves of blocks.
+
+    Source: measurements/h200-cas/loops.csv; single places are up to a third off one another.
+    """
+    with (Path(__file__).parents[2] / "measurements" / "h200-cas" / "loops.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["n"] == "1048576"]
+    times: dict[tuple[str, int, int], list[float]] = {}
+    for row in rows:
+        point = (row["pattern"], int(row["addresses"]), int(row["spacing"]))
+        times.setdefault(point, []).append(float(row["time_us"]))
+    assert len(times) == 20
+    errors = [
+        seconds(n=1 << 20, pattern=pattern, addresses=addresses, spacing=spacing)
+        * 1e6 / float(np.median(measured)) - 1
+        for (pattern, addresses, spacing), measured in times.items()
+    ]  # fmt: skip
+    assert np.median(np.abs(errors)) < 0.20
+    assert abs(np.median(errors)) < 0.15
+
+
+def test_a_stream_of_lanes_tries_more_often_than_a_burst() -> None:
+    """Counted: 1024 addresses, 33.7 tries of a lane where 131072 lanes start at once, and 81.5 of
+    eight times as many (retries.csv, fit rows)."""
+    found = [
+        float(np.ravel(predict("cas-loop", device=DEVICE, n=n, addresses=1024).details.time
+                       .atomics[0].inputs["loop"]["send"])[0]) / n
+        for n in (1 << 17, 1 << 20)
+    ]  # fmt: skip
+    assert found[1] / found[0] == pytest.approx(81.5 / 33.7, rel=0.2)

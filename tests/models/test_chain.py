@@ -1,0 +1,46 @@
+"""Chains of loads: SMs far from L2."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfmodel.hardware import load_device
+from perfmodel.models.chain import slowest_sm
+
+MEASURED = Path(__file__).parents[2] / "measurements"
+
+
+def clocks(name: str) -> list[dict[str, str]]:
+    with (MEASURED / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_one_block_has_the_latency_of_the_first_sm() -> None:
+    """Limit: the device's figure is that of one thread."""
+    assert slowest_sm(np.ones(1), np.ones(1), load_device("h200-sxm"))[0] == 0
+
+
+@pytest.mark.parametrize(("blocks", "measured"), [(33, 40.800), (132, 41.120)])
+def test_a_launch_waits_for_the_slowest_sm(blocks: int, measured: float) -> None:
+    """Measured: 256 hops of one warp an SM through 8 MiB, past L1, over those of one SM alone.
+
+    Source: measurements/h200-sxm-suite/chains.csv, profiler; the row of 33 SMs was never fitted on.
+    """
+    found = slowest_sm(np.full(1, float(blocks)), np.ones(1), load_device("h200-sxm"))
+    assert found[0] * 256 == pytest.approx((measured - 38.880) * 1e-6, rel=0.05)
+
+
+def test_the_spread_is_that_of_single_sms() -> None:
+    """Independent: places of L2 timed from each SM in turn, not the chains that were fitted."""
+    device = load_device("h200-sxm")
+    rows = clocks("h200-sxm-contention/slice-latency.csv")
+    alone = [float(row["cycles"]) for row in rows]
+    slowest = slowest_sm(np.full(1, 132.0), np.ones(1), device)[0] * device.sm_clock
+    # Medians of places differ more than the means that a chain sees.
+    assert slowest < max(alone) - device.l2_latency * device.sm_clock
+    many = slowest_sm(np.full(1, 1e6), np.full(1, 1e4), device)[0] * device.sm_clock
+    assert many == pytest.approx(np.mean(alone) - alone[0], rel=0.1)
