@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.kernels import builtin
+from perfmodel.kernels import Kernel, builtin
 from perfmodel.models.sides import CROSSING_TIME, NEAR_LOST, crossing_inputs
 from perfmodel.prediction import predict
 
@@ -16,7 +17,7 @@ H200 = load_device("h200-sxm")
 MIB = 1 << 20
 
 
-def crossing_mib(kernel, **sizes: int) -> float:
+def crossing_mib(kernel: str | Kernel, **sizes: Any) -> float:
     """Return what crosses by the model [MiB]."""
     traffic = predict(kernel, device=H200, **sizes).details.traffic
     given = crossing_inputs(traffic, H200)
@@ -52,7 +53,7 @@ def test_tables_beside_a_write_cross_as_counted(mib: int, counted: int) -> None:
 
 def test_a_gpu_without_the_figure_has_no_such_limit() -> None:
     blind = replace(H200, l2_crossing_bandwidth=None)
-    sizes = {"persistent_bytes": 16 * MIB, "stream_bytes": 512 * MIB}
+    sizes: dict[str, Any] = {"persistent_bytes": 16 * MIB, "stream_bytes": 512 * MIB}
     time = predict("stream-persistent", device=blind, **sizes).details.time
     assert float(np.max(time.inputs["sides"]["crossing"])) == 0.0
 
@@ -60,7 +61,7 @@ def test_a_gpu_without_the_figure_has_no_such_limit() -> None:
 def test_blocks_without_work_do_not_lengthen_a_launch() -> None:
     # property: 64 blocks' worth of data takes 264 blocks about as long as 64, which all have work;
     # measured, 75.6 us of 264 blocks and 71.3 us of 132 for 1 MiB (h200-l2-sets/sets.csv)
-    sizes = {"bytes": MIB, "iterations": 256}
+    sizes: dict[str, Any] = {"bytes": MIB, "iterations": 256}
     some, all_busy = (
         predict("working-set-read", device=H200, blocks=b, **sizes).time_s for b in (264, 64)
     )
