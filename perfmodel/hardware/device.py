@@ -182,6 +182,9 @@ class Device:
     l2_slices: int | None = quantity("slices", "L2 slices", required=False)
     l2_read_bandwidth: float = quantity("bytes/second", "private working sets re-read from L2")
     l2_write_bandwidth: float | None = quantity("bytes/second", "L2 writes", required=False)
+    l2_crossing_bandwidth: float | None = quantity(
+        "bytes/second", "between the two sides of L2, both directions", required=False
+    )
     l2_latency: float = quantity("seconds", "dependent load that hits the near L2 partition")
     l2_far_latency: float | None = quantity(
         "seconds", "dependent load that hits the far L2 partition", required=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -69,7 +70,39 @@ def issue_slots(pipe: str, count: Any) -> Array:
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
-def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Array]:
+def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
+    """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
+
+    A loop over strides of the grid counts the turns of the threads that have most. Where the guard
+    of every access of a loop has the loop's variable in it, warps beyond the end have left.
+    """
+    done: dict[str, tuple[Array, Array]] = {}
+    whole: set[str] = set()
+    for r in requests:
+        loop = r.access.loop
+        if loop is None:
+            continue
+        if r.access.guard is None or loop not in r.shares:
+            whole.add(loop)
+            continue
+        every = np.ones(1)
+        for v in r.variables:
+            every = every * (1.0 if v.in_lane else v.extent)
+        asked, possible = done.get(loop, (np.zeros(1), np.zeros(1)))
+        done[loop] = (asked + np.minimum(r.requests, every), possible + every)
+    return {
+        loop: asked / np.maximum(possible, 1e-9)
+        for loop, (asked, possible) in done.items()
+        if loop not in whole
+    }
+
+
+def warp_instructions(
+    instance: Instance,
+    memory_requests: Any,
+    taken: Mapping[str, Array] = MappingProxyType({}),
+    guarded: bool = False,
+) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
 
     Parameters
@@ -77,13 +110,20 @@ def warp_instructions(instance: Instance, memory_requests: Any) -> dict[str, Arr
     instance : Instance
     memory_requests : array
         Warp requests of all accesses.
+    taken : mapping of str to array
+        Share of the turns of a loop that warps take, by `turns_taken`.
+    guarded : bool
+        Only those of such loops, and memory accesses.
     """
     kernel = instance.kernel
     threads = np.asarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
     totals: dict[str, Array] = {"memory": np.asarray(memory_requests, dtype=float)}
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+        if guarded and work.loop not in taken:
+            continue
         times = np.asarray(count, dtype=float) * instance.runs(work.loop)
+        times = times * taken.get(work.loop or "", 1.0)
         totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
     return totals
 

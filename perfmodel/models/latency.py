@@ -24,6 +24,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
+from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -295,7 +296,8 @@ def _batch(
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
     apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
-    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
+    part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
+    new = np.minimum(filled / np.maximum(apart * part, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
     # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.

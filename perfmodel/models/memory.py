@@ -112,6 +112,7 @@ def closed_form_traffic(
     touched_once = without_rereads(again, [t for t, _ in touched], wave, l2_size)
     touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
     granule = _granule(device, control)
+    warm = cache == "warm"
     tables = find_tables(
         instance,
         requests,
@@ -123,11 +124,12 @@ def closed_form_traffic(
         claimed,
         np.minimum(1.0, device.sm_count * resident / blocks),
         granule,
+        warm,
     )
     own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
     for i in own:
         touched[i] = (_ZERO, _ONE)
-    besides, warm = _ZERO, cache == "warm"
+    besides = _ZERO
     if warm:
         # A line has one tag, however few of its sectors are there.
         lines = (

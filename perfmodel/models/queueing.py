@@ -23,10 +23,16 @@ from perfmodel.traffic import Traffic
 Array = npt.NDArray[Any]
 
 LOOP_QUEUE: Final = 80.0
-"""Clocks that a batch of loads in a loop queues at half load of DRAM or L2; nine times that at 90%.
+"""Clocks that a batch of loads in a loop queues at half load of DRAM; nine times that at 90%.
 
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
 clocks at 52%, 80% and 93% load).
+"""
+L2_QUEUE: Final = 5.0
+"""The same where L2 alone is busy: its slices give a sector a clock, in any order.
+
+Fitted: sets of 4 to 52 MiB read again and again by 64 warps an SM, each with one load in flight,
+ask for 0 to 28 (measurements/h200-sxm/working-set.csv).
 """
 BLOCK_OVERLAP: Final = 8.0
 MIXED_OVERLAP: Final = 4.0
@@ -61,11 +67,12 @@ QUEUE_TIME = Formula(
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",
     unit="s",
-    text="max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up",
+    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, crossing)",
     symbols={
         "early": "share of the launch in which L2 has room for what is written, or holds what is "
         "read [1]",
         "l2": "time of L2 [s]",
+        "crossing": "time of what crosses between L2's sides, whatever else holds up [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
         "dram": "time of DRAM [s]",
         "held_up": "what write-backs lose beside a set-aside [s]",
@@ -177,7 +184,8 @@ def memory_inputs(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     parts = {
         "early": np.atleast_1d(traffic.early_share),
-        "l2": terms["l2"],
+        "l2": inputs["sides"]["own"],
+        "crossing": inputs["sides"]["crossing"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
         "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
@@ -196,7 +204,10 @@ def memory_inputs(
         "bandwidth": bandwidth,
         "held": held,
     }
-    queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
+    # In proportion to what DRAM has of the time.
+    busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
+    queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram
+    queue = queued / device.sm_clock * chain.waits * rounds
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)

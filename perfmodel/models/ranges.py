@@ -26,8 +26,8 @@ from perfmodel.models.geometry import AXES
 from perfmodel.models.memory import REWRITTEN, l2_misses
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.private_sets import PRIVATE_KNEE
 from perfmodel.models.requests import Requests
-from perfmodel.models.residency import PRIVATE_KNEE
 from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held
 from perfmodel.traffic import Traffic
 

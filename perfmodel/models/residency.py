@@ -101,22 +101,6 @@ NORMAL_MISSES = Formula(
     holds="tables read in order beside streams",
     source="taken as independent",
 )
-PRIVATE_KNEE = Formula(
-    name="re-reads of private parts lost for lack of room",
-    unit="1",
-    text="young/(1 + 2.0**min(60, (0.8225 - d/c)/0.027))"
-    " + (1 - young)*min(1, max(0, (d/c - 0.65)/0.33)**2)",
-    symbols={
-        "d": "L2 used between two reads of a line [B]",
-        "c": "capacity of L2 [B]",
-        "young": "1 for few re-reads, 0 where so many follow that lines have found their side [1]",
-    },
-    holds="working sets of 1 to 256 MiB on an H200, cold, each SM its own part; such data is held "
-    "once",
-    source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
-    "(measurements/h200-sxm/working-set.csv), the other to sets read 12 times and more "
-    "(measurements/h200-sxm-suite/working-set-read.csv, shift 0)",
-)
 TABLE_MISSES = Formula(
     name="share of the re-reads that miss",
     unit="1",
@@ -169,9 +153,6 @@ LEAK_START: Final = 0.08  # 0.01
 LEAK_HIGH: Final = 0.214  # 0.022
 LEAK_WRITES: Final = 1.75  # 0.11
 REUSE_IN_WAVE: Final = 0.45
-SETTLED: Final = (4.0, 18.0)
-"""Re-reads up to which private data misses as young, and from which it is settled: those of the two
-recordings at the knee. Between them, the share of the first few among all is taken."""
 FIT: Final = 0.85
 """Share of a set-aside that random picks fill before sets overflow; fitted."""
 
@@ -319,33 +300,14 @@ def normal_misses(
         "sw": np.asarray(written - harmless[1], dtype=float),
         "c": capacity,
     }
-    used = _distance(TABLE_WEIGHT, kept, read, written)
+    used = distance_inputs(TABLE_WEIGHT, kept, read, written)
     crowded = {"d": DISTANCE(**used), "c": capacity, "middle": KNEE_MIDDLE, "width": KNEE_WIDTH}
     both = {"leak": LEAK(**lost), "knee": KNEE(**crowded)}
     return ((LEAK, lost), (DISTANCE, used), (KNEE, crowded), (NORMAL_MISSES, both))
 
 
-def private_misses(kept: Any, read: Any, written: Any, capacity: float, passes: Any) -> Workings:
-    """Work out the same where each SM reads its own part again and again.
-
-    Parameters
-    ----------
-    kept, read, written, capacity
-        As for `normal_misses`.
-    passes : array
-        Times that the part is read.
-    """
-    used = _distance(1.0, kept, read, written)
-    few, many = SETTLED
-    again = np.maximum(np.asarray(passes, dtype=float) - 1, 1.0)
-    young = np.clip((many / again - 1) / (many / few - 1), 0.0, 1.0)
-    return (
-        (DISTANCE, used),
-        (PRIVATE_KNEE, {"d": DISTANCE(**used), "c": capacity, "young": young}),
-    )
-
-
-def _distance(table: float, kept: Any, read: Any, written: Any) -> dict[str, Any]:
+def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[str, Any]:
+    """Return what `DISTANCE` takes: the L2 that a byte of a table takes, and bytes."""
     return {
         "table": table,
         "read": READ_WEIGHT,

@@ -18,8 +18,10 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.private_sets import LAUNCHES_BEFORE, PRIVATE_KNEE, private_misses
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
+from perfmodel.models.sides import NEAR_LOST
 
 Array = npt.NDArray[Any]
 
@@ -64,6 +66,9 @@ class Table:
         How the misses of its normal lines were worked out.
     kept : array
         Share of its first reads that the launch before has left in L2, where it is random.
+    crossing : array
+        Share of the re-reads that hit whose line has to come from L2's other side, or might be on
+        either: half of them do.
     """
 
     buffer: str
@@ -79,6 +84,7 @@ class Table:
     scattered: Array
     workings: residency.Workings = ()
     kept: Array = field(default_factory=lambda: np.zeros(1))
+    crossing: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -106,6 +112,7 @@ def find_tables(
     claimed: float,
     running: Array,
     granule: float,
+    warm: bool = False,
 ) -> list[Table]:
     """Return the tables of a launch and what they miss.
 
@@ -128,6 +135,8 @@ def find_tables(
         Share of the blocks that run together.
     granule : float
         Bytes that a miss fetches.
+    warm : bool
+        Whether the same launch ran before.
     """
     window = control.window
     uses: dict[str, _Use] = {}
@@ -169,6 +178,7 @@ def find_tables(
             claimed,
             running,
             granule,
+            warm,
         )
         for buffer in chosen
     ]
@@ -187,6 +197,7 @@ def _table(
     claimed: float,
     running: Array,
     granule: float,
+    warm: bool = False,
 ) -> Table:
     own = uses[buffer]
     left: Any = 1.0
@@ -226,6 +237,7 @@ def _table(
     first = np.minimum(size, own.loads)
     again = own.loads - first
     workings: residency.Workings = ()
+    crossing = np.zeros(1)
     if random:
         first, again, lost = _random_reads(
             size, distance, passes, capacity, requests, members[buffer], granule
@@ -236,6 +248,8 @@ def _table(
         workings = residency.normal_misses(kept, read, written, harmless, capacity)
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
+        used = residency.DISTANCE(**workings[1][1])
+        crossing = np.asarray(NEAR_LOST(c=capacity, d=np.maximum(used, 1.0)))
         scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
         # A block comes back to its own while it runs: only what runs beside it is in the way.
@@ -243,9 +257,10 @@ def _table(
         between = ((read - size * streaming) * running, written * running)
         # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
         # of 16 KiB (measurements/h200-rows/seen.csv).
-        times = np.where(running < 1, np.inf, passes)
-        workings = residency.private_misses(own_kept, *between, capacity, times)
-        lost = np.asarray(residency.PRIVATE_KNEE(**workings[-1][1]))
+        times = np.where(running < 1, 1e9, passes)
+        before = LAUNCHES_BEFORE * (passes - 1) * warm
+        workings = private_misses(own_kept, *between, capacity, times, before)
+        lost = np.asarray(PRIVATE_KNEE(**workings[-1][1]))
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)
@@ -282,6 +297,7 @@ def _table(
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
+        crossing=np.atleast_1d(crossing),
         scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
     )
 

@@ -23,7 +23,13 @@ from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import issued, looped_instructions, pipe_cycles, warp_instructions
+from perfmodel.models.issue import (
+    issued,
+    looped_instructions,
+    pipe_cycles,
+    turns_taken,
+    warp_instructions,
+)
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
 from perfmodel.models.l2 import L2_READS, L2_TIME, read_sectors, reads_beside, unpacked_bytes
 from perfmodel.models.latency import (
@@ -39,6 +45,7 @@ from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, aggregated_clocks, loop_inputs
+from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
 from perfmodel.models.steps import (
     STEPS_TIME,
     rounds_of_steps,
@@ -47,7 +54,7 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
-from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, unevenness
+from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, everywhere, unevenness
 from perfmodel.models.writeback import WRITEBACK_TIME
 from perfmodel.traffic import Traffic
 
@@ -167,21 +174,26 @@ def time_model(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
-    instructions = warp_instructions(instance, traffic.requests)
+    taken = turns_taken(requests)
+    instructions = warp_instructions(instance, traffic.requests, taken)
     device = under_load(device, instructions)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
-    tail = balance_inputs(instance, requests, device.sm_count, uneven)
+    tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, uneven)
     balance = np.atleast_1d(BALANCE(**tail))
     inputs: dict[str, dict[str, Any]] = {"balance": tail}
     terms: dict[str, Array] = {}
 
-    def sm_unit(name: str, cycles: Any) -> None:
+    def sm_unit(name: str, cycles: Any, balance: Array = balance) -> None:
         inputs[name] = {"cycles": cycles, "clock": device.sm_clock, "balance": balance}
         terms[name] = np.atleast_1d(SM_TIME(**inputs[name]))
 
+    # What no guard is before, blocks without other work do too.
+    guarded = pipe_cycles(warp_instructions(instance, traffic.requests, taken, True), device)
+    alike = everywhere(tail, blocks, busy_blocks, balance)
     for pipe, cycles in pipe_cycles(instructions, device).items():
-        sm_unit(pipe, cycles)
+        part = guarded.get(pipe, 0.0) / np.maximum(cycles, 1e-30)
+        sm_unit(pipe, cycles, np.asarray(alike + (balance - alike) * part))
     masked = instructions.get("masked", np.zeros(1))
     stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
     sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
@@ -199,6 +211,7 @@ def time_model(
         "read": device.l2_read_bandwidth,
     }
     inputs["l2_reads"] = asked
+    inputs["crossing"] = crossing_inputs(traffic, device)
     inputs["l2"] = {
         "asked": np.atleast_1d(L2_READS(**asked)),
         "hits": asked["reads"] + asked["unpacked"] - asked["fetched"],
@@ -208,7 +221,11 @@ def time_model(
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
         "beside": reads_beside(traffic),
     }
-    terms["l2"] = np.atleast_1d(L2_TIME(**inputs["l2"]))
+    inputs["sides"] = {
+        "own": np.atleast_1d(L2_TIME(**inputs["l2"])),
+        "crossing": np.atleast_1d(CROSSING_TIME(**inputs["crossing"])),
+    }
+    terms["l2"] = np.asarray(SIDES_TIME(**inputs["sides"]))
     atomics = atomic_times(instance, requests, device, balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
@@ -231,7 +248,8 @@ def time_model(
     inputs["dram"] |= mixture | {"peak": device.dram_bandwidth}
     if np.any(traffic.writeback_bytes > 0):
         inputs["writeback"] = {
-            **{name: terms[name] for name in ("dram", "l2")},
+            "dram": terms["dram"],
+            "l2": inputs["sides"]["own"],
             "bytes": np.atleast_1d(traffic.writeback_bytes),
             "bandwidth": device.dram_bandwidth,
         }
@@ -245,7 +263,8 @@ def time_model(
         return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN, device.sm_clock)
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    per_warp = issued(instructions) / warps
+    # The warps that have most to do decide how long a block takes.
+    per_warp = issued(warp_instructions(instance, traffic.requests)) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))

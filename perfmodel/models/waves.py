@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ BALANCE = Formula(
         "work": "work of all blocks, over a full block's [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="blocks handed out in order, x fastest; the last blocks are those that guards cut short",
+    holds="blocks handed out in order, x fastest; the last blocks are those that guards cut short "
+    "or leave without work",
     source="derived: the tail of the last round",
 )
 ROUNDS = Formula(
@@ -59,33 +60,68 @@ def unevenness(instance: Instance, running: Any) -> Array:
 
 def balance_inputs(
     instance: Instance, requests: Sequence[Requests], sm_count: int, uneven: Any = 1.0
-) -> dict[str, Any]:
-    """Return what `BALANCE` needs, from the grid and the shares that guards let through."""
+) -> tuple[dict[str, Any], Array]:
+    """Return what `BALANCE` needs, from the grid and what guards let through, and blocks at work.
+
+    Blocks beyond the data of every access are not at work.
+    """
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
-    full = np.floor(blocks / sm_count)
-    left = blocks - full * sm_count
-    shares: dict[str, Array] = {}
-    for r in requests:
-        for name, share in r.shares.items():
-            shares[name] = np.minimum(shares.get(name, np.ones(1)), share)
     # The slowest axis of more than one block: its last slice ends the grid.
     cut = np.ones(1)
     slice_blocks = np.ones(1)
+    busy = blocks
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = np.asarray(extent, dtype=float)
-        share = shares.get(f"blockIdx.{axis}", np.ones(1))
-        here = np.clip(1 - (1 - share) * count, 0.0, 1.0)
+        shares = [r.shares.get(f"blockIdx.{axis}", np.ones(1)) for r in requests]
+        shares = shares or [np.ones(1)]
+        most = np.maximum.reduce(np.broadcast_arrays(*shares))
+        least = np.minimum.reduce(np.broadcast_arrays(*shares))
+        # Slices that take part, the last of them in part; those after it have nothing to do.
+        slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
+        here = np.clip(least * count - (slices - 1), 0.0, 1.0)
         slowest = count > 1
         cut = np.where(slowest, here, cut)
         slice_blocks = np.where(slowest, blocks / count, slice_blocks)
+        busy = np.where(slowest, blocks * slices / count, busy)
+    full = np.floor(busy / sm_count)
+    left = busy - full * sm_count
     last = np.where(left == 0, 0.0, np.where(left <= slice_blocks, cut, 1.0))
-    return {
+    tail = {
         "full": full,
         "last": last,
         "m": float(sm_count),
         "work": np.maximum(blocks * _share_at_work(requests), 1e-9),
         "uneven": uneven,
     }
+    return tail, busy
+
+
+def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
+    """Return the balance of what all blocks do alike, those without other work too.
+
+    Parameters
+    ----------
+    tail : mapping
+        What `BALANCE` takes.
+    blocks, busy : array
+        Of the grid, and those at work.
+    balance : array
+        Of the blocks at work.
+    """
+    alike = np.ceil(blocks / tail["m"]) * tail["m"] / blocks * tail["uneven"]
+    return np.where(busy < blocks, alike, balance)
+
+
+def taking_part(requests: Sequence[Requests]) -> Array:
+    """Return the least share of blocks and turns of loops that accesses have work for."""
+    least = np.ones(1)
+    for r in requests:
+        share = np.ones(1)
+        for v in r.variables:
+            if not v.target.startswith("threadIdx"):
+                share = share * r.shares.get(v.name, 1.0)
+        least = np.minimum(least, share)
+    return np.asarray(least)
 
 
 def _share_at_work(requests: Sequence[Requests]) -> Array:

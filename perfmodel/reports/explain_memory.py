@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import DIRTY_LEFT, MIXED_EFFICIENCY
 from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.residency import granted_ways
+from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME
 from perfmodel.models.time import BYTES_TIME
 from perfmodel.prediction.record import Details
 from perfmodel.reports.explain_requests import AccessShare
@@ -25,6 +28,9 @@ def l2_steps(details: Details) -> Iterator[Step]:
     inputs = details.time.inputs
     yield step(section, named(L2_READS, "asked"), inputs["l2_reads"])
     yield step(section, named(L2_TIME, "time of l2"), inputs["l2"])
+    if np.any(inputs["sides"]["crossing"] > 0):
+        yield step(section, named(CROSSING_TIME, "crossing"), inputs["crossing"])
+        yield step(section, named(SIDES_TIME, "time of both sides"), inputs["sides"])
 
 
 def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step]:

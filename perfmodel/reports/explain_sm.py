@@ -9,7 +9,13 @@ from typing import Final
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
-from perfmodel.models.issue import ISSUE_CYCLES, PIPE_CYCLES, issue_slots, warp_instructions
+from perfmodel.models.issue import (
+    ISSUE_CYCLES,
+    PIPE_CYCLES,
+    issue_slots,
+    turns_taken,
+    warp_instructions,
+)
 from perfmodel.models.l1 import L1_CYCLES, waiting_shares
 from perfmodel.models.steps import step_loop
 from perfmodel.models.time import SM_TIME
@@ -185,7 +191,7 @@ def arithmetic_steps(details: Details, name: str, unit: Unit) -> Iterator[Step]:
     """Yield the clocks and time of instruction issue ("issue") or of one arithmetic pipe."""
     section = "Instruction issue" if name == "issue" else f"Pipe {name}"
     device, traffic = details.device, details.traffic
-    totals = warp_instructions(details.instance, traffic.requests)
+    totals = warp_instructions(details.instance, traffic.requests, turns_taken(details.requests))
     each = {pipe: scalar(count) / unit.total() for pipe, count in totals.items()}
     if name == "issue":
         chosen = {p: scalar(issue_slots(p, count)) for p, count in each.items() if count > 0}

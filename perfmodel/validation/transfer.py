@@ -16,7 +16,11 @@ from perfmodel.hardware import Device, Figure
 
 IN_CLOCKS: Final = ("shared_latency", "l1_latency", "l2_latency", "l2_far_latency")
 """Latencies that take as many SM clocks on both."""
-PER_SM_CLOCK: Final = ("l2_read_bandwidth", "l2_write_bandwidth")
+PER_SM_CLOCK: Final = (
+    "l2_read_bandwidth",
+    "l2_write_bandwidth",
+    "l2_crossing_bandwidth",
+)
 """Bandwidths that are as many bytes a clock and SM on both."""
 PER_CLOCK: Final = ("block_dispatch_rate",)
 """Rates that are as many a clock on both."""

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from measured import FOLDER, rows
 
-from perfmodel.kernels import Kernel, builtin
+from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
@@ -63,6 +63,7 @@ def aside(row: Row) -> bool:
 
 
 IN_OUT = sizes("in_bytes", "out_bytes")
+TURNS = load_kernel(KERNELS / "working-set-turns.toml")
 TABLE = sizes("persistent_bytes", "stream_bytes")
 # name: files, kernel, sizes, buffer of the window, properties, which rows,
 # bands: DRAM (median, 90th percentile), time (median, 90th percentile)
@@ -90,7 +91,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "a stream marked streaming": (
         ("data-reset-out-window",),
         *("data-reset", IN_OUT, "out", {"hit_prop": "streaming"}, windowed),
-        *((0.02, 0.03), (0.2, 0.2)),
+        *((0.02, 0.03), (0.03, 0.05)),  # time 2.0%, 4.0%
     ),
     "table beside a copy": (
         ("stream-persistent", "stream-persistent-knee"),
@@ -110,23 +111,22 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "table beside a read": (
         ("read-persistent", "read-persistent-knee"),
         *(None, TABLE, "persistent", {}, free),
-        *((0.03, 0.04), (0.1, 0.16)),
+        *((0.03, 0.04), (0.03, 0.045)),  # time 2.6%, 3.8%
     ),
     "windows beside a read": (
         ("read-persistent",),
         *(None, TABLE, "persistent", {}, windowed),
-        *((0.01, 0.02), (0.11, 0.195)),
+        *((0.01, 0.02), (0.04, 0.09)),  # time 3.5%, 7.9%
     ),
-    # The measured kernel turns its blocks by a 64-bit remainder, which the described one does not:
-    # at 1 and 2 MiB that is most of its time.
+    # The measured kernel turns its blocks by a 64-bit remainder, which the built-in does not.
     "working set": (
         ("working-set-read",),
-        *("working-set-read", sizes("bytes", "iterations"), "in", {}, free),
+        *(TURNS, sizes("bytes", "iterations"), "in", {}, free),
         *((0.02, 0.25), (0.07, 0.235)),
     ),
     "windows over a working set": (
         ("working-set-read",),
-        *("working-set-read", sizes("bytes", "iterations"), "in", {}, windowed),
+        *(TURNS, sizes("bytes", "iterations"), "in", {}, windowed),
         *((0.12, 0.36), (0.11, 0.18)),
     ),
     "embedding": (
@@ -242,19 +242,27 @@ L2 = FOLDER.parent / "h200-l2"
 
 
 def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
-    # measured by the profiler on one H200 and another: 1.10; between events 1.04 to 1.12
+    # between events 1.04 to 1.12 in four sessions, on other H200s; six runs in one session agree
+    # within 0.01 (1.034 to 1.042), so the spread is the machines'. By the profiler 1.10.
     window = AccessPolicyWindow("in", 8 << 20, 1.0)
     sizes: Row = {"in_bytes": 8 << 20, "out_bytes": 1 << 30}
     none, held = (
         predict("data-reset", device=DEVICE, l2=c, **sizes).time_s
         for c in (None, L2Control(8 << 20, window))
     )
-    timed = {
-        r["set_mib"]: r["time_us"]
-        for r in rows("data-reset-long", FOLDER.parent / "h200-sxm-contention", timing="profiler")
-        if (r["in_mib"], r["out_mib"]) == (8, 1024)
-    }
-    assert none / held == pytest.approx(timed[0] / timed[8], abs=0.03)
+    gains = []
+    for folder, topic in (("h200-l2-sets", "gains"), ("h200-sxm-contention", "data-reset-long")):
+        timed = {
+            (r["set_mib"], r.get("run", 0)): r["time_us"]
+            for r in rows(topic, FOLDER.parent / folder, timing="events", cache="warm")
+            if (r["in_mib"], r["out_mib"]) == (8, 1024)
+            and r["set_mib"] in (0, 8)
+            and r["window_mib"] in (0, 8)
+            and (r["window_mib"] or not r["set_mib"])
+        }
+        gains += [timed[0, run] / timed[8, run] for s, run in timed if not s]
+    assert len(gains) == 7
+    assert min(gains) - 0.005 < none / held < max(gains) + 0.005
 
 
 @pytest.mark.parametrize("function", ["data_reset", "stream_persistent"])

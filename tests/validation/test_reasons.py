@@ -28,12 +28,14 @@ def test_entries_name_what_there_is(entry: dict[str, str]) -> None:
 
 
 def test_an_entry_matches_kernel_direction_and_condition(case: Make) -> None:
-    # as the file says: stencils that are too fast; working sets under 4 MiB that are too slow
+    # as the file says: stencils that are too fast; working sets under 4 MiB that are too fast
     fast, slow = {"predicted_s": 0.5e-3}, {"predicted_s": 2e-3}
     assert "rows above and below" in reason(case(kernel="stencil5", **fast))
     assert reason(case(kernel="stencil5", **slow)) == ""
     small, large = {"bytes": 2**20}, {"bytes": 2**26}
-    assert "busiest SM" in reason(case(kernel="working-set-read", params=small, **slow))
+    assert "two of the first blocks" in reason(
+        case(kernel="working-set-read", params=small, **fast)
+    )
     assert reason(case(kernel="working-set-read", params=large, **slow)) == ""
 
 

@@ -1,0 +1,78 @@
+"""The two sides of L2: what SMs of one side have to read or write on the other.
+
+Half of all lines have their home on the far side. What a read brings from there is kept on the near
+side too, until other data takes its place; then it has to cross again, though L2 still holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.formula import Formula
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+NEAR_LOST = Formula(
+    name="re-reads whose copy on the near side is gone",
+    unit="1",
+    text="2.0**(-min(60, c/d))",
+    symbols={
+        "c": "capacity of L2 [B]",
+        "d": "L2 used in one pass over the table [B]",
+    },
+    holds="tables read in order by SMs of both sides; between the steps of whole passes, smoothly",
+    source="derived: any pass is read from this side with probability 1/2, and a copy lasts as "
+    "many passes as L2 has room for. An H200's counters have 0.12, 0.29 and 0.46 of the hits cross "
+    "for 8, 12 and 16 MiB beside a read (here 0.19, 0.33, 0.44), 0.19 and 0.59 for 8 and 16 MiB "
+    "beside a write (0.23, 0.48): measurements/h200-sxm-suite, l2_all_sectors",
+)
+CROSSING_TIME = Formula(
+    name="time of what crosses between L2's sides",
+    unit="s",
+    text="(fetched + written + hits)/2/bandwidth",
+    symbols={
+        "fetched": "bytes that the SMs read and L2 does not hold [B]",
+        "written": "bytes that the SMs write [B]",
+        "hits": "bytes of tables that L2 holds on the other side only, or on this [B]",
+        "bandwidth": "what crosses in both directions [B/s]",
+    },
+    holds="GPUs whose L2 has two sides; half of all data has its home on the far one",
+    source="derived: of 1 GiB that SMs read, 397 to 519 MiB cross by the profiler's count, and "
+    "where DRAM does not decide that takes the time of 2.5 TB/s (read-persistent.csv)",
+)
+
+SIDES_TIME = Formula(
+    name="time of L2, both sides",
+    unit="s",
+    text="max(own, crossing)",
+    symbols={
+        "own": "time of L2 [s]",
+        "crossing": "time of what crosses between its sides [s]",
+    },
+    holds="as its parts",
+    source="both work at a time",
+)
+
+
+def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:
+    """Return what `CROSSING_TIME` takes; without a figure of the GPU's, nothing that takes time."""
+    first = again = hits = np.zeros(1)
+    for table in traffic.tables:
+        first = first + table.first
+        again = again + table.again * table.misses
+        hits = hits + table.again * (1 - table.misses) * table.crossing
+    rest = np.maximum(traffic.dram_read_bytes - first - again, 0.0)
+    fetched = np.minimum(rest + first + again, traffic.l2_read_sectors * SECTOR)
+    known = device.l2_crossing_bandwidth
+    return {
+        "fetched": np.atleast_1d(fetched),
+        "written": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
+        "hits": np.atleast_1d(hits),
+        "bandwidth": np.inf if known is None or device.l2_partitions < 2 else known,
+    }
