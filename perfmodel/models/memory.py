@@ -32,6 +32,7 @@ from perfmodel.models.reuse import (
     WARM_KNEE,
     Group,
     Window,
+    atoms_over_sectors,
     fetched,
     grouped,
     held,
@@ -135,9 +136,10 @@ def closed_form_traffic(
         )
         kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
         tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
+        brought = atoms_over_sectors(groups, granule)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
-                once = np.minimum(touched[i][0], dram_reads[i])
+                once = np.minimum(touched[i][0] * brought.get(i, _ONE), dram_reads[i])
                 besides = besides + kept * (dram_reads[i] - once)
                 dram_reads[i] = dram_reads[i] - kept * once
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(

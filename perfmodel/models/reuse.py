@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -120,6 +121,21 @@ def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) 
             f=np.asarray(footprint_bytes, float), c=np.asarray(capacity, float), low=low, high=high
         )
     )
+
+
+def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:
+    """Return the bytes of DRAM atoms over those of the sectors in them, by position of the access.
+
+    A miss brings an atom. Where lone sectors lie in atoms of their own, each that L2 still has
+    spares a whole one.
+    """
+    found = {}
+    for g in groups:
+        sectors = np.maximum(g.granules(g.counts, SECTOR), 1.0) * SECTOR
+        found |= dict.fromkeys(
+            g.members, np.maximum(g.granules(g.counts, granule) * granule / sectors, 1.0)
+        )
+    return found
 
 
 def grouped(requests: Sequence[Requests]) -> list[Group]:
