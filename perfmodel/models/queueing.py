@@ -37,12 +37,15 @@ Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (str
 more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
 the longer (streams.csv, strided.csv: 4.1 and 4.0).
 """
-BURST: Final = 0.5
+BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
-all of it at once, and waits for the last of it.
+all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
+brings late is in the bandwidth's time already.
 
-Fitted: blocks of 128 to 1024 threads, one an SM, that read 16 B a thread live by 0.3 to 0.6 times
-the transfer of 12 B longer than such that read 4 B, `WIDE_CLOCKS` apart (block-lifetimes.csv).
+Fitted: blocks of 128 to 1024 threads, one an SM, that read or copy 4 to 16 B a thread
+(block-lifetimes.csv, fit rows: 2.9% rms, and 5.1% with half of the transfer at DRAM's pace, which
+makes copies of 8 B a lane on an A100 and on an H100 PCIe 10 to 25% too slow: gpu-stream,
+measurements/published, no part of the fit). From 0.7 to 1 the residuals hardly change.
 """
 
 QUEUE_TIME = Formula(
@@ -102,12 +105,12 @@ MEMORY_TIME = Formula(
 BURST_WAIT = Formula(
     name="latency with bursts",
     unit="s",
-    text="latency + burst*share*bandwidth/held",
+    text="latency + burst*share*reads/held",
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
         "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "reads": "time that L2 needs for what loads read [s]",
         "held": "blocks that share an SM [1]",
     },
     holds="blocks that ask for their data at once",
@@ -193,7 +196,7 @@ def memory_inputs(
         "latency": latency,
         "burst": BURST * (1 - found),
         "share": share,
-        "bandwidth": bandwidth,
+        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
         "held": held,
     }
     queue = LOOP_QUEUE / device.sm_clock * chain.waits * rounds
@@ -204,6 +207,7 @@ def memory_inputs(
         parts
         | burst
         | {
+            "bandwidth": bandwidth,
             "wait": wait,
             "queue": np.atleast_1d(queue),
             "p": apart + (BLOCK_OVERLAP - apart) * found,
