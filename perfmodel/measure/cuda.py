@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,10 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.gpu import Function, GpuError, GpuFacts, Memory, OutOfMemoryError, cycle
 from perfmodel.measure.sweep import SOURCES
 
-_REMEDY: Final = "install perfmodel[gpu] on a machine with an NVIDIA GPU and its driver"
+_REMEDY: Final = (
+    "install perfmodel[gpu] on a machine with an NVIDIA GPU and its driver, or fit to recorded "
+    "rows with perfmodel calibrate --from DIR"
+)
 _KINDS: Final = {"hash": 0, "int": 1, "index": 2, "bins": 3}
 _TYPES: Final = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float}
 _WAIT_CLOCKS: Final = 60_000
@@ -37,7 +41,7 @@ class CudaGpu:
             raise PerfmodelError(f"no usable NVIDIA GPU ({error}): {_REMEDY}") from None
         except Exception as error:  # the loader's own types, which differ between versions
             raise PerfmodelError(
-                f"no NVIDIA driver ({str(error).splitlines()[0][:120]}): {_REMEDY}"
+                f"no NVIDIA driver ({shorten(str(error), 60, placeholder='...')}): {_REMEDY}"
             ) from None
         count = self._call(driver.cuDeviceGetCount())
         if not 0 <= index < count:
