@@ -245,7 +245,10 @@ class CudaGpu:
             which = getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}")
             return int(self._call(driver.cuDeviceGetAttribute(which, device)))
 
-        _, major, minor = self._nvrtc.nvrtcVersion()
+        try:
+            _, major, minor = self._nvrtc.nvrtcVersion()
+        except Exception as error:  # the loader's own types, which differ between versions
+            raise _no_compiler(error) from None
         raw = self._call(driver.cuDeviceGetName(96, device))
         self._bus_id = self._call(driver.cuDeviceGetPCIBusId(32, device)).split(b"\0")[0].decode()
         return GpuFacts(
@@ -265,6 +268,11 @@ class CudaGpu:
             memory_clock_mhz=attribute("MEMORY_CLOCK_RATE") / 1e3,
             bus_bits=attribute("GLOBAL_MEMORY_BUS_WIDTH"),
         )
+
+
+def _no_compiler(error: Exception) -> PerfmodelError:
+    reason = shorten(str(error), 60, placeholder="...")
+    return PerfmodelError(f"no run-time compiler ({reason}): {_REMEDY}")
 
 
 def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) -> bytes:
@@ -300,9 +308,7 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
     try:
         status, program = nvrtc.nvrtcCreateProgram(code, source.encode(), 0, [], [])
     except Exception as error:  # the loader's own types, which differ between versions
-        raise PerfmodelError(
-            f"no run-time compiler ({str(error).splitlines()[0][:120]}): {_REMEDY}"
-        ) from None
+        raise _no_compiler(error) from None
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status) != 0:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
