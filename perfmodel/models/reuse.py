@@ -152,7 +152,7 @@ def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array
     A miss brings an atom. Where lone sectors lie in atoms of their own, each that L2 still has
     spares a whole one.
     """
-    found = {}
+    found: dict[int, Array] = {}
     for g in groups:
         sectors = np.maximum(g.granules(g.counts, SECTOR), 1.0) * SECTOR
         found |= dict.fromkeys(

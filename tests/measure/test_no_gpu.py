@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.measure.cuda import CudaGpu, compile_cubin
+from perfmodel.measure.cuda import CudaGpu, clean_at, compile_cubin
 
 
 class Status(IntEnum):
@@ -91,3 +91,12 @@ def test_no_compiler(monkeypatch):
     for start in (CudaGpu, lambda: compile_cubin("fill.cu", {}, "sm_90")):
         with pytest.raises(PerfmodelError, match=r"^no run-time compiler \(Failure finding"):
             start()
+
+
+def test_freed_memory_is_waited_for():
+    """Measured: an H200 clears 2 GiB for 5.4 ms; what is freed meanwhile queues behind it."""
+    assert clean_at(0.0, 100.0, 2 << 30) - 100 > 0.0054
+    assert clean_at(0.0, 100.0, 2 << 30) - 100 < 0.02
+    once = clean_at(0.0, 100.0, 1 << 30)
+    assert clean_at(once, 100.0, 1 << 30) == pytest.approx(clean_at(0.0, 100.0, 2 << 30))
+    assert clean_at(50.0, 100.0, 0) == 100.0

@@ -33,8 +33,9 @@ def main(raw: Path, folder: Path) -> None:
     head = "n,stride,offset,launch,use,timing,repeats,time_us,dram_read_bytes,dram_write_bytes"
     write(folder / "kept.csv", head, kept(raw))
     for name in ("warm", "places"):
-        rows = [r[:6] + [r[6], "events", *r[7:]] for r in csv.reader((raw / f"{name}.csv").open())]
-        head = "kernel,n,stride,offset,buffer,round,use,timing,cache,repeats,time_us,shortest_us,longest_us"
+        rows = [[*r[:7], "events", *r[7:]] for r in csv.reader((raw / f"{name}.csv").open())]
+        head = "kernel,n,stride,offset,buffer,round,use,timing,cache,repeats"
+        head += ",time_us,shortest_us,longest_us"
         write(folder / f"{name}.csv", head, rows)
     series = [
         [r[1], r[2], str(i), "fit", "events", "1", time]
@@ -42,11 +43,13 @@ def main(raw: Path, folder: Path) -> None:
         for i, time in enumerate(r[3:], 1)
     ]
     write(folder / "series.csv", "when,stride,launch,use,timing,repeats,time_us", series)
-    empty = [[*r[:4], "fit", "events", "130", *r[4:]] for r in csv.reader((raw / "empty.csv").open())]
+    found = csv.reader((raw / "empty.csv").open())
+    empty = [[*r[:4], "fit", "events", "130", *r[4:]] for r in found]
     head = "process,order,round,how,use,timing,repeats,time_us,shortest_us,longest_us"
     write(folder / "empty.csv", head, empty)
     sms = [[*r[:3], "fit", "events", "5", *r[3:]] for r in csv.reader((raw / "sms.csv").open())]
-    write(folder / "sms.csv", "access,blocks,iterations,use,timing,repeats,time_us,sectors_per_ns", sms)
+    head = "access,blocks,iterations,use,timing,repeats,time_us,sectors_per_ns"
+    write(folder / "sms.csv", head, sms)
     states, freed = [], []
     for path in sorted(raw.glob("states-*.csv")):
         for r in csv.reader(path.open()):
