@@ -28,14 +28,14 @@ LOOP_QUEUE: Final = 80.0
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
 clocks at 52%, 80% and 93% load).
 """
-BLOCK_OVERLAP: Final = 8.0
-MIXED_OVERLAP: Final = 4.0
+BLOCK_OVERLAP: Final = 6.0
+MIXED_OVERLAP: Final = 3.5
 """Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
 for as many of each, whose turns in DRAM make both wait.
 
-Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (streams.csv: 8 or
-more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
-the longer (streams.csv, strided.csv: 4.1 and 4.0).
+Fitted together with `BURST`, of pairs from 5 and 3 to 8 and 4: with 8 and 4 tables beside writes
+and random reads come out 2 to 3% too fast, with these 1%; strided copies, streams and what others
+published of other GPUs hardly tell (h200-sxm-suite: data-reset.csv, gather.csv, streams.csv).
 """
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
