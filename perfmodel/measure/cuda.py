@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
+from time import monotonic, sleep
 from typing import Any, Final
 
 import numpy as np
@@ -14,12 +16,21 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.gpu import Function, GpuError, GpuFacts, Memory, OutOfMemoryError, cycle
 from perfmodel.measure.sweep import SOURCES
 
-_REMEDY: Final = "install perfmodel[gpu] on a machine with an NVIDIA GPU and its driver"
+_REMEDY: Final = (
+    "install perfmodel[gpu] on a machine with an NVIDIA GPU and its driver, or fit to recorded "
+    "rows with perfmodel calibrate --from DIR"
+)
 _KINDS: Final = {"hash": 0, "int": 1, "index": 2, "bins": 3}
 _TYPES: Final = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float}
 _WAIT_CLOCKS: Final = 60_000
 """About 30 us: longer than the host needs to queue two events and a launch."""
 _OLDEST: Final = (8, 0)
+_SCRUBBED: Final = 0.2e12
+"""Bytes a second of freed memory that the driver is taken to clear, behind everybody's back.
+
+Launches that DRAM bounds take 9 to 22% longer meanwhile; an H200 clears 0.4e12
+(measurements/h200-states/freed.csv), others with less bandwidth perhaps half of that.
+"""
 
 
 class CudaGpu:
@@ -37,7 +48,7 @@ class CudaGpu:
             raise PerfmodelError(f"no usable NVIDIA GPU ({error}): {_REMEDY}") from None
         except Exception as error:  # the loader's own types, which differ between versions
             raise PerfmodelError(
-                f"no NVIDIA driver ({str(error).splitlines()[0][:120]}): {_REMEDY}"
+                f"no NVIDIA driver ({shorten(str(error), 60, placeholder='...')}): {_REMEDY}"
             ) from None
         count = self._call(driver.cuDeviceGetCount())
         if not 0 <= index < count:
@@ -64,6 +75,8 @@ class CudaGpu:
         self._stream = self._call(driver.cuStreamCreate(blocking))
         self._events = [self._call(driver.cuEventCreate(0)) for _ in range(2)]
         self._programs: dict[tuple[str, tuple[tuple[str, str], ...]], Any] = {}
+        self._sizes: dict[Memory, int] = {}
+        self._clean_at = monotonic()
         tools = self.compile("fill.cu", {})
         self._fill, self._sweep, self._wait = (
             self.function(tools, name, 0) for name in ("fill_words", "sweep_l2", "wait_clocks")
@@ -108,11 +121,14 @@ class CudaGpu:
 
     def allocate(self, size: int) -> Memory:
         """Return `size` bytes."""
-        return int(self._call(self._driver.cuMemAlloc(max(size, 16))))
+        memory = int(self._call(self._driver.cuMemAlloc(max(size, 16))))
+        self._sizes[memory] = size
+        return memory
 
     def free(self, memory: Memory) -> None:
         """Give memory back."""
         self._call(self._driver.cuMemFree(memory))
+        self._clean_at = clean_at(self._clean_at, monotonic(), self._sizes.pop(memory, 0))
 
     def fill(self, memory: Memory, size: int, fill: str, step: int, limit: int) -> None:
         """Write what `fill` means into memory."""
@@ -193,6 +209,7 @@ class CudaGpu:
 
     def time(self, prepared: Any, cold: bool) -> float:
         """Launch between two events; return the time between them [s]."""
+        sleep(max(self._clean_at - monotonic(), 0.0))
         driver, (begin, end) = self._driver, self._events
         if cold:
             if self._facts.persisting_max:  # lines that no ordinary read displaces
@@ -241,7 +258,10 @@ class CudaGpu:
             which = getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}")
             return int(self._call(driver.cuDeviceGetAttribute(which, device)))
 
-        _, major, minor = self._nvrtc.nvrtcVersion()
+        try:
+            _, major, minor = self._nvrtc.nvrtcVersion()
+        except Exception as error:  # the loader's own types, which differ between versions
+            raise _no_compiler(error) from None
         raw = self._call(driver.cuDeviceGetName(96, device))
         self._bus_id = self._call(driver.cuDeviceGetPCIBusId(32, device)).split(b"\0")[0].decode()
         return GpuFacts(
@@ -261,6 +281,26 @@ class CudaGpu:
             memory_clock_mhz=attribute("MEMORY_CLOCK_RATE") / 1e3,
             bus_bits=attribute("GLOBAL_MEMORY_BUS_WIDTH"),
         )
+
+
+def clean_at(before: float, now: float, freed: int) -> float:
+    """Return the time at which the driver will have cleared all memory that was freed [s].
+
+    Parameters
+    ----------
+    before : float
+        The same, without the last that was freed.
+    now : float
+        When that was freed.
+    freed : int
+        Its bytes.
+    """
+    return max(before, now) + freed / _SCRUBBED
+
+
+def _no_compiler(error: Exception) -> PerfmodelError:
+    reason = shorten(str(error), 60, placeholder="...")
+    return PerfmodelError(f"no run-time compiler ({reason}): {_REMEDY}")
 
 
 def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) -> bytes:
@@ -296,9 +336,7 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
     try:
         status, program = nvrtc.nvrtcCreateProgram(code, source.encode(), 0, [], [])
     except Exception as error:  # the loader's own types, which differ between versions
-        raise PerfmodelError(
-            f"no run-time compiler ({str(error).splitlines()[0][:120]}): {_REMEDY}"
-        ) from None
+        raise _no_compiler(error) from None
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status) != 0:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)

@@ -29,12 +29,13 @@ from perfmodel.models.reuse import (
     DIRTY_KNEE,
     KNEE,
     REWRITTEN_KNEE,
-    WARM_KNEE,
     Group,
     Window,
+    atoms_over_sectors,
     fetched,
     grouped,
     held,
+    warm_held,
 )
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
@@ -135,11 +136,12 @@ def closed_form_traffic(
         lines = (
             line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
         )
-        kept = held(sum(lines, _ZERO), l2_size, WARM_KNEE)
+        kept = warm_held(sum(lines, _ZERO), l2_size)
         tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
+        brought = atoms_over_sectors(groups, granule)
         for i, r in enumerate(requests):
             if r.access.kind != "store":
-                once = np.minimum(touched[i][0], dram_reads[i])
+                once = np.minimum(touched[i][0] * brought.get(i, _ONE), dram_reads[i])
                 besides = besides + kept * (dram_reads[i] - once)
                 dram_reads[i] = dram_reads[i] - kept * once
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(

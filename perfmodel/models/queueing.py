@@ -34,21 +34,24 @@ L2_QUEUE: Final = 5.0
 Fitted: sets of 4 to 52 MiB read again and again by 64 warps an SM, each with one load in flight,
 ask for 0 to 28 (measurements/h200-sxm/working-set.csv).
 """
-BLOCK_OVERLAP: Final = 8.0
-MIXED_OVERLAP: Final = 4.0
+BLOCK_OVERLAP: Final = 6.0
+MIXED_OVERLAP: Final = 3.5
 """Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
 for as many of each, whose turns in DRAM make both wait.
 
-Fitted: reads of 16 B a lane reach DRAM's bandwidth with waits of 69% of it (streams.csv: 8 or
-more); copies of 8 B a lane, waits of 86%, and of every second float, 105%, take 1.12 and 1.22 times
-the longer (streams.csv, strided.csv: 4.1 and 4.0).
+Fitted together with `BURST`, of pairs from 5 and 3 to 8 and 4: with 8 and 4 tables beside writes
+and random reads come out 2 to 3% too fast, with these 1%; strided copies, streams and what others
+published of other GPUs hardly tell (h200-sxm-suite: data-reset.csv, gather.csv, streams.csv).
 """
-BURST: Final = 0.5
+BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
-all of it at once, and waits for the last of it.
+all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
+brings late is in the bandwidth's time already.
 
-Fitted: blocks of 128 to 1024 threads, one an SM, that read 16 B a thread live by 0.3 to 0.6 times
-the transfer of 12 B longer than such that read 4 B, `WIDE_CLOCKS` apart (block-lifetimes.csv).
+Fitted: blocks of 128 to 1024 threads, one an SM, that read or copy 4 to 16 B a thread
+(block-lifetimes.csv, fit rows: 2.9% rms, and 5.1% with half of the transfer at DRAM's pace, which
+makes copies of 8 B a lane on an A100 and on an H100 PCIe 10 to 25% too slow: gpu-stream,
+measurements/published, no part of the fit). From 0.7 to 1 the residuals hardly change.
 """
 
 QUEUE_TIME = Formula(
@@ -109,12 +112,12 @@ MEMORY_TIME = Formula(
 BURST_WAIT = Formula(
     name="latency with bursts",
     unit="s",
-    text="latency + burst*share*bandwidth/held",
+    text="latency + burst*share*reads/held",
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
         "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "reads": "time that L2 needs for what loads read [s]",
         "held": "blocks that share an SM [1]",
     },
     holds="blocks that ask for their data at once",
@@ -201,7 +204,7 @@ def memory_inputs(
         "latency": latency,
         "burst": BURST * (1 - found),
         "share": share,
-        "bandwidth": bandwidth,
+        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
         "held": held,
     }
     # In proportion to what DRAM has of the time.
@@ -215,6 +218,7 @@ def memory_inputs(
         parts
         | burst
         | {
+            "bandwidth": bandwidth,
             "wait": wait,
             "queue": np.atleast_1d(queue),
             "p": apart + (BLOCK_OVERLAP - apart) * found,

@@ -188,7 +188,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
     yield busy
     yield _bandwidth(prediction)
-    yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "bandwidth", "held"))
+    yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "reads", "held"))
     found = {}
     if scalar(memory["share"]) < 1:
         loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue"))

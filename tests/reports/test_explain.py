@@ -155,7 +155,7 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         pipe = max(sum(v**3 for v in queued) ** (1 / 3), t.get("fma32", 0.0))
         early = m["early"] * t["l2"]
         wide = early + max(t["l2"] - early, t["dram"])
-        wait = t["latency"] + 0.5 * m["share"] * wide / m["held"]
+        wait = t["latency"] + m["burst"] * m["share"] * m["reads"] / m["held"]
         low, high = max(wait, wide), wait + wide + 10 * m["queue"] + 1e-9
         for _ in range(200):  # a round of waits and of a queue at load wide/round
             middle = (low + high) / 2
