@@ -128,6 +128,7 @@ def log_ratios(topic: str, use: str) -> list[tuple[float, float]]:
             sizes = found.setdefault((mapping(row), row["cache"]), {})
             sizes.setdefault((row["M"], row["N"], row["K"]), []).append(row["time_us"])
     rungs: dict[Any, list[tuple[float, float]]] = {}
+    cache: Any
     for (name, cache), sizes in found.items():
         columns: dict[str, Any] = {
             n: np.array(v) for n, v in zip("MNK", zip(*sizes, strict=True), strict=True)
