@@ -471,6 +471,11 @@ if __name__ == "__main__":
         fresh = shapes.fresh_shapes()
         cases = [(g, shapes.op(m, n, k), "bf16", m, n, k) for g, m, n, k in fresh]
         measure(cases, f"{OUT}/fresh.csv", 60)
+    elif what == "narrow":
+        cases = [(g, shapes.op(m, n, k), "bf16", m, n, k) for g, m, n, k in shapes.narrow_shapes()]
+        measure(cases, f"{OUT}/narrow.csv", 42)
+        cases = [(g, "linear", "tf32", m, n, k) for g, m, n, k in shapes.tf32_shapes()]
+        measure(cases, f"{OUT}/tf32.csv", 10)
     elif what == "power":
         power(f"{OUT}/power.csv")
     else:

@@ -140,3 +140,34 @@ def fresh_shapes():
         if shape not in known:
             found.setdefault(shape, "fresh-plain")
     return [(g, *s) for s, g in found.items()]
+
+
+def narrow_shapes():
+    """Return shapes whose rows are no whole pieces of 16 bytes, few rows first and foremost."""
+    rng = random.Random(20261122)
+    known = {r[1:] for r in main_shapes()} | {r[1:] for r in fresh_shapes()}
+    found = {}
+    while len(found) < 420:
+        few = rng.random() < 0.62
+        m = round(math.exp(rng.uniform(0, math.log(64 if few else 8192))))
+        unit = rng.choice([1, 1, 2, 2, 4])
+        low, high = math.log(512), math.log(16384)
+        n, k = (max(512, round(math.exp(rng.uniform(low, high)) / unit) * unit) for _ in range(2))
+        shape = min(m, 8192), min(n, 16384), min(k, 16384)
+        narrow = shape[1] % 8 or shape[2] % 8
+        if narrow and shape not in known and m * n * k < 1.5e11:
+            found.setdefault(shape, "narrow-few" if few else "narrow")
+    return [(g, *s) for s, g in found.items()]
+
+
+def tf32_shapes():
+    """Return shapes for TF32, few rows among them."""
+    rng = random.Random(20261123)
+    found = {}
+    while len(found) < 60:
+        m = round(math.exp(rng.uniform(0, math.log(4096))))
+        low, high = math.log(512), math.log(16384)
+        n, k = (max(512, round(math.exp(rng.uniform(low, high)) / 16) * 16) for _ in range(2))
+        if m * n * k < 1e11:
+            found.setdefault((m, n, k), "tf32")
+    return [(g, *s) for s, g in found.items()]

@@ -1,6 +1,6 @@
 """Make the CSVs of measurements/h200-tensor from what tensor.sh left in a folder.
 
-Usage: python tidy_tensor.py FOLDER_WITH_RESULTS OUTPUT_FOLDER
+Usage: python tidy_tensor.py FOLDER_WITH_RESULTS OUTPUT_FOLDER [narrow]
 """
 
 import csv
@@ -123,7 +123,11 @@ def write(path, header, rows):
 
 
 if __name__ == "__main__":
-    given, made = map(Path, sys.argv[1:])
+    given, made = map(Path, sys.argv[1:3])
+    if sys.argv[3:] == ["narrow"]:
+        both = [row for name in ("narrow", "tf32") for row in products(given / f"{name}.csv")]
+        write(made / "products.csv", PRODUCTS, both)
+        raise SystemExit
     both = [row for name in ("bf16", "other") for row in products(given / f"{name}.csv")]
     write(made / "products.csv", PRODUCTS, both)
     write(made / "unseen.csv", PRODUCTS, unseen(given / "fresh.csv"))

@@ -33,9 +33,11 @@ NORMAL_90: Final = 1.6449
 REGIMES: Final = ("launch", "latency", "l1", "l2", "dram", "compute", "atomics")
 """Regimes, as the scoreboard has them."""
 
-CLASSES: Final = (*REGIMES, "sampled", "pipeline")
-"""Classes of residuals: the regimes, predictions with an index that has no closed form, and those
-of blocks that copy ahead."""
+CLASSES: Final = (*REGIMES, "sampled", "pipeline", "narrow")
+"""Classes of residuals: the regimes, predictions with an index that has no closed form, those of
+blocks that copy ahead, and those of blocks that copy ahead in pieces of less than 16 bytes."""
+_WHOLE: Final = 16
+"""Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
 
 _REGIME_OF: Final = {
     "launch": "launch",
@@ -122,15 +124,18 @@ def regime(details: Details, largest: str) -> str:
 
 
 def residual_class(details: Details, largest: str) -> str:
-    """Return whose residuals a prediction has: its regime's, "sampled" or "pipeline".
+    """Return whose residuals a prediction has: its regime's, "sampled", "pipeline" or "narrow".
 
     What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
-    in their own way, whatever the regime. Where an index has no closed form, its warps are counted
-    and its reuse is taken as random: that is where predictions err most.
+    in their own way, whatever the regime. For rows that are no whole pieces of 16 bytes a library
+    has older kernels, and picks worse among them. Where an index has no closed form, its warps are
+    counted and its reuse is taken as random: that is where predictions err most.
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
     if details.instance.pipeline is not None:
-        return "pipeline"
+        loads = [r for r in details.requests if r.access.kind == "load"]
+        narrow = any(float(np.min(r.width)) < _WHOLE for r in loads)
+        return "narrow" if narrow else "pipeline"
     return "sampled" if sampled else regime(details, largest)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rich.console import Group, RenderableType
 
-from perfmodel.prediction.ladder import Removed, Rung
+from perfmodel.prediction.ladder import APART, Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.tables import plain, table
@@ -24,28 +25,60 @@ def ladder_report(rungs: Sequence[Rung]) -> RenderableType:
             units.flop_rate(r.prediction.roofline.flop_per_s),
             units.percent(r.share),
             "" if r.gain is None else f"{r.gain:.2f} x",
+            _rank(r),
             TERMS.get(r.prediction.bottleneck, r.prediction.bottleneck),
-            _next(r.next_removes),
         )
         for r in rungs
     ]
-    headers = ("rung", "reaches", "of last", "gain", "bound by", "the next rung removes")
+    headers = ("rung", "reaches", "of last", "gain", "rank", "bound by")
+    steps = [
+        (f"{here.prediction.mapping} to {after.prediction.mapping}", _removed(here, after))
+        for here, after in pairwise(rungs)
+    ]
     notes = []
     if len(precisions) > 1:
         notes.append(plain("of last: of the last rung of the same precision"))
+    notes += [plain(line) for line in _too_close(rungs)]
     warnings = dict.fromkeys(w for r in rungs for w in r.prediction.warnings)
     return Group(
         plain(f"{first.kernel} on {first.device} ({first.details.device.title}), {sizes}", "bold"),
         plain(f"timed by {first.timing}, {first.cache} L2"),
         "",
-        table(headers, rows, align=["left", "right", "right", "right", "left", "left"]),
+        table(headers, rows, align=["left", "right", "right", "right", "right", "left"]),
         *notes,
+        "",
+        table(("step", "the next rung removes"), steps),
         *(plain(f"warning  {warning}") for warning in warnings),
     )
 
 
-def _next(removed: Removed | None) -> str:
+def _rank(rung: Rung) -> str:
+    best, worst = rung.ranks
+    return str(best) if best == worst else f"{best}-{worst}"
+
+
+def _too_close(rungs: Sequence[Rung]) -> list[str]:
+    """Return what is said of rungs whose order cannot be told."""
+    order = [str(r.prediction.mapping) for r in rungs]
+    pairs = [
+        (str(r.prediction.mapping), other)
+        for r in rungs
+        for other in r.close
+        if order.index(other) > order.index(str(r.prediction.mapping))
+    ]
+    if not pairs:
+        return []
+    named = "; ".join(f"{one} and {other}" for one, other in pairs)
+    return [
+        f"too close to call: {named}",
+        f"  (within {APART:.0%} of each other, as far as predicted ratios are off; measure these)",
+    ]
+
+
+def _removed(here: Rung, after: Rung) -> str:
+    removed = here.next_removes
     if removed is None:
         return ""
-    before, after = units.seconds(removed.before), units.seconds(removed.after)
-    return f"{TERMS.get(removed.term, removed.term)}: {before} to {after}"
+    times = f"{units.seconds(removed.before)} to {units.seconds(removed.after)}"
+    slower = "slower, " if after.prediction.time_s > here.prediction.time_s else ""
+    return f"{slower}{TERMS.get(removed.term, removed.term)}: {times}"

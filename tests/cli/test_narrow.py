@@ -14,7 +14,10 @@ Run = Callable[..., str]
     [
         (["predict", "gemm"], ["load A", "store C", "dispatch"]),
         (["predict", "gemm", "-D", "N=64,128"], ["64", "128"]),
-        (["ladder", "-D", "N=1024"], ["blocktile-1d", "tensor-core", "the next rung removes"]),
+        (
+            ["ladder", "-D", "N=1024"],
+            ["blocktile-1d", "tensor-core", "the next rung removes", "too close to"],
+        ),
         (["operators", "--model", "minigpt"], ["layernorm", "latency"]),
         (["kernels", "stream-persistent"], ["persistent_bytes", "stream_bytes"]),
         (["devices"], ["a100-sxm-40", "rtx-a6000"]),

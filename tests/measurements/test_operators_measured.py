@@ -25,7 +25,7 @@ FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
 PYTORCH_MEDIAN = 0.065
-PYTORCH_NINETIETH = 0.185
+PYTORCH_NINETIETH = 0.165
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
@@ -59,10 +59,10 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.105, 0.165),  # 9.8%, 16.0%
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.100, 0.170),  # 9.4%, 16.3%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.075, 0.170),  # 6.8%, 16.3%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.085, 0.170),  # 7.9%, 16.4%
-    ("softmax", "torch", "halves", "cold"): (24, 0.085, 0.165),  # 7.7%, 15.8%
-    ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.170),  # 8.4%, 16.2%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.075, 0.145),  # 6.7%, 13.8%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.080, 0.135),  # 7.3%, 12.7%
+    ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.115),  # 6.1%, 10.7%
+    ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.135),  # 8.2%, 12.4%
 }
 
 
@@ -160,8 +160,29 @@ def test_operators_stay_in_their_bands(errors: Errors, key: tuple[str, str, str,
 
 
 def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
-    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 5.6% and 16.9%
+    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 5.8% and 14.9%
     of = [x for (_, impl, *_), found in errors.items() if not impl.startswith("own") for x in found]
     assert len(of) == PYTORCH_ROWS
     assert np.median(np.abs(of)) < PYTORCH_MEDIAN
     assert np.quantile(np.abs(of), 0.9) < PYTORCH_NINETIETH
+
+
+SOFTMAX = root() / "h200-softmax"
+
+
+def softmax(columns: Any, rows_: Any, dtype: str, cache: Any) -> Any:
+    given: dict[str, Any] = {"rows": np.array(rows_), "cols": np.array(columns)}
+    return predict_many("softmax", device=device(), cache=cache, dtype=dtype, **given)
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_rows_that_a_block_keeps_in_registers(dtype: str) -> None:
+    # measured, rows of 2304 to 8192 columns; regression: 7.5% and 12% off, 14% and 24% before their
+    # instructions were counted, which grow by twice as many an element as in a warp's rows
+    for cache in ("warm", "cold"):
+        seen = rows("times", SOFTMAX, dtype=dtype, cache=cache)
+        found = softmax([r["cols"] for r in seen], [r["rows"] for r in seen], dtype, cache)
+        off = np.abs(found.time_s * 1e6 / np.array([r["time_us"] for r in seen]) - 1)
+        assert len(off) == 14
+        assert np.median(off) < 0.12
+        assert np.max(off) < 0.14
