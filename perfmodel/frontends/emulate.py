@@ -29,7 +29,7 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
-from perfmodel.frontends.emulate_result import Emulation, NoEndError
+from perfmodel.frontends.emulate_result import Emulation, NoEndError, unequal
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -140,6 +140,7 @@ class _Runner:
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
+        self.work = np.zeros(self.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
@@ -175,6 +176,7 @@ class _Runner:
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
         self.counter.touches.turn += 1
+        self.work[active.numbers] += len(segment.steps) + 1
         if self.first[segment.block] == place:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
@@ -369,6 +371,7 @@ class _Runner:
             edges=self.edges,
             counts=self.counter.counts,
             misses=self.counter.touches.misses(),
+            unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,
             notes=tuple(notes),
         )

@@ -40,11 +40,16 @@ class Active(NamedTuple):
 
     @property
     def warps(self) -> int:
-        """Warps that they are in."""
-        if not len(self.lanes):
-            return 0
+        """How many warps they are in."""
+        return len(self.numbers)
+
+    @property
+    def numbers(self) -> Array:
+        """Numbers of the warps that they are in."""
         warp = self.lanes >> 5
-        return 1 + int(np.count_nonzero(warp[1:] != warp[:-1]))
+        first = np.ones(len(warp), dtype=bool)
+        first[1:] = warp[1:] != warp[:-1]
+        return np.asarray(warp[first])
 
 
 Getter = Callable[[Active], Array]

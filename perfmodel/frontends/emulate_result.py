@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import Region
+from perfmodel.kernels.unequal import Unequal
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +45,8 @@ class Emulation:
         What was assumed or left out.
     misses : mapping of int to tuple of float
         By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    unequal : Unequal
+        How much of it each warp and block did.
     """
 
     sampled: int
@@ -55,8 +58,26 @@ class Emulation:
     regions: list[Region]
     notes: tuple[str, ...] = ()
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    unequal: Unequal = field(default_factory=Unequal)
 
     @property
     def scale(self) -> float:
         """What a count of the sample stands for in the launch."""
         return self.blocks / self.sampled
+
+
+def unequal(work: Array) -> Unequal:
+    """Return how the warps of some blocks differ.
+
+    Parameters
+    ----------
+    work : array
+        Instructions of each warp, a row a block.
+    """
+    average = max(float(work.mean()), 1e-9)
+    slowest = work.max(axis=1) / average
+    return Unequal(
+        round(float(slowest.mean()), 4),
+        round(float(slowest.max()), 4),
+        round(float(work.mean(axis=1).std() / average), 4),
+    )

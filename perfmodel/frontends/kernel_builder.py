@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, parse, text
+from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
@@ -50,6 +50,8 @@ _LINEAR: Final = Operation(
 )
 _FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+_APART: Final = 40503
+"""What tells an index of one load from that of another in a key of both: any large odd number."""
 
 
 def _space(name: str) -> Space:
@@ -166,6 +168,7 @@ class Builder:
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
             translated=True,
+            unequal=None if self.emulation is None else self.emulation.unequal,
         )
 
     def _parameters(self) -> tuple[Parameter, ...]:
@@ -322,11 +325,18 @@ class Builder:
         return bool(data_factors(value, self.follower.data))
 
     def _key(self, p: Placed, indices: dict[int, Node]) -> Node:
-        """Return what tells the random places of threads apart: where they read the index."""
-        for at in sorted(p.access.sources, reverse=True):
-            if at in indices:
-                return indices[at]
-        return self._thread
+        """Return what tells the random places of threads apart: where they read the index.
+
+        An index that is made of several loads is as different as the most different of them.
+        """
+        known = [indices[at] for at in sorted(p.access.sources, reverse=True) if at in indices]
+        if not known:
+            return self._thread
+        differing = (k for k in known if any(n.startswith("threadIdx.") for n in names(k)))
+        own = next(differing, known[0])
+        if own == known[0]:
+            return own
+        return Operation("+", (own, Operation("*", (known[0], Number(_APART)))))
 
     @property
     def _thread(self) -> Node:

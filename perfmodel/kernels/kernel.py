@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.unequal import Unequal
 
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared", "local"]
@@ -341,6 +342,8 @@ class Kernel:
         Choices that are made independently of each other: the fastest combination is meant.
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
+    unequal : Unequal or None
+        How warps and blocks differ where data decides what they do; None for equal ones.
     """
 
     name: str
@@ -366,6 +369,7 @@ class Kernel:
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
     translated: bool = False
+    unequal: Unequal | None = None
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -54,7 +54,14 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
-from perfmodel.models.waves import BALANCE, ROUNDS, balance_inputs, everywhere, unevenness
+from perfmodel.models.waves import (
+    BALANCE,
+    ROUNDS,
+    balance_inputs,
+    crowding,
+    everywhere,
+    unevenness,
+)
 from perfmodel.models.writeback import WRITEBACK_TIME
 from perfmodel.traffic import Traffic
 
@@ -179,7 +186,8 @@ def time_model(
     device = under_load(device, instructions)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
-    tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, uneven)
+    crowded = crowding(instance, blocks, held, device.sm_count)
+    tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, crowded)
     balance = np.atleast_1d(BALANCE(**tail))
     inputs: dict[str, dict[str, Any]] = {"balance": tail}
     terms: dict[str, Array] = {}

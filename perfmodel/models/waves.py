@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,26 @@ ROUNDS = Formula(
     holds="one round, and many; between, blocks drift apart as rounds pass",
     source="derived ends; the decay between is assumed",
 )
+CROWDING = Formula(
+    name="work of the busiest SM over the average, of blocks that data makes unequal",
+    unit="1",
+    text="1 + z*spread/(sqrt(held)*rounds)",
+    symbols={
+        "z": "expected largest of as many normal numbers as there are SMs [1]",
+        "spread": "standard deviation of a block's work over the mean [1]",
+        "held": "blocks that share an SM [1]",
+        "rounds": "rounds of blocks, at least one [1]",
+    },
+    holds="blocks handed out as others end: what is uneven are those that run at the end",
+    source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
+)
 
 
 def unevenness(instance: Instance, running: Any) -> Array:
     """Return the time of unequal blocks over that of as many average ones.
 
-    If all run at a time, the longest is the last to end; of many rounds it is the end of one.
+    If all run at a time, the longest is the last to end; of many rounds it is the end of one. A
+    block of unequal warps lasts as long as its longest.
 
     Parameters
     ----------
@@ -54,8 +69,40 @@ def unevenness(instance: Instance, running: Any) -> Array:
     running : array
         Share of the blocks that run at a time.
     """
+    found = instance.kernel.unequal
+    if found is not None:
+        last = (found.longest - found.slowest) * np.minimum(running, 1.0)
+        return np.atleast_1d(found.slowest + last)
     longest = np.maximum(np.atleast_1d(np.asarray(instance.number(instance.kernel.longest))), 1.0)
     return np.asarray(1 + (longest - 1) * np.minimum(running, 1.0))
+
+
+def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
+    """Return the work of the busiest SM over the average, for blocks that data makes unequal.
+
+    Parameters
+    ----------
+    instance : Instance
+    blocks, held : array
+        Blocks of the launch, and those that share an SM.
+    sm_count : int
+        SMs.
+    """
+    found = instance.kernel.unequal
+    if found is None:
+        return unevenness(instance, sm_count * held / blocks)
+    sms = np.minimum(blocks, sm_count)
+    # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
+    expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
+    here = np.maximum(blocks / sm_count, 1.0)
+    return np.asarray(
+        CROWDING(
+            z=np.reshape(expected, np.shape(sms)),
+            spread=found.spread,
+            held=np.minimum(held, here),
+            rounds=np.maximum(here / held, 1.0),
+        )
+    )
 
 
 def balance_inputs(

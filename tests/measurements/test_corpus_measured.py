@@ -66,7 +66,16 @@ def test_results_were_right() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["corpus-blind", "corpus-blind2", "corpus-blind3", "latency", "predicates"]
+    "name",
+    [
+        "corpus-blind",
+        "corpus-blind2",
+        "corpus-blind3",
+        "corpus-blind4",
+        "latency",
+        "predicates",
+        "walks",
+    ],
 )
 def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None:
     folder = ROOT / f"h200-{name}"
@@ -84,6 +93,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind", 17, "validation"),
         ("corpus-blind2", 32, "interval"),
         ("corpus-blind3", 32, "validation"),
+        ("corpus-blind4", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(

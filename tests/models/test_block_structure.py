@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.emulate_result import unequal
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.files import parse_kernel
+from perfmodel.kernels.unequal import Unequal
 from perfmodel.models.issue import issue_slots, issued
-from perfmodel.models.waves import unevenness
+from perfmodel.models.waves import crowding, unevenness
 from perfmodel.prediction import Prediction, predict
 
 H200 = load_device("h200-sxm")
@@ -114,3 +117,28 @@ def test_dependent_is_true_or_false() -> None:
 def test_longest_is_an_expression_of_the_launch() -> None:
     with pytest.raises(PerfmodelError, match="longest"):
         kernel('longest = "threadIdx.x"')
+
+
+def test_blocks_that_data_makes_unequal() -> None:
+    # by hand: of two blocks of two warps each the longest does 3 and 2 of 2 on average
+    found = unequal(np.array([[1.0, 3.0], [2.0, 2.0]]))
+    assert found == Unequal(slowest=1.25, longest=1.5, spread=0.0)
+    assert unequal(np.ones((4, 8))) == Unequal()
+    instance = bind(replace(kernel(), unequal=found))
+    # all at a time: until the longest is done; of many rounds blocks last 1.25 on average
+    assert float(unevenness(instance, np.array([1.0]))[0]) == pytest.approx(1.5)
+    assert float(unevenness(instance, np.array([0.0]))[0]) == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(("held", "rounds"), [(1, 1), (4, 1), (8, 4)])
+def test_the_busiest_sm_of_unequal_blocks(held: int, rounds: int) -> None:
+    # independent: sums of random work, drawn; in the last of several rounds the others are even
+    spread, random = 0.3, np.random.default_rng(0)
+    work = random.normal(1.0, spread, (400, 132, held)).sum(2) + held * (rounds - 1)
+    expected = (work.max(1) / (held * rounds)).mean()
+    instance = bind(replace(kernel(), unequal=Unequal(1.2, 2.0, spread)))
+    blocks = np.array([132.0 * held * rounds])
+    found = crowding(instance, blocks, np.array([float(held)]), 132)
+    assert float(found[0]) == pytest.approx(expected, rel=0.01)
+    alike = bind(replace(kernel(), unequal=Unequal()))
+    assert float(crowding(alike, blocks, np.array([float(held)]), 132)[0]) == 1.0
