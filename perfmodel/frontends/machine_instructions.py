@@ -38,9 +38,7 @@ a constant; read from machine code of sm_90 (nvcc 13.0)."""
 MOST_UNROLLED: Final = 48
 """PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of
 65 and more were not (the same)."""
-RECIPROCAL: Final = MappingProxyType(
-    {"conversion": 2.0, "sfu": 1.0, "imad": 3.0, "int32": 1.0, "either": 3.0}
-)
+RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, EITHER: 3.0})
 """Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""
@@ -257,6 +255,8 @@ def _counted(at: int, known: Made) -> Counts:
         return special
     kind = instruction.modifiers[-1] if instruction.modifiers else ""
     by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
+    if instruction.opcode == "selp" and known.adds_a_constant(at):
+        return {EITHER: 1.0}
     if instruction.opcode == "shl" and by_register:
         return {"int32": 2.0 if kind.endswith("64") else 1.0}
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):

@@ -71,6 +71,21 @@ class Made:
         """Say whether what uses a result takes the instruction in."""
         return _is_taken_in(self, at)
 
+    def adds_a_constant(self, at: int) -> bool:
+        """Say whether a choice between constants becomes an addition under a predicate.
+
+        It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
+        """
+        instruction = self.function.instructions[at]
+        if instruction.opcode != "selp" or instruction.modifiers[-1] not in _WORD:
+            return False
+        users = self.users.get(written_registers(instruction)[0], ())
+        return (
+            all(isinstance(o, Immediate) for o in instruction.operands[1:3])
+            and len(users) == 1
+            and self.function.instructions[users[0]].opcode == "add"
+        )
+
     def halves(self, at: int) -> float:
         """Return the halves of a result of 64 bits of which something is to be made: 1 or 2.
 
@@ -142,6 +157,11 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return all(u.opcode == "add" and u.modifiers[-1] in _WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
+    if opcode == "add" and any(
+        maker is not None and made.adds_a_constant(maker)
+        for maker in map(made.maker, instruction.operands[1:])
+    ):
+        return False
     if len(used) != 1 or made.loops[places[0]] != made.loops[at]:
         return False
     return _by_the_only(instruction, used[0], kind)
