@@ -43,7 +43,7 @@ class _Fragment:
     size: int
     """[B] of an element."""
     turned: bool
-    """Whether a lane's two neighbours are of two lines."""
+    """Whether a lane's two neighbours are of two lines; pairs of halves are turned in registers."""
 
 
 def with_fragments(function: Function) -> Function:
@@ -94,7 +94,8 @@ def _fragment(instruction: Instruction) -> _Fragment | None:
     lines, length = (height, width) if by_row else (width, height)
     if k != 16 or not isinstance(_held(instruction), Vector):
         return None
-    return _Fragment(lines, length, _SIZES[given[-1]], which in "cd" and not by_row)
+    size = _SIZES[given[-1]]
+    return _Fragment(lines, length, size, which in ("c", "d") and not by_row and size == 4)
 
 
 def _held(instruction: Instruction) -> Operand:
@@ -148,10 +149,9 @@ class _Writer:
         """Write the loads or stores by which each lane moves its pairs."""
         line, along = (_PAIR, _LINE) if f.turned else (_LINE, _PAIR)
         space = next((m for m in like.modifiers if m in ("global", "shared")), None)
-        kind = "b16" if f.turned and f.size == 2 else f"b{8 * f.size}"
         verb = "ld" if "load" in like.modifiers else "st"
         registers = list(held.elements)
-        packed = f.size == 2 and not f.turned
+        packed = f.size == 2
         per = 1 if f.turned or packed else 2
         done = 0
         for group in range(0, f.lines, _GROUP):
@@ -163,8 +163,7 @@ class _Writer:
                     done += per
                     value: Operand = Vector(tuple(taken)) if per > 1 else taken[0]
                     width = ["v2"] if per > 1 else []
-                    type_ = "b32" if packed else kind
-                    name = ".".join(part for part in (verb, space, *width, type_) if part)
+                    name = ".".join(part for part in (verb, space, *width, "b32") if part)
                     self._write(like, name, *((value, at) if verb == "ld" else (at, value)))
         self._copies(like, registers, done, verb)
 

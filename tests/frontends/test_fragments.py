@@ -91,6 +91,28 @@ def test_fragments_in_shared_memory_are_rows_of_ldmatrix() -> None:
     assert names == ["ldmatrix.sync.aligned.m8n8.x4.shared.b16"]
 
 
+# Independent: loads in the machine code of ptxas 13.0 for sm_90 (LDG.E, or LDG.E.64 of pairs).
+LOADS = [
+    ("a.sync.aligned.row.m32n8k16.global.f16", 8, "ld.global.b32", 8),
+    ("a.sync.aligned.col.m8n32k16.global.f16", 8, "ld.global.b32", 2),
+    ("b.sync.aligned.row.m8n32k16.global.f16", 8, "ld.global.b32", 8),
+    ("b.sync.aligned.col.m32n8k16.global.bf16", 2, "ld.global.b32", 2),
+    ("c.sync.aligned.row.m32n8k16.global.f32", 8, "ld.global.v2.b32", 4),
+    ("c.sync.aligned.col.m32n8k16.global.f32", 8, "ld.global.b32", 8),
+    ("c.sync.aligned.col.m16n16k16.global.f16", 4, "ld.global.b32", 4),
+]
+
+
+@pytest.mark.parametrize(("given", "registers", "load", "count"), LOADS)
+def test_loads_of_other_shapes(given: str, registers: int, load: str, count: int) -> None:
+    text = kernel("load_a", "row")
+    start, end = text.index("wmma"), text.index("ret;")
+    held = ", ".join(f"%r{i}" for i in range(10, 10 + registers))
+    text = f"{text[:start]}wmma.load.{given} {{{held}}}, [%rd4], %r1;\n{text[end:]}"
+    function = with_fragments(parse_ptx(text, "shape").kernels[0])
+    assert [i.name for i in function.instructions].count(load) == count
+
+
 def test_layouts_that_are_not_known_stay() -> None:
     text = kernel("load_a", "row").replace("m16n16k16.global.f16", "m16n16k8.global.tf32")
     function = parse_ptx(text, "other").kernels[0]
