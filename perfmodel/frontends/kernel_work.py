@@ -15,11 +15,13 @@ from perfmodel.frontends.dependence import paces
 from perfmodel.frontends.divergence import MEETING, meetings
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
+from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_instructions import (
     START,
     calls_for_odd_values,
     machine_instructions,
 )
+from perfmodel.frontends.partings import Run, partings
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -134,7 +136,17 @@ def work_of(
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(function, flow, counts, taken, trips, registers, predicated)
+    parted = partings(
+        flow,
+        [Run(r.block, r.loop, *share) for r, share in zip(found.blocks, shares, strict=True)],
+        frozenset(
+            r.block
+            for r, (_, branch) in zip(found.blocks, issued, strict=True)
+            if r.block in meeting and branch > 0
+        ),
+    )
     abreast = {v: round(p.abreast(rounds.get(v, 1)), 4) for v, p in found_paces.items()}
+    wait = latencies().parting
     return Work(
         arithmetic,
         flop[precision],
@@ -142,8 +154,9 @@ def work_of(
         _in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
-            Pace(_number(round(p.clocks, 2)), loop, _number(abreast[loop]))
+            Pace(_number(round(p.clocks + wait * parted.get(loop, 0.0), 2)), loop, every)
             for loop, p in found_paces.items()
+            for every in (_number(abreast[loop]),)
         ),
     )
 

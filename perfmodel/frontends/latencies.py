@@ -33,6 +33,8 @@ class Latencies:
         Loads from shared memory, those of 16 bytes, and atomics there.
     branch, forward : float
         Until a warp issues behind a branch that is taken; behind one past what a condition skips.
+    parting : float
+        Of a branch at which a warp's lanes part, until they have met again, besides.
     guard : float
         How much later a comparison's result is there as a guard.
     begin : float
@@ -48,6 +50,7 @@ class Latencies:
     shared_atomic: float
     branch: float
     forward: float
+    parting: float
     guard: float
     begin: float
 

@@ -9,7 +9,7 @@ measured on compiled kernels: `tests/measurements` holds it against the profiler
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,18 +17,17 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.divergence import aggregated, shared_bases
+from perfmodel.frontends.pipe_balance import EITHER, balanced
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
-    Address,
     FloatImmediate,
     Function,
     Immediate,
     Instruction,
     Register,
-    SpecialRegister,
-    Symbol,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+from perfmodel.frontends.taken_in import LOGIC, Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
@@ -39,7 +38,7 @@ a constant; read from machine code of sm_90 (nvcc 13.0)."""
 MOST_UNROLLED: Final = 48
 """PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of
 65 and more were not (the same)."""
-RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, "int32": 3.0})
+RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, EITHER: 3.0})
 """Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""
@@ -47,7 +46,7 @@ START: Final = 2
 Counts = Mapping[str, float]
 
 _NOTHING: Final[Counts] = MappingProxyType({})
-_LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
+_SHIFTS: Final = frozenset({"shr"})
 _INTEGER: Final = frozenset({"add", "sub", "min", "max", "shl", "shr", "abs", "neg", "bfe", "bfi"})
 _OTHERS: Final = frozenset({"setp", "selp", "set", "prmt", "shf"})
 _STOPS: Final = frozenset({"bar", "barrier", "call", "atom", "red"})
@@ -61,10 +60,10 @@ class _Rule:
     counts: Counts
 
 
-@lru_cache(maxsize=1)
-def _rules() -> dict[str, tuple[_Rule, ...]]:
+@lru_cache(maxsize=2)
+def _rules(table: str = "instruction") -> dict[str, tuple[_Rule, ...]]:
     with TABLE.open("rb") as stream:
-        entries = tomllib.load(stream)["instruction"]
+        entries = tomllib.load(stream)[table]
     found: dict[str, list[_Rule]] = {}
     for e in entries:
         rule = _Rule(frozenset(e.get("modifiers", ())), MappingProxyType(dict(e["counts"])))
@@ -85,18 +84,19 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
     tuple of mapping of str to float
         Machine instructions by key of `PIPES`.
     """
-    users = _users(function)
-    makers = _makers(function)
+    known = made(function, flow)
     counts = [
-        _NOTHING
-        if is_memory(i) or _folded(function, at, users)
-        else _counted(i, function, makers, users)
+        _NOTHING if is_memory(i) or known.is_taken_in(at) else _counted(at, known)
         for at, i in enumerate(function.instructions)
     ]
-    for number in range(len(flow.blocks)):
+    copies = [1.0] * len(counts)
+    for number, block in enumerate(flow.blocks):
         for at in _shared_by_iterations(function, flow, number):
             counts[at] = {pipe: n / UNROLLED for pipe, n in counts[at].items()}
-    for at in _divided_before(function, makers):
+        if unrolls(function, flow, number):
+            # Those put together, and one for what is left over.
+            copies[block.start : block.stop] = [UNROLLED + 1.0] * (block.stop - block.start)
+    for at in _divided_before(function, known.makers):
         counts[at] = {
             pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
         }
@@ -107,7 +107,18 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
     ):
         for at, count in more.items():
             counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
-    return tuple(counts)
+    return tuple(balanced(counts, copies, _beside(function)))
+
+
+def _beside(function: Function) -> list[Counts]:
+    """Return what the kernel's code holds for odd values, behind calls: of each kind, once."""
+    found: dict[tuple[str, frozenset[str]], Counts] = {}
+    for instruction in function.instructions:
+        given = frozenset(instruction.modifiers)
+        for rule in _rules("beside").get(instruction.opcode, ()):
+            if rule.modifiers <= given:
+                found[instruction.opcode, rule.modifiers] = rule.counts
+    return list(found.values())
 
 
 def _long_constants(function: Function, flow: ControlFlow) -> dict[int, float]:
@@ -235,127 +246,48 @@ def _shared_by_iterations(function: Function, flow: ControlFlow, number: int) ->
     return found
 
 
-def _counted(
-    instruction: Instruction,
-    function: Function,
-    makers: dict[str, list[int]],
-    users: dict[str, list[int]],
-) -> Counts:
-    if instruction.opcode == "add" and _adds_product(instruction, function, makers, users):
-        return {"imad": 1.0}
-    if _shifts_left(instruction):
-        return {"imad": 1.0}
-    tensor = tensor_counts(instruction)
-    if tensor is not None:
-        return tensor
+def _counted(at: int, known: Made) -> Counts:
+    instruction = known.function.instructions[at]
+    special = (
+        _sum(at, known) if instruction.opcode in ("add", "sub") else tensor_counts(instruction)
+    )
+    if special is not None:
+        return special
+    kind = instruction.modifiers[-1] if instruction.modifiers else ""
+    by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
+    if instruction.opcode == "selp" and known.adds_a_constant(at):
+        return {EITHER: 1.0}
+    if instruction.opcode == "shl" and by_register:
+        return {"int32": 2.0 if kind.endswith("64") else 1.0}
+    if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
+        return {"int32": known.halves(at)}
     given = frozenset(instruction.modifiers)
     for rule in _rules().get(instruction.opcode, ()):
         if rule.modifiers <= given:
             return rule.counts
-    kind = instruction.modifiers[-1] if instruction.modifiers else ""
-    if instruction.opcode in _LOGIC | _INTEGER | _OTHERS:
+    if instruction.opcode in LOGIC | _INTEGER | _OTHERS:
         wide = kind.endswith("64") and kind[:1] != "f"
         return {"int32": 2.0 if wide else 1.0}
     return {"other": 1.0}
 
 
-def _adds_product(
-    instruction: Instruction,
-    function: Function,
-    makers: dict[str, list[int]],
-    users: dict[str, list[int]],
-) -> bool:
-    """Say whether an addition of 64 bits is the end of a multiply-add."""
-    if instruction.modifiers[-1:] not in (("s64",), ("u64",)):
-        return False
-    for operand in instruction.operands[1:]:
-        if isinstance(operand, Register):
-            for at in makers.get(operand.name, ()):
-                maker = function.instructions[at]
-                if maker.opcode == "mul" and "wide" in maker.modifiers:
-                    return True
-    return False
+def _sum(at: int, known: Made) -> Counts | None:
+    """Return what a sum becomes that takes in a product or another sum, or a sum of 64 bits.
 
-
-def _shifts_left(instruction: Instruction) -> bool:
-    """Say whether an instruction multiplies 32 bits by a power of two.
-
-    The multiplier takes it (IMAD.SHL): 146 of 232 in the machine code of 103 kernels (sm_90, ptxas
-    13.0), and all of them where the integer pipe has most to do, as in generators of random bits.
+    Three operands, only the integer pipe adds; of 64 bits, a uniform register is no operand of the
+    multipliers. A product of 64 bits takes the sum of the lower half in.
     """
-    return (
-        instruction.opcode == "shl"
-        and instruction.modifiers[-1:] == ("b32",)
-        and isinstance(instruction.operands[-1], Immediate)
-    )
-
-
-def _users(function: Function) -> dict[str, list[int]]:
-    """Return the instructions that read each register."""
-    users: dict[str, list[int]] = {}
-    for at, instruction in enumerate(function.instructions):
-        for register in read_registers(instruction):
-            users.setdefault(register, []).append(at)
-    return users
-
-
-def _makers(function: Function) -> dict[str, list[int]]:
-    """Return the instructions that write each register."""
-    makers: dict[str, list[int]] = {}
-    for at, instruction in enumerate(function.instructions):
-        for register in written_registers(instruction):
-            makers.setdefault(register, []).append(at)
-    return makers
-
-
-def _folded(function: Function, at: int, users: dict[str, list[int]]) -> bool:
-    """Say whether what uses a result takes the instruction in."""
-    instruction = function.instructions[at]
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    targets = written_registers(instruction)
-    kind = modifiers[-1] if modifiers else ""
-    if opcode == "mov" and len(instruction.operands) > 1:
-        source = instruction.operands[1]
-        if isinstance(source, SpecialRegister):
-            return not users.get(targets[0] if targets else "")
-        return isinstance(source, Register | Immediate | FloatImmediate | Symbol)
-    if len(targets) != 1:
-        return False
-    used = [function.instructions[u] for u in users.get(targets[0], ())]
-    if opcode == "cvta" or not used:
-        return True
-    if opcode == "mul" and "wide" in modifiers:
-        # One multiply-add of 64 bits makes the address.
-        return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
-    if opcode == "add" and _only_offset(instruction, used, targets[0]):
-        return True
-    if len(used) != 1:
-        return False
-    return _taken_in(instruction, used[0], kind)
-
-
-def _taken_in(instruction: Instruction, user: Instruction, kind: str) -> bool:
-    """Say whether the one instruction that uses a result takes its maker in."""
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if opcode in _LOGIC and (kind == "pred" or user.opcode in _LOGIC):
-        return user.opcode in _LOGIC or user.opcode == "bra"
-    if opcode == "shl" and kind == "b32" and user.opcode == "add":
-        return True
-    if opcode == "mul" and "lo" in modifiers and user.opcode in ("add", "sub"):
-        return user.modifiers[-1] == kind
-    if opcode == "add" and kind.endswith("32") and kind[:1] != "f" and user.opcode == "add":
-        return user.modifiers[-1] in ("s32", "u32", "b32")  # three operands at once
-    if opcode in ("neg", "abs") and kind[:1] == "f":
-        return True
-    return opcode == "cvt" and modifiers[-2:] == ("s64", "s32") and user.opcode in ("shl", "mul")
-
-
-def _only_offset(instruction: Instruction, used: Iterable[Instruction], target: str) -> bool:
-    """Say whether an addition of a constant is just the offset of loads and stores."""
-    if not any(isinstance(o, Immediate) for o in instruction.operands):
-        return False
-    return all(
-        is_memory(u)
-        and any(isinstance(o, Address) and o.base == Register(target) for o in u.operands)
-        for u in used
-    )
+    instruction = known.function.instructions[at]
+    kind = instruction.modifiers[-1]
+    if kind not in ("s32", "u32", "s64", "u64"):
+        return None
+    taken = known.taken_in(at)
+    products = [i for i in taken if i.opcode == "mul"]
+    if products:
+        whole = kind.endswith("64") and "lo" in products[0].modifiers
+        return {"imad": 3.0, EITHER: 1.0} if whole else {"imad": 1.0}
+    if kind.endswith("32"):
+        return {"int32": 1.0} if any(i.opcode in ("add", "sub") for i in taken) else None
+    registers = [o for o in instruction.operands[1:] if isinstance(o, Register)]
+    uniform = any(o.name not in known.parting for o in registers)
+    return {"int32": 2.0} if uniform or taken else None

@@ -13,6 +13,7 @@ from perfmodel.frontends.ptx.parse import parse_ptx, read_ptx_text
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.resources import Resources, resources
 from perfmodel.frontends.signatures import base_name, names_of, parameter_names
+from perfmodel.frontends.template_names import is_named, source_name, starts_as
 from perfmodel.frontends.toolchain import check_architecture
 
 SOURCES: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
@@ -40,7 +41,8 @@ class Program:
     def kernel(self, name: str | None = None) -> Function:
         """Return a kernel by its name in PTX or in the source; the only one without a name.
 
-        A part of the name will do that only one kernel has.
+        Template kernels go by ``name<float, 256>`` too; a part of the name will do that only one
+        kernel has.
 
         Raises
         ------
@@ -50,19 +52,21 @@ class Program:
         kernels = self.module.kernels
         if not kernels:
             raise PerfmodelError(f"{self.name} has no kernel (no .entry with a body)")
-        every = [k.name for k in kernels]
+        every = [source_name(k.name) for k in kernels]
         if name is None:
             if len(kernels) > 1:
                 raise PerfmodelError(f"{self.name} has {len(kernels)} kernels: {_choose(every)}")
             return kernels[0]
         found = [k for k in kernels if k.name == name]
+        found = found or [k for k in kernels if is_named(k.name, name)]
         found = found or [k for k in kernels if base_name(k.name) == name]
+        found = found or [k for k in kernels if starts_as(k.name, name)]
         found = found or [k for k in kernels if name and name in k.name]
         if not found:
             hint = nearest(name, every) or f"; {_choose(every)}"
             raise PerfmodelError(f"{self.name} has no kernel {shown(name)}{hint}")
         if len(found) > 1:
-            names = [k.name for k in found]
+            names = [source_name(k.name) for k in found]
             raise PerfmodelError(
                 f"{self.name} has {len(found)} kernels {shown(name)}: {_choose(names)}"
             )

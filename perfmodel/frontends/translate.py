@@ -9,6 +9,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate import Progress
+from perfmodel.frontends.fragments import with_fragments
 from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
 from perfmodel.frontends.kernel_spills import with_spills
 from perfmodel.frontends.launch import LaunchSpec
@@ -72,7 +73,7 @@ def translated(
 ) -> Kernel:
     """Return the kernel that a launch of a loaded program runs; see `translate`."""
     whole = inlined(program.module, program.kernel(kernel or launch.kernel))
-    function = whole.function
+    function = with_fragments(whole.function)
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:

@@ -1,0 +1,214 @@
+"""What ptxas leaves out of a kernel because the instructions that use a result take it in.
+
+An address into a load, a product into a sum, a sum into another, a shift into a sum of 64 bits.
+Only within one loop: what does not change in a loop is made before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from perfmodel.frontends.divergence import parting_registers
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import (
+    Address,
+    FloatImmediate,
+    Function,
+    Immediate,
+    Instruction,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+
+LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
+_WIDE: Final = ("s64", "u64", "b64")
+_WORD: Final = ("s32", "u32", "b32")
+_HALF: Final = 32
+_BYTE: Final = 255
+_WIDENED: Final = (("u32", "u16"), ("u32", "u8"), ("u16", "u8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Who makes and uses each register, and what its user takes in.
+
+    Attributes
+    ----------
+    function : Function
+    makers, users : dict of str to list of int
+        Instructions that write and read each register.
+    loops : tuple of int or None
+        Innermost loop of each instruction.
+    parting : frozenset of str
+        Registers that may differ from lane to lane.
+    """
+
+    function: Function
+    makers: dict[str, list[int]]
+    users: dict[str, list[int]]
+    loops: tuple[int | None, ...]
+    parting: frozenset[str]
+
+    def maker(self, operand: object) -> int | None:
+        """Return the only instruction that makes an operand, or None."""
+        if not isinstance(operand, Register):
+            return None
+        places = self.makers.get(operand.name, ())
+        return places[0] if len(places) == 1 else None
+
+    def taken_in(self, at: int) -> list[Instruction]:
+        """Return the instructions that the one at a place takes in."""
+        makers = (self.maker(o) for o in self.function.instructions[at].operands[1:])
+        return [
+            self.function.instructions[m] for m in makers if m is not None and self.is_taken_in(m)
+        ]
+
+    def is_taken_in(self, at: int) -> bool:
+        """Say whether what uses a result takes the instruction in."""
+        return _is_taken_in(self, at)
+
+    def adds_a_constant(self, at: int) -> bool:
+        """Say whether a choice between constants becomes an addition under a predicate.
+
+        It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
+        """
+        instruction = self.function.instructions[at]
+        if instruction.opcode != "selp" or instruction.modifiers[-1] not in _WORD:
+            return False
+        users = self.users.get(written_registers(instruction)[0], ())
+        return (
+            all(isinstance(o, Immediate) for o in instruction.operands[1:3])
+            and len(users) == 1
+            and self.function.instructions[users[0]].opcode == "add"
+        )
+
+    def halves(self, at: int) -> float:
+        """Return the halves of a result of 64 bits of which something is to be made: 1 or 2.
+
+        A shift by 32 or more leaves no upper half, and what has none changes none.
+        """
+        return 1.0 if _changes_one_half(self, self.function.instructions[at]) else 2.0
+
+
+def made(function: Function, flow: ControlFlow) -> Made:
+    """Return who makes, uses and takes in what."""
+    makers: dict[str, list[int]] = {}
+    users: dict[str, list[int]] = {}
+    for at, instruction in enumerate(function.instructions):
+        for register in read_registers(instruction):
+            users.setdefault(register, []).append(at)
+        for register in written_registers(instruction):
+            makers.setdefault(register, []).append(at)
+    of_blocks = [flow.innermost(number) for number in range(len(flow.blocks))]
+    loops = tuple(of_blocks[number] for number in flow.block_of)
+    return Made(function, makers, users, loops, parting_registers(function))
+
+
+def _changes_one_half(made: Made, instruction: Instruction) -> bool:
+    last = instruction.operands[-1]
+    if instruction.opcode in ("shr", "shl"):
+        return isinstance(last, Immediate) and last.value >= _HALF
+    if instruction.opcode not in LOGIC:
+        return False
+    return any(_is_narrow(made, o) for o in instruction.operands[1:])
+
+
+def _is_narrow(made: Made, operand: object) -> bool:
+    """Say whether an operand of 64 bits surely has no upper half."""
+    if isinstance(operand, Immediate):
+        return 0 <= operand.value < 1 << _HALF
+    at = made.maker(operand)
+    if at is None:
+        return False
+    maker = made.function.instructions[at]
+    if maker.opcode == "shr" and maker.modifiers[-1] in ("u64", "b64"):
+        last = maker.operands[-1]
+        return isinstance(last, Immediate) and last.value >= _HALF
+    return maker.opcode == "cvt" and maker.modifiers[-2:] == ("u64", "u32")
+
+
+def _is_taken_in(made: Made, at: int) -> bool:
+    instruction = made.function.instructions[at]
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    targets = written_registers(instruction)
+    kind = modifiers[-1] if modifiers else ""
+    if opcode == "mov" and len(instruction.operands) > 1:
+        source = instruction.operands[1]
+        if isinstance(source, SpecialRegister):
+            return not made.users.get(targets[0] if targets else "")
+        return isinstance(source, Register | Immediate | FloatImmediate | Symbol)
+    if len(targets) != 1:
+        return False
+    places = made.users.get(targets[0], [])
+    used = [made.function.instructions[u] for u in places]
+    if opcode == "cvta" or not used:
+        return True
+    if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
+        # One multiply-add of 64 bits makes the address.
+        return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
+    if opcode == "add" and _only_offset(instruction, used, targets[0]):
+        return True
+    if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
+        # The sum takes the sign along (LEA.HI.X.SX32).
+        return all(u.opcode == "add" and u.modifiers[-1] in _WIDE for u in used)
+    if opcode in ("cvt", "and") and _from_byte(made, instruction):
+        return True
+    if opcode == "add" and any(
+        maker is not None and made.adds_a_constant(maker)
+        for maker in map(made.maker, instruction.operands[1:])
+    ):
+        return False
+    if len(used) != 1 or made.loops[places[0]] != made.loops[at]:
+        return False
+    return _by_the_only(instruction, used[0], kind)
+
+
+def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool:
+    """Say whether the one instruction that uses a result takes its maker in."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    of = user.modifiers[-1] if user.modifiers else ""
+    if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
+        return user.opcode in LOGIC or user.opcode == "bra"
+    if opcode == "shl" and user.opcode == "add":
+        return kind == "b32" or _by_constant(instruction)
+    if opcode == "mul" and ("lo" in modifiers or kind.endswith("16")):
+        return user.opcode in ("add", "sub") and (of == kind or kind.endswith("16"))
+    if opcode == "add" and kind in _WORD and user.opcode == "add":
+        return of in _WORD  # three operands at once
+    if opcode == "add" and kind in _WORD and user.opcode in ("min", "max"):
+        return of in _WORD and _by_constant(instruction) and _by_constant(user)
+    return opcode in ("neg", "abs") and kind[:1] == "f"
+
+
+def _from_byte(made: Made, instruction: Instruction) -> bool:
+    """Say whether a byte that was loaded is widened, or its upper bits cut: the load does both."""
+    if instruction.opcode == "and" and Immediate(_BYTE) not in instruction.operands:
+        return False
+    if instruction.opcode == "cvt" and instruction.modifiers[-2:] not in _WIDENED:
+        return False
+    at = made.maker(instruction.operands[1])
+    if at is None:
+        return False
+    maker = made.function.instructions[at]
+    if maker.opcode == "cvt":
+        return instruction.opcode == "and" and _from_byte(made, maker)
+    return is_memory(maker) and maker.opcode == "ld" and maker.modifiers[-1] == "u8"
+
+
+def _by_constant(instruction: Instruction) -> bool:
+    return any(isinstance(o, Immediate) for o in instruction.operands)
+
+
+def _only_offset(instruction: Instruction, used: Iterable[Instruction], target: str) -> bool:
+    """Say whether an addition of a constant is just the offset of loads and stores."""
+    if not _by_constant(instruction):
+        return False
+    return all(
+        is_memory(u)
+        and any(isinstance(o, Address) and o.base == Register(target) for o in u.operands)
+        for u in used
+    )
