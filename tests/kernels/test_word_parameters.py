@@ -70,6 +70,24 @@ def test_predictions_say_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kernel", "parameter", "given", "word"),
+    [
+        ("atomic-add", "dtype", "float", "float32"),
+        ("atomic-add", "dtype", "double", "float64"),
+        ("atomic-add", "dtype", "int", "int32"),
+        ("atomic-add", "returns", "1", "true"),
+        ("softmax", "dtype", "float32", "fp32"),
+        ("softmax", "dtype", "half", "fp16"),
+        ("prefill-attention", "causal", "True", "true"),
+    ],
+)
+def test_other_names_of_a_word(kernel: str, parameter: str, given: str, word: str) -> None:
+    named, other = (predict(kernel, **{parameter: value}) for value in (word, given))
+    assert other.params[parameter] == word
+    assert other.time_s == named.time_s
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"dtype": "float31"}, "dtype' must be one of int32, .*did you mean 'float32'"),

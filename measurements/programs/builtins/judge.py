@@ -1,6 +1,13 @@
-#!/usr/bin/env python3
+# ruff: noqa: B002, B905, D103, E501, E731, N812, PLW2901, SIM115
 """Times every point of points.csv by the profiler (CUPTI) and between events, cold and warm: judge.py OUT."""
-import csv, ctypes, json, os, sys, time
+
+import csv
+import ctypes
+import json
+import os
+import sys
+import time
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -14,8 +21,26 @@ L.limit_now.restype = ctypes.c_longlong
 L.prepare.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
 L.limits.argtypes = [ctypes.c_int, ctypes.c_longlong]
 L.peek.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong, ctypes.c_void_p]
-IDS = ["empty", "copy", "read", "write", "strided-copy", "gather", "working-set-read", "data-reset", "stream-persistent", "atomic-add",
-       "atomic-privatized", "shared-atomic", "gemm", "decode-attention", "prefill-attention", "ffn-gemv", "kv-append"]
+CACHE = ["warm", "dirty", "cold"]
+IDS = [
+    "empty",
+    "copy",
+    "read",
+    "write",
+    "strided-copy",
+    "gather",
+    "working-set-read",
+    "data-reset",
+    "stream-persistent",
+    "atomic-add",
+    "atomic-privatized",
+    "shared-atomic",
+    "gemm",
+    "decode-attention",
+    "prefill-attention",
+    "ffn-gemv",
+    "kv-append",
+]
 
 
 def ok(message):
@@ -41,22 +66,35 @@ def torch_op(row, p):
     r = lambda *s: torch.randn(*s, device="cuda", dtype=t)
     k = row["kernel"]
     if k == "argmax":
-        x = r(p["rows"], p["cols"]); return lambda: torch.argmax(x, 1)
+        x = r(p["rows"], p["cols"])
+        return lambda: torch.argmax(x, 1)
     if k == "softmax":
-        x = r(p["rows"], p["cols"]); return lambda: torch.softmax(x, 1)
+        x = r(p["rows"], p["cols"])
+        return lambda: torch.softmax(x, 1)
     if k == "layernorm":
-        x, g, b = r(p["rows"], p["cols"]), r(p["cols"]), r(p["cols"]); return lambda: F.layer_norm(x, (p["cols"],), g, b)
+        x, g, b = r(p["rows"], p["cols"]), r(p["cols"]), r(p["cols"])
+        return lambda: F.layer_norm(x, (p["cols"],), g, b)
     if k == "prefill-attention":
         q = r(p["batch"], p["heads"], p["tokens"], p["width"])
         a, v = (r(p["batch"], p["kv_heads"], p["tokens"], p["width"]) for _ in range(2))
-        return lambda: F.scaled_dot_product_attention(q, a, v, is_causal=p["causal"] == "true", enable_gqa=p["heads"] != p["kv_heads"])
+        return lambda: F.scaled_dot_product_attention(
+            q, a, v, is_causal=p["causal"] == "true", enable_gqa=p["heads"] != p["kv_heads"]
+        )
     if k == "decode-attention":
-        q, a, v = r(p["batch"], p["heads"], 1, p["width"]), r(p["batch"], p["heads"], p["context"], p["width"]), r(p["batch"], p["heads"], p["context"], p["width"])
+        q, a, v = (
+            r(p["batch"], p["heads"], 1, p["width"]),
+            r(p["batch"], p["heads"], p["context"], p["width"]),
+            r(p["batch"], p["heads"], p["context"], p["width"]),
+        )
         return lambda: F.scaled_dot_product_attention(q, a, v)
     if k == "ffn-gemv":
-        w, x = r(p["rows"], p["columns"]), r(p["columns"]); return lambda: torch.mv(w, x)
+        w, x = r(p["rows"], p["columns"]), r(p["columns"])
+        return lambda: torch.mv(w, x)
     if k == "kv-append":
-        c, n = r(p["batch"], p["kv_heads"], p["context"], p["width"]), r(p["batch"], p["kv_heads"], 1, p["width"])
+        c, n = (
+            r(p["batch"], p["kv_heads"], p["context"], p["width"]),
+            r(p["batch"], p["kv_heads"], 1, p["width"]),
+        )
         i = torch.tensor([p["at"]], device="cuda")
         if p["how"] == "copy":
             return lambda: c[:, :, p["at"] : p["at"] + 1].copy_(n)
@@ -71,11 +109,14 @@ def torch_timed(run, cold, reps):
     for _ in range(12):
         L.flush()  # the host runs ahead
     if not cold:
-        run(); run()
+        run()
+        run()
     for j in range(reps):
         if cold:
-            L.flush()
-        b[j].record(); run(); e[j].record()
+            L.empty_l2(cold)
+        b[j].record()
+        run()
+        e[j].record()
     torch.cuda.synchronize()
     return [x.elapsed_time(y) * 1000 for x, y in zip(b, e)]
 
@@ -83,10 +124,11 @@ def torch_timed(run, cold, reps):
 def torch_sequence(run, cold, reps):
     L.mark()
     if not cold:
-        run(); run()
+        run()
+        run()
     for _ in range(reps):
         if cold:
-            L.flush()
+            L.empty_l2(cold)
         run()
     torch.cuda.synchronize()
 
@@ -97,7 +139,11 @@ def c_timed(i, p, cold, reps, window):
     return list(us[:reps])
 
 
-for other in (torch.backends.cuda.enable_cudnn_sdp, torch.backends.cuda.enable_mem_efficient_sdp, torch.backends.cuda.enable_math_sdp):
+for other in (
+    torch.backends.cuda.enable_cudnn_sdp,
+    torch.backends.cuda.enable_mem_efficient_sdp,
+    torch.backends.cuda.enable_math_sdp,
+):
     other(False)  # attention as the built-in describes it: the flash kernels
 ok(L.setup())
 default = int(L.limit_now())
@@ -107,9 +153,11 @@ for _ in range(300):
 torch.cuda.synchronize()
 points = list(csv.DictReader(open("points.csv")))
 for r in points:
-    r["params"], r["extra"], r["launch"], r["prep"] = (json.loads(r[k]) for k in ("params", "extra", "launch", "prep"))
-floor = [c_timed(0, longs([]), c, 15, 0) for c in (1, 0)]
-print("event floor us cold, warm:", *(float(np.median(f)) for f in floor), flush=True)
+    r["params"], r["extra"], r["launch"], r["prep"] = (
+        json.loads(r[k]) for k in ("params", "extra", "launch", "prep")
+    )
+floor = [c_timed(0, longs([]), c, 15, 0) for c in (2, 1, 0)]
+print("event floor us cold, dirty, warm:", *(float(np.median(f)) for f in floor), flush=True)
 
 done, checks = [], []
 
@@ -120,7 +168,18 @@ def write(results):
         w.writerow(["point", "timing", "cache", "repeats", "time_us", "spread", "kernels", "names"])
         for number, timing, cache, times, kernels, names in results:
             t = np.array(times)
-            w.writerow([number, timing, cache, len(t), f"{np.median(t):.4f}", f"{(t.max() - t.min()) / np.median(t):.4f}", kernels, names])
+            w.writerow(
+                [
+                    number,
+                    timing,
+                    cache,
+                    len(t),
+                    f"{np.median(t):.4f}",
+                    f"{(t.max() - t.min()) / np.median(t):.4f}",
+                    kernels,
+                    names,
+                ]
+            )
 
 
 def check(r):
@@ -134,40 +193,66 @@ def check(r):
         a = peek(0, 4 * p["offset"], (n - 1) * p["stride"] + 1, "f4")
         return bool((peek(1, 0, n, "f4") == a[:: max(p["stride"], 1)]).all())
     if k == "gather":
-        rows = peek(2, 0, n, "u4"); i = np.arange(n); at = rows[i // p["run"]].astype("i8") * p["run"] + i % p["run"]
-        return bool(all(peek(0, int(a) * 4, 1, "f4")[0] == o for a, o in zip(at[::50], peek(1, 0, n, "f4")[::50])))
+        rows = peek(2, 0, n, "u4")
+        i = np.arange(n)
+        at = rows[i // p["run"]].astype("i8") * p["run"] + i % p["run"]
+        return bool(
+            all(
+                peek(0, int(a) * 4, 1, "f4")[0] == o
+                for a, o in zip(at[::50], peek(1, 0, n, "f4")[::50])
+            )
+        )
     if k == "data-reset":
         m, j = p["in_bytes"] // 16, p["out_bytes"] // 16 - 1
         return bool((peek(1, j * 16, 4, "f4") == peek(0, j % m * 16, 4, "f4")).all())
     if k == "stream-persistent":
         m, j = p["persistent_bytes"] // 16, p["stream_bytes"] // 16 - 1
-        return bool((peek(1, j * 16, 4, "f4") == peek(0, j * 16, 4, "f4") + peek(2, j % m * 16, 4, "f4")).all())
+        return bool(
+            (
+                peek(1, j * 16, 4, "f4") == peek(0, j * 16, 4, "f4") + peek(2, j % m * 16, 4, "f4")
+            ).all()
+        )
     if k == "gemm":
         M, N, K = p["M"], p["N"], p["K"]
         a, c = peek(0, (M - 1) * K * 4, K, "f4"), peek(1, (M - 1) * N * 4, N, "f4")
-        b = peek(0, (1 << 28) , K * N, "f4").reshape(K, N)
+        b = peek(0, (1 << 28), K * N, "f4").reshape(K, N)
         return bool(np.allclose(c, a @ b, rtol=1e-3))
     if k == "ffn-gemv":
-        half = p["dtype"] == "fp16"; t = "f2" if half else "f4"; C = p["columns"]; s = 2 if half else 4
-        w, x, y = peek(0, (p["rows"] - 1) * C * s, C, t).astype("f8"), peek(2, 0, C, t).astype("f8"), peek(1, (p["rows"] - 1) * s, 1, t)
+        half = p["dtype"] == "fp16"
+        t = "f2" if half else "f4"
+        C = p["columns"]
+        s = 2 if half else 4
+        w, x, y = (
+            peek(0, (p["rows"] - 1) * C * s, C, t).astype("f8"),
+            peek(2, 0, C, t).astype("f8"),
+            peek(1, (p["rows"] - 1) * s, 1, t),
+        )
         return bool(abs(float(y[0]) - w @ x) < 0.01 * abs(w @ x) + 0.2)
     if k == "decode-attention":
         # the last head from its partial sums: weights of all parts add up to the softmax
         B, H, KV, C, W, part = r["launch"]
-        parts = -(-C // part); head = B * H - 1
+        parts = -(-C // part)
+        head = B * H - 1
         q = peek(2, head * W * 2, W, "f2").astype("f8")
         kk = peek(0, (B * KV - 1) * C * W * 2, C * W, "f2").astype("f8").reshape(C, W)
         v = peek(0, 2**31 + (B * KV - 1) * C * W * 2, C * W, "f2").astype("f8").reshape(C, W)
-        s = kk @ q * {64: 0.125, 128: 0.0884, 256: 0.0625}[W]; e = np.exp(s - s.max()); want = e @ v / e.sum()
-        ps = peek(1, head * parts * W * 4, parts * W, "f4").reshape(parts, W); sc = peek(1, 2**30 + head * parts * 8, parts * 2, "f4").reshape(parts, 2)
-        f = np.exp(sc[:, 0] - sc[:, 0].max()); got = f @ ps / (f @ sc[:, 1])
+        s = kk @ q * {64: 0.125, 128: 0.0884, 256: 0.0625}[W]
+        e = np.exp(s - s.max())
+        want = e @ v / e.sum()
+        ps = peek(1, head * parts * W * 4, parts * W, "f4").reshape(parts, W)
+        sc = peek(1, 2**30 + head * parts * 8, parts * 2, "f4").reshape(parts, 2)
+        f = np.exp(sc[:, 0] - sc[:, 0].max())
+        got = f @ ps / (f @ sc[:, 1])
         return bool(np.allclose(got, want, atol=2e-3))
     if k in ("atomic-add", "atomic-privatized") and p["dtype"] in ("int32", "uint32"):
         ok(L.prepare(*r["prep"]))
         L.launch(IDS.index(k), longs(r["launch"]))
         if k == "atomic-privatized":
             return int(peek(1, 0, 1, "u4")[0]) == p["n"]
-        return int(peek(1, 0, p["addresses"] * p["spacing"], "u4")[:: p["spacing"]].astype("u8").sum()) == p["n"]
+        return (
+            int(peek(1, 0, p["addresses"] * p["spacing"], "u4")[:: p["spacing"]].astype("u8").sum())
+            == p["n"]
+        )
     return None
 
 
@@ -175,7 +260,12 @@ by_kernel = {}
 for number, r in enumerate(points):
     by_kernel.setdefault((r["kernel"], r["mapping"], r["by"]), []).append(number)
 # small groups in turn, so that a late end leaves every kernel with points
-chunks = [(key, numbers[at : at + 25]) for at in range(0, 100, 25) for key, numbers in by_kernel.items() if numbers[at : at + 25]]
+chunks = [
+    (key, numbers[at : at + 25])
+    for at in range(0, 100, 25)
+    for key, numbers in by_kernel.items()
+    if numbers[at : at + 25]
+]
 reps_of = {}
 
 
@@ -193,7 +283,11 @@ def ready(r):
 
 
 def timed(run, cold, reps):
-    return torch_timed(run, cold, reps) if callable(run) else c_timed(run[0], run[1], cold, reps, run[2])
+    return (
+        torch_timed(run, cold, reps)
+        if callable(run)
+        else c_timed(run[0], run[1], cold, reps, run[2])
+    )
 
 
 # between events, before any profiler is attached
@@ -208,16 +302,26 @@ for key, numbers in chunks:
             run = ready(r)
             pilot = timed(run, 0, 1)[0]
             reps_of[number] = int(min(max(6000 / pilot, 1 if pilot > 50000 else 2), 9))
-            for c in (1, 0):
-                done.append((number, "events", "cold" if c else "warm", timed(run, c, reps_of[number]), "", ""))
+            for c in (2, 1, 0):
+                done.append((number, "events", CACHE[c], timed(run, c, reps_of[number]), "", ""))
             family = (r["kernel"], r["mapping"])
-            if r["by"] == "cuda" and len([1 for f in checks if f[0] == family]) < 3 and r["params"].get("N", 0) < 1100:
+            if (
+                r["by"] == "cuda"
+                and len([1 for f in checks if f[0] == family]) < 3
+                and r["params"].get("N", 0) < 1100
+            ):
                 result = check(r)
                 if result is not None:
                     checks.append((family, result))
         except Exception as error:
             print("failed", number, r["kernel"], r["params"], repr(error)[:200], flush=True)
-    print("events", *key, len(numbers), f"{time.time() - began:.2f} s, at {time.time() - START:.1f}", flush=True)
+    print(
+        "events",
+        *key,
+        len(numbers),
+        f"{time.time() - began:.2f} s, at {time.time() - START:.1f}",
+        flush=True,
+    )
 write(done)
 print("checks", checks, flush=True)
 print("wrong", [f for f, c in checks if not c], flush=True)
@@ -235,7 +339,7 @@ for key, numbers in chunks:
                     continue
                 try:
                     run, reps = ready(r), reps_of[number]
-                    for c in (1, 0):
+                    for c in (2, 1, 0):
                         if callable(run):
                             torch_sequence(run, c, reps)
                         else:
@@ -254,7 +358,7 @@ for key, numbers in chunks:
         for e in sorted((e for e in trace if e.get("cat") == "kernel"), key=lambda e: e["ts"]):
             if "marker_kernel" in e["name"]:
                 found.append([])
-            elif found and not ("flush_write" in e["name"] or "fill_" in e["name"]):
+            elif found and not ("flush_" in e["name"] or "fill_" in e["name"]):
                 found[-1].append((e["dur"], e["name"]))
         if len(found) != len(plan):
             print("segments", len(found), "of", len(plan), flush=True)
@@ -265,15 +369,40 @@ for key, numbers in chunks:
             launches = reps if cold else reps + 2
             per = len(kernels) // launches
             if per == 0 or len(kernels) != per * launches:
-                print("kernels", number, len(kernels), launches, [n for _, n in kernels[:4]], flush=True)
+                print(
+                    "kernels",
+                    number,
+                    len(kernels),
+                    launches,
+                    [n for _, n in kernels[:4]],
+                    flush=True,
+                )
                 continue
             kernels = kernels[0 if cold else 2 * per :]
-            cache = "cold" if cold else "warm"
+            cache = CACHE[cold]
             names = " + ".join(n[:100] for _, n in kernels[:per])
             done.append((number, "profiler", cache, [d for d, _ in kernels[::per]], per, names))
             if per > 1:
-                done.append((number, "profiler-all", cache, [sum(d for d, _ in kernels[j : j + per]) for j in range(0, len(kernels), per)], per, names))
+                done.append(
+                    (
+                        number,
+                        "profiler-all",
+                        cache,
+                        [
+                            sum(d for d, _ in kernels[j : j + per])
+                            for j in range(0, len(kernels), per)
+                        ],
+                        per,
+                        names,
+                    )
+                )
     except Exception as error:
         print("group failed", key, repr(error)[:300], flush=True)
-    print("profiler", *key, len(numbers), f"{time.time() - began:.2f} s, at {time.time() - START:.1f}", flush=True)
+    print(
+        "profiler",
+        *key,
+        len(numbers),
+        f"{time.time() - began:.2f} s, at {time.time() - START:.1f}",
+        flush=True,
+    )
     write(done)
