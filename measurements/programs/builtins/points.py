@@ -1,4 +1,4 @@
-# ruff: noqa: B002, B905, D103, E501, E731, N812, PLW2901, SIM115
+# ruff: noqa: B002, D103, E501
 """Chooses the points of the built-in kernels once, by a seeded generator: points.csv. half: by the hash of the point."""
 
 import csv

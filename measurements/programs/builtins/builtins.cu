@@ -146,14 +146,15 @@ template <int WIDTH> __global__ void decode_split(const __half* __restrict__ q, 
     for (int j = 0; j < 4; j++) { float2 f = __half22float2(h[j]); qf[2*j] = f.x * scale; qf[2*j+1] = f.y * scale; } }
   float m = -1e30f, l = 0.f;
   int begin = blockIdx.x * part, end = min(begin + part, context);
-  for (int key = begin + group; key < end; key += GROUPS) {
-    size_t at = ((size_t)blockIdx.z * context + key) * WIDTH + lane * 8;
+  for (int first = begin; first < end; first += GROUPS) {
+    bool mine = first + group < end;
+    size_t at = ((size_t)blockIdx.z * context + (mine ? first + group : begin)) * WIDTH + lane * 8;
     uint4 ku = *(const uint4*)(k + at), vu = *(const uint4*)(v + at);
     const __half2 *kh = (const __half2*)&ku, *vh = (const __half2*)&vu;
     float s = 0.f;
     for (int j = 0; j < 4; j++) { float2 f = __half22float2(kh[j]); s += f.x * qf[2*j] + f.y * qf[2*j+1]; }
     for (int d = LANES / 2; d; d >>= 1) s += __shfl_xor_sync(0xffffffffu, s, d);
-    float top = fmaxf(m, s), keep = __expf(m - top), p = __expf(s - top);
+    float top = mine ? fmaxf(m, s) : m, keep = __expf(m - top), p = mine ? __expf(s - top) : 0.f;
     l = l * keep + p; m = top;
     for (int j = 0; j < 4; j++) { float2 f = __half22float2(vh[j]); acc[2*j] = acc[2*j] * keep + p * f.x; acc[2*j+1] = acc[2*j+1] * keep + p * f.y; }
   }
