@@ -78,22 +78,35 @@ def main() -> None:
     points = list(csv.DictReader((out / "points.csv").open(encoding="utf-8", newline="")))
     topics: dict[str, list[dict[str, object]]] = {}
 
-    def add(number: int, results: dict[str, object]) -> None:
-        point = points[number]
-        own = {"point": number, "half": point["half"], "use": "validation"}
-        topics.setdefault(f"builtin-{point['kernel']}", []).append(described(point) | own | results)
+    looks = {
+        (row["point"], row["timing"], row["cache"]): row
+        for row in read(Path(__file__).parent / "first-look.csv")
+    }
+
+    def add(topic: str, number: int, what: dict[str, object], results: dict[str, object]) -> None:
+        own = {"point": number, "half": points[number]["half"], "use": "validation"}
+        topics.setdefault(topic, []).append(what | own | results)
 
     for row in csv.DictReader((out / "times.csv").open(encoding="utf-8", newline="")):
         if row["timing"] != "profiler-all":
-            results = ("timing", "cache", "repeats", "time_us", "spread")
-            add(int(row["point"]), {name: row[name] for name in results})
+            point = points[int(row["point"])]
+            found = {n: row[n] for n in ("timing", "cache", "repeats", "time_us", "spread")}
+            cache = "cold" if row["cache"] == "dirty" else row["cache"]
+            look = looks.get((row["point"], row["timing"], cache), {})
+            found |= {n: look[n] for n in ("predicted_us", "low_us", "high_us") if look}
+            add(f"builtin-{point['kernel']}", int(row["point"]), described(point), found)
     for number, values in counted(counts / "counts.csv"):
-        shown = {k: f"{v:.3f}".rstrip("0").rstrip(".") for k, v in values.items() if k != "time_us"}
-        shown["ncu_us"] = f"{values['time_us']:.3f}"
-        add(number, {"cache": "cold", **shown})
+        shown = {k: f"{v:.3f}".rstrip("0").rstrip(".") for k, v in values.items()}
+        what = {n: points[number][n] for n in ("kernel", "mapping")}
+        add(
+            "builtin-counters",
+            number,
+            what,
+            {"timing": "profiler", "cache": "cold", "repeats": 1, **shown},
+        )
     for topic, rows in topics.items():
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        if not any(row["mapping"] for row in rows):
+        if not any(row.get("mapping") for row in rows):
             columns.remove("mapping")
         with (folder / f"{topic}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")

@@ -376,7 +376,7 @@ for key, numbers in chunks:
         for e in sorted((e for e in trace if e.get("cat") == "kernel"), key=lambda e: e["ts"]):
             if "marker_kernel" in e["name"]:
                 found.append([])
-            elif found and not ("flush_" in e["name"] or "fill_" in e["name"]):
+            elif found and not ("flush_" in e["name"] or e["name"].startswith("fill_")):
                 found[-1].append((e["dur"], e["name"]))
         if len(found) != len(plan):
             print("segments", len(found), "of", len(plan), flush=True)
