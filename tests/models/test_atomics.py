@@ -231,7 +231,7 @@ def test_drill_how_much_slower_a_global_increment_is(device: str, low: float, hi
     # "100 x" holds for one address; with a line for each warp's lanes global additions catch up.
     sms = load_device(device).sm_count
     n = 1 << 22
-    shared = {"blocks": 2 * sms, "iterations": 1024, "block": 1024}
+    shared = {"blocks": 2 * sms, "iterations": 1024, "block": 1024, "constant": False}
     lanes = 2 * sms * 1024 * 1024
     contended = lanes_a_second(device, "shared-atomic", lanes, addresses=1, **shared)
     single = lanes_a_second(device, "atomic-add", n, n=n, addresses=1)
