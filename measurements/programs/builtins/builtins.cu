@@ -105,6 +105,15 @@ template <class T> __global__ void shared_atomic(float* out, int iterations, int
   __syncthreads();
   if (threadIdx.x == 0) out[blockIdx.x] = (float)sums[0];
 }
+template <class T> __global__ void shared_atomic_unknown(float* out, int iterations, int addresses, int amount) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  T* sums = (T*)raw;
+  for (int t = threadIdx.x; t < addresses; t += blockDim.x) sums[t] = 0;
+  __syncthreads();
+  for (int k = 0; k < iterations; k++) atomicAdd(&sums[threadIdx.x % addresses], (T)amount);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = (float)sums[0];
+}
 __global__ void gemm_naive(int M, int N, int K, const float* A, const float* B, float* C) {
   int m = blockIdx.x * blockDim.x + threadIdx.x, n = blockIdx.y * blockDim.y + threadIdx.y;
   if (m < M && n < N) {
@@ -278,7 +287,8 @@ template <class T> static void atomics(const long long* p, unsigned blocks) {
   else { if (p[5] == 0) atomic_add<T,0,true><<<blocks,256>>>(d,n,a,s,o); if (p[5] == 1) atomic_add<T,1,true><<<blocks,256>>>(d,n,a,s,o); if (p[5] == 2) atomic_add<T,2,true><<<blocks,256>>>(d,n,a,s,o); }
 }
 template <class T> static void sharing(const long long* p) {
-  shared_atomic<T><<<(unsigned)p[0], (unsigned)p[3], p[2] * sizeof(T)>>>((float*)OUT, (int)p[1], (int)p[2]);
+  if (p[5]) shared_atomic_unknown<T><<<(unsigned)p[0], (unsigned)p[3], p[2] * sizeof(T)>>>((float*)OUT, (int)p[1], (int)p[2], 1);
+  else shared_atomic<T><<<(unsigned)p[0], (unsigned)p[3], p[2] * sizeof(T)>>>((float*)OUT, (int)p[1], (int)p[2]);
 }
 enum { EMPTY, COPY, READ, WRITE, STRIDED, GATHER, WORKING, RESET, PERSIST, ATOMIC, PRIVATE, SHARED, GEMM, DECODE, PREFILL, GEMV, KV };
 extern "C" void launch(int id, const long long* p) {

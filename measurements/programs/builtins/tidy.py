@@ -1,6 +1,7 @@
 """Tidies what times.sh left into the CSVs of measurements/h200-builtins, and seals them.
 
-python tidy.py OUT COUNTS FOLDER: the outputs of the two runs, and the measurement folder.
+python tidy.py OUT COUNTS SHARED FOLDER: the outputs of the two runs, that of a later one with
+points-shared.csv for points.csv (more shared atomics, attention by the profiler), and the folder.
 """
 
 import csv
@@ -50,6 +51,8 @@ def described(point: dict[str, str]) -> dict[str, object]:
         params = {"how": "direct"} | params
     if point["kernel"] in ("decode-attention", "prefill-attention"):
         params = {"causal": "false"} | params
+    if point["kernel"] == "shared-atomic":
+        params = {"constant": "true"} | params
     return {"mapping": point["mapping"]} | params | extra | {"by": point["by"]}
 
 
@@ -74,7 +77,7 @@ def counted(path: Path) -> list[tuple[int, dict[str, float]]]:
 
 def main() -> None:
     """Write one CSV a kernel, and seal the folder."""
-    out, counts, folder = (Path(name) for name in sys.argv[1:])
+    out, counts, shared, folder = (Path(name) for name in sys.argv[1:])
     points = list(csv.DictReader((out / "points.csv").open(encoding="utf-8", newline="")))
     topics: dict[str, list[dict[str, object]]] = {}
 
@@ -95,6 +98,16 @@ def main() -> None:
             look = looks.get((row["point"], row["timing"], cache), {})
             found |= {n: look[n] for n in ("predicted_us", "low_us", "high_us") if look}
             add(f"builtin-{point['kernel']}", int(row["point"]), described(point), found)
+    known = {point["params"]: number for number, point in enumerate(points)}
+    later = list(csv.DictReader((shared / "points.csv").open(encoding="utf-8", newline="")))
+    first = len(points)
+    points += later
+    for row in csv.DictReader((shared / "times.csv").open(encoding="utf-8", newline="")):
+        point = later[int(row["point"])]
+        number = known.get(point["params"], first + int(row["point"]))
+        if number >= first or row["timing"] == "profiler":
+            found = {n: row[n] for n in ("timing", "cache", "repeats", "time_us", "spread")}
+            add(f"builtin-{point['kernel']}", number, described(point), found)
     for number, values in counted(counts / "counts.csv"):
         shown = {k: f"{v:.3f}".rstrip("0").rstrip(".") for k, v in values.items()}
         what = {n: points[number][n] for n in ("kernel", "mapping")}
