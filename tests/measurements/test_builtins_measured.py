@@ -1,8 +1,8 @@
 """Built-ins as somebody wrote them who had read neither the models nor the project's own CUDA.
 
-Rows of half B only, which nobody looked into one by one; H200, the profiler, cold and warm. Bands are
-regression, a little over what was reached when the rows came in (2026-11-22); the first look, before
-anything was measured, stands in the rows themselves.
+Rows of half B only, which nobody looked into one by one; H200, profiler, cold and warm. Bands are
+regression, a little over what was reached when the rows came in (2026-11-22); the first look,
+before anything was measured, stands in the rows themselves.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_half_that_nobody_looked_into(name: str) -> None:
 
 
 def test_first_look() -> None:
-    # regression: the columns of the rows themselves, which no model changes; gemm 88% inside, windows
+    # regression: columns of the rows themselves, which no model changes; gemm 88% inside, windows
     # 100%; launches of a few microseconds are no such evidence, for CUPTI reads less than the floor
     for topic, median in (("builtin-gemm", 0.05), ("builtin-stream-persistent", 0.05)):
         found = [r.values for r in rows(topic)]
