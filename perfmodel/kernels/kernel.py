@@ -17,7 +17,7 @@ from perfmodel.kernels.unequal import Unequal
 AccessKind = Literal["load", "store", "atomic"]
 Space = Literal["global", "shared", "local"]
 CacheLevel = Literal["l1", "l2", "shared"]
-AtomicOperation = Literal["add", "exchange", "cas", "cas-loop", "lock-loop"]
+AtomicOperation = Literal["add", "increment", "exchange", "cas", "cas-loop", "lock-loop"]
 
 DATA_TYPES: Final = {
     "int32": 4,
@@ -183,9 +183,9 @@ class Access:
     dtype : Node or None
         Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
         buffer's element size.
-    operation : {"add", "exchange", "cas", "cas-loop", "lock-loop"}
-        What an atomic does: an addition (or any other arithmetic), an exchange, one
-        compare-and-swap, or a loop of compare-and-swaps until one succeeds.
+    operation : {"add", "increment", "exchange", "cas", "cas-loop", "lock-loop"}
+        What an atomic does: an addition (or any other arithmetic), one of a constant 1 (in shared
+        memory lanes do not wait for one another), an exchange, a compare-and-swap, or a loop of it.
     aggregated : bool or Node
         Whether the compiler adds up a warp's values first, so that one lane's atomic does for all:
         it does so for 32-bit integers at an address that it knows all lanes share.

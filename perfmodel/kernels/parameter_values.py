@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,21 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import evaluate, text
 from perfmodel.kernels.kernel import Kernel, Parameter
 
+_ALIKE: Final = (
+    ("int32", "int", "i32", "s32"),
+    ("uint32", "unsigned", "u32"),
+    ("uint64", "u64"),
+    ("fp32", "float32", "float", "f32"),
+    ("fp64", "float64", "double", "f64"),
+    ("fp16", "float16", "half", "f16"),
+    ("bf16", "bfloat16"),
+    ("true", "True", "1", "yes"),
+    ("false", "False", "0", "no"),
+)
+"""Other names of the same: CUDA's, NumPy's and PTX's types."""
+
+_GROUPS: Final = MappingProxyType({word: group for group in _ALIKE for word in group})
+
 
 def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return all parameters as ints or int64 arrays, defaults filled in."""
@@ -19,7 +35,8 @@ def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any
     for name in values:
         if name not in known:
             has = f"its parameters are {', '.join(known)}" if known else "it has none"
-            hint = nearest(str(name), known) or f"; {has}"
+            hint = nearest(str(name), known)
+            hint = f"{hint} ({has})" if hint else f"; {has}"
             raise PerfmodelError(f"kernel {kernel.name!r} has no parameter {shown(name)}{hint}")
     filled: dict[str, Any] = {}
     for parameter in kernel.parameters:
@@ -88,6 +105,9 @@ def _codes(value: Any, parameter: Parameter, what: str) -> Any:
         if flags and isinstance(word, bool | int | np.bool_ | np.integer) and word in (0, 1):
             return int(word)
         if word not in known:
+            same = [other for other in _GROUPS.get(str(word), ()) if other in known]
+            if same and isinstance(word, str):
+                return known[same[0]]
             raise PerfmodelError(
                 f"{what} must be one of {', '.join(known)}, not {shown(word)}"
                 f"{nearest(str(word), known)}"

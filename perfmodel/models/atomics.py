@@ -176,7 +176,8 @@ def _atomic_time(
     full = filled > _FULL
     each = np.where(full, device.atomic_full_interval or partial, partial)
     # Only additions know what the bits mean.
-    floats, doubles = (f[dtype] & (r.access.operation == "add") for f in (_FLOATS, _DOUBLES))
+    adds = r.access.operation in ("add", "increment")
+    floats, doubles = (f[dtype] & adds for f in (_FLOATS, _DOUBLES))
     each = np.where(full, each * np.where(doubles, WIDE_FLOAT, 1.0), each)
     if compares:
         several = np.clip(lanes / np.maximum(packets, 1e-9) - 1, 0.0, 1.0)

@@ -1,8 +1,11 @@
 """Atomics in shared memory: native ones conflict in banks, others loop until their turn comes.
 
 32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
-several, take a clock each. All other types are loops of load, add and compare-and-swap that the
-compiler writes, where one lane of one warp succeeds at a time.
+several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
+one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
+1.03 clocks a warp at 1 to 3 addresses (measurements/h200-builtins). All other types are loops of
+load, add and compare-and-swap that the compiler writes, where one lane of one warp succeeds at a
+time.
 """
 
 from __future__ import annotations
@@ -38,6 +41,19 @@ BANK_TURNS = Formula(
     holds="consecutive lanes modulo m; within 15% with 8 warps or more",
     source="derived: lanes in one bank take turns; held against "
     "measurements/h200-sxm-suite/shared-atomics.csv",
+)
+WRAPPED_WARPS = Formula(
+    name="warps whose lanes pass the end of the elements",
+    unit="1",
+    text="(32 - gcd)/m",
+    symbols={
+        "gcd": "greatest common divisor of the elements and 32 [1]",
+        "m": "elements of a word each that consecutive threads add to, modulo [1]",
+    },
+    holds="from 32 elements to the threads of a block",
+    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
+    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
+    "warp at 48 elements, 1.29 at 100: measurements/h200-builtins)",
 )
 LOOP_CLOCKS = Formula(
     name="clocks from one success to the next",
@@ -166,7 +182,13 @@ def bank_clocks(instance: Instance, r: Requests) -> Array:
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     if kind is None or r.sharing is None:
         return r.data_wavefronts
-    return native_wavefronts(r, kind.aggregated)
+    counts = r.access.operation == "increment"
+    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated)
+    words = np.asarray(r.sharing.pitch) / BANK_WORD
+    m = np.maximum(np.asarray(r.sharing.addresses, dtype=np.int64), 1)
+    wraps = (m >= BANKS) & (m < np.asarray(instance.threads_per_block)) & (words == 1)
+    share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
+    return np.asarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
 
 
 def loop_inputs(
@@ -196,7 +218,9 @@ def loop_inputs(
         dtype = np.atleast_1d(np.asarray(kind.dtype))
         loop = ~_NATIVE[dtype] | (r.access.operation == "cas-loop")
         popular = 1 / np.maximum(r.sharing.hottest, 1e-12)
-        wanted = contenders(r.active_lanes / blocks * r.sharing.hottest, r.random, popular)
+        once = np.asarray(kind.aggregated) > 0
+        lanes = np.where(once, r.requests, r.active_lanes)
+        wanted = contenders(lanes / blocks * r.sharing.hottest, r.random, popular)
         turns = np.where(loop, wanted, 0.0)
         tried = np.maximum(1.0, warps * np.minimum(1.0, WARP_SIZE * r.sharing.hottest))
         each = np.asarray(loop_clocks(tried, warps * held, r.width))

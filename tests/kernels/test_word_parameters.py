@@ -70,6 +70,24 @@ def test_predictions_say_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kernel", "parameter", "given", "word"),
+    [
+        ("atomic-add", "dtype", "float", "float32"),
+        ("atomic-add", "dtype", "double", "float64"),
+        ("atomic-add", "dtype", "int", "int32"),
+        ("atomic-add", "returns", "1", "true"),
+        ("softmax", "dtype", "float32", "fp32"),
+        ("softmax", "dtype", "half", "fp16"),
+        ("prefill-attention", "causal", "True", "true"),
+    ],
+)
+def test_other_names_of_a_word(kernel: str, parameter: str, given: str, word: str) -> None:
+    named, other = (predict(kernel, **{parameter: value}) for value in (word, given))
+    assert other.params[parameter] == word
+    assert other.time_s == named.time_s
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"dtype": "float31"}, "dtype' must be one of int32, .*did you mean 'float32'"),
@@ -87,7 +105,7 @@ def test_words_that_are_none(values: dict[str, Any], message: str) -> None:
     ("access", "message"),
     [
         ({"dtype": "float31"}, "dtype must be one of int32, .*did you mean 'float32'"),
-        ({"operation": "sub"}, "operation must be one of add, exchange, cas, cas-loop, lock-loop"),
+        ({"operation": "sub"}, "operation must be one of add, increment, exchange, cas, cas-loop"),
         ({"aggregated": 1}, "aggregated must be true or false, or an expression"),
         ({"weights": [1, -1]}, "weights must be numbers of 0 or more, not -1"),
         ({"weights": [0, 0]}, "sum of the weights must be above 0"),

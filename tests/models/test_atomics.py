@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -218,8 +219,39 @@ def test_best_copies_is_the_minimum(turns: float, bins: int) -> None:
     assert times[nearest - 1] <= times.min() * 1.05
 
 
-def lanes_a_second(device: str, kernel: str, lanes: int, **params: int) -> float:
+def lanes_a_second(device: str, kernel: str, lanes: int, **params: int | str) -> float:
     return lanes / predict(kernel, device=device, cache="warm", **params).time_s
+
+
+@pytest.mark.parametrize("addresses", [1, 2, 8, 32])
+def test_constant_increments_in_shared_memory_do_not_queue(addresses: int) -> None:
+    # published: on an A100, "+1 (ATOMS.POPC.INC)" runs at the rate of no contention at any
+    # (Jia & Van Sandt, GTC 2021, S33322); derived: otherwise lanes at one address take a clock
+    # each, behind which issuing and launching hide
+    shared = {"blocks": 216, "iterations": 1024, "block": 1024, "dtype": "uint32"}
+    lanes = 216 * 1024 * 1024
+    rate = partial(lanes_a_second, "a100-sxm-40", "shared-atomic", lanes, **shared)
+    apart, ones = rate(addresses=32), rate(addresses=addresses)
+    assert ones == pytest.approx(apart, rel=1e-6)
+    turns = rate(addresses=addresses, constant=False)
+    assert turns == pytest.approx(ones * addresses / 32, rel=0.15)
+
+
+@pytest.mark.parametrize(("addresses", "each"), [(32, 1.0), (48, 4 / 3), (64, 1.0), (96, 1.0)])
+def test_warps_that_pass_the_end_of_the_elements_take_two_turns(
+    addresses: int, each: float
+) -> None:
+    # derived: of 48 elements every third warp has lanes at 32 to 47 and at 0 to 15, the same banks
+    shared = {"blocks": 264, "iterations": 4096, "block": 1024}
+    clocks = predict("shared-atomic", addresses=addresses, **shared).terms_s["l1"] * 1.98e9
+    assert clocks == pytest.approx(2 * 32 * 4096 * each, rel=0.02)
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "float64", "float32"])
+def test_constant_increments_of_other_types_loop_all_the_same(dtype: str) -> None:
+    shared = {"blocks": 132, "addresses": 4, "dtype": dtype}
+    known, unknown = (predict("shared-atomic", constant=c, **shared) for c in (True, False))
+    assert known.time_s == unknown.time_s
 
 
 @pytest.mark.parametrize(
@@ -231,7 +263,7 @@ def test_drill_how_much_slower_a_global_increment_is(device: str, low: float, hi
     # "100 x" holds for one address; with a line for each warp's lanes global additions catch up.
     sms = load_device(device).sm_count
     n = 1 << 22
-    shared = {"blocks": 2 * sms, "iterations": 1024, "block": 1024}
+    shared = {"blocks": 2 * sms, "iterations": 1024, "block": 1024, "constant": False}
     lanes = 2 * sms * 1024 * 1024
     contended = lanes_a_second(device, "shared-atomic", lanes, addresses=1, **shared)
     single = lanes_a_second(device, "atomic-add", n, n=n, addresses=1)
