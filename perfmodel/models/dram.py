@@ -59,7 +59,7 @@ SKEW: Final = 0.1
 # the next, relative to dense reads. 64 B: fitted to strided copies of 16 Mi floats and more in two
 # sessions (measurements/h200-sxm/strided.csv, h200-streams/pitches.csv, fit rows), which differ by
 # 10% from 256 B on: the middle of both. Two GPUs, it seems: on one of them neither place nor size
-# of memory make a difference (h200-states/places.csv, states.csv), unless some was freed just before
+# of memory make a difference (h200-states/places.csv, states.csv), unless some was freed before
 # (freed.csv: 9 to 22% longer). Half the activity of DRAM at 256 B is lost, evenly over its
 # channels: fewer atoms of an open row are used; that this is the mechanism is not established.
 # 32 B, 128 B: measurements/h200-sxm-suite/strided-granularity.csv.
