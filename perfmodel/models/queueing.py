@@ -39,9 +39,10 @@ MIXED_OVERLAP: Final = 3.5
 """Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
 for as many of each, whose turns in DRAM make both wait.
 
-Fitted together with `BURST`, of pairs from 5 and 3 to 8 and 4: with 8 and 4 tables beside writes
-and random reads come out 2 to 3% too fast, with these 1%; strided copies, streams and what others
-published of other GPUs hardly tell (h200-sxm-suite: data-reset.csv, gather.csv, streams.csv).
+Chosen with `BURST` between two pairs, 8 and 4 and these, with rows for validation in view: with 8
+and 4 tables beside writes and random reads come out 2 to 3% too fast, with these 1%; strided
+copies, streams and what others published of other GPUs hardly tell (h200-sxm-suite:
+data-reset.csv, gather.csv, streams.csv).
 """
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for

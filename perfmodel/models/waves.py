@@ -160,12 +160,15 @@ def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Arr
 
 
 def taking_part(requests: Sequence[Requests]) -> Array:
-    """Return the least share of blocks and turns of loops that accesses have work for."""
+    """Return the least share of blocks that accesses have work for.
+
+    Of loops whose last turn is not full, blocks wait in that turn too: they have part in all.
+    """
     least = np.ones(1)
     for r in requests:
         share = np.ones(1)
         for v in r.variables:
-            if not v.target.startswith("threadIdx"):
+            if v.target.startswith("blockIdx"):
                 share = share * r.shares.get(v.name, 1.0)
         least = np.minimum(least, share)
     return np.asarray(least)
