@@ -169,8 +169,6 @@ def ranks(control: L2Control, layout: Layout, line: Array, seed: int) -> Array:
     if inside.size:
         draw = (mix(line[inside] + (seed << 44)) >> np.uint64(11)) * 2.0**-53
         picked, other = _RANKS[window.hit_prop], _RANKS[window.miss_prop]
-        if not control.set_aside:  # then nothing persists
-            picked = min(picked, NORMAL)
         steps = np.floor(PICK_STEPS * window.hit_ratio + 1e-6) + 1
         share = steps / PICK_STEPS if window.hit_ratio > 0 else 0.0
         found[inside] = np.where(draw < share, picked, other)

@@ -109,8 +109,8 @@ def test_streaming_stores_take_the_room_of_others() -> None:
         simulator = Simulator(H200, control_of(row, "out", 128 * MIB))
         instance = bound("data-reset", in_bytes=32 * MIB, out_bytes=128 * MIB)
         reads.append(launched(instance, simulator).dram_read_bytes)
-        assert reads[-1] == pytest.approx(float(row["dram_read_bytes"]), rel=0.05)
-    assert reads[0] == pytest.approx(reads[1], rel=0.01)
+        assert reads[-1] == pytest.approx(float(row["dram_read_bytes"]), rel=0.07)
+    assert reads[0] == pytest.approx(reads[1], rel=0.03)
 
 
 def test_offsets_are_merged_by_l1() -> None:
