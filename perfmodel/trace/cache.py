@@ -117,6 +117,8 @@ class CacheShape:
         Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
         them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
         nothing were: read-persistent.csv).
+    dirty_age : int
+        How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
     """
 
     sets: int
@@ -125,6 +127,7 @@ class CacheShape:
     fetch_sectors: int = 1
     dirty_ways: float = float("inf")
     persisting_ways: float = 0.0
+    dirty_age: int = 0
 
 
 class CacheState(NamedTuple):
@@ -241,7 +244,7 @@ def access(
             for name in Outcome._fields
         )
     )
-    rules = (POLICIES.index(shape.policy), shape.fetch_sectors)
+    rules = (POLICIES.index(shape.policy), shape.fetch_sectors, shape.dirty_age)
     if not uses_numba(engine):
         from perfmodel.trace.cache_rounds import run as run_rounds
 

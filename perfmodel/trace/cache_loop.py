@@ -37,9 +37,9 @@ draw = njit(cache.draw)
 def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int) -> None:
     """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`.
 
-    `rules` are policy and sectors fetched.
+    `rules` are policy, sectors fetched and age of dirty lines.
     """
-    policy, fetch = rules
+    policy, fetch, dirty_age = rules
     lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
     hit, fetched, victim, written, partial, cleaned, clean_written, clean_partial = outcome
@@ -142,6 +142,8 @@ def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int)
             if dirty[s, w] == 0:
                 dirty_lines[s] += 1
             dirty[s, w] = np.int64(dirty[s, w]) | asked
+        if dirty[s, w]:
+            ranks[s, w] += dirty_age
         valid[s, w] = here
         if dirty_lines[s] > dirty_most[s]:
             left = draw(stamp[i], s) % dirty_lines[s]
@@ -154,7 +156,7 @@ def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int)
                         clean_partial[i] = gone & ~np.int64(valid[s, k])
                         valid[s, k] = gone | np.int64(valid[s, k])
                         dirty[s, k] = 0
-                        ranks[s, k] = ranks[s, k] >> SHIFT << SHIFT
+                        ranks[s, k] -= dirty_age
                         words[s, k] = 0
                         dirty_lines[s] -= 1
                         break

@@ -28,8 +28,8 @@ from perfmodel.trace.cache import (
 )
 
 Array = npt.NDArray[Any]
-Rules = tuple[int, int]
-"""Policy, and sectors fetched."""
+Rules = tuple[int, int, int]
+"""Policy, sectors fetched and age of dirty lines."""
 
 LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
@@ -54,7 +54,7 @@ def run(rules: Rules, state: CacheState, touches: Touches, outcome: Outcome) -> 
 def _round(
     rules: Rules, state: CacheState, touches: Touches, outcome: Outcome, some: Array
 ) -> None:
-    policy, fetch = rules
+    policy, fetch, dirty_age = rules
     lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
     same = lines[row] == line[:, None]
@@ -104,10 +104,12 @@ def _round(
         dirty_lines[r] += before == 0
         dirty[r, v] = before | sectors[stores]
     valid[row, w] = here
+    if dirty_age:
+        ranks[row, w] += np.where(dirty[row, w] > 0, dirty_age, 0)
     if stores.size:
         over = stores[dirty_lines[r] > dirty_most[r]]
         if over.size:
-            _clean(state, outcome, some[over], row[over], stamp[over])
+            _clean(dirty_age, state, outcome, some[over], row[over], stamp[over])
 
 
 def _replace(
@@ -161,8 +163,10 @@ def _ages(
     return np.ones(len(row), dtype=np.int64)
 
 
-def _clean(state: CacheState, outcome: Outcome, some: Array, row: Array, stamp: Array) -> None:
-    """Write back one of the dirty lines of each set, which stays, but is the next to leave."""
+def _clean(
+    dirty_age: int, state: CacheState, outcome: Outcome, some: Array, row: Array, stamp: Array
+) -> None:
+    """Write back one of the dirty lines of each set, which stays."""
     lines, ranks, valid, dirty, words, dirty_lines, *_ = state
     left = draw(stamp, row) % dirty_lines[row]
     passed = np.cumsum(dirty[row] > 0, axis=1)
@@ -173,6 +177,6 @@ def _clean(state: CacheState, outcome: Outcome, some: Array, row: Array, stamp: 
     outcome.clean_partial[some] = gone & ~valid[row, w]
     valid[row, w] |= gone
     dirty[row, w] = 0
-    ranks[row, w] = ranks[row, w] >> SHIFT << SHIFT
+    ranks[row, w] -= dirty_age
     words[row, w] = 0
     dirty_lines[row] -= 1

@@ -7,12 +7,8 @@ long run, but each miss fills two lines. Writes to the far side take a line on t
 go on to the home; atomics go there at once. A line persists at its home only (assumed: on an H100
 the set-aside is full when hitRatio x window reaches it).
 
-Lines leave in the order of their last use, dirty or not: a copy of every n-th float leaves 43 to 48
-MB/(1 + n) dirty on an H200, n up to 8 (measurements/h200-sxm/strided.csv). But those that were read
-for the far side leave earlier, for it has a copy, and first of all those that were written back to
-keep the number of dirty ones down. Stores are never streaming (measured: those of which half are
-marked so push a table out of L2 like others; data-reset-out-window.csv of
-measurements/h200-sxm-suite).
+Lines leave in the order of their last use; but those that were read for the far side leave earlier,
+for it has a copy, and dirty ones later.
 """
 
 from __future__ import annotations
@@ -65,6 +61,9 @@ FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
 measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
+DIRTY_AGE: Final = 0.25
+"""How much later than its last use a dirty line is taken to be used; in the same unit (fitted: the
+rows marked fit, without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +130,7 @@ def l2_shape(
         fetch_sectors=fetch_granularity // SECTOR,
         dirty_ways=DIRTY_SHARE * ways,
         persisting_ways=ways * set_aside / size,
+        dirty_age=int(DIRTY_AGE * ticks) if policy == "lru" else 0,
     )
     run = max(1, int(sets * RUN_SHARE))
     return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))

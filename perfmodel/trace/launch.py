@@ -19,7 +19,6 @@ from perfmodel.trace.cache import (
     NORMAL,
     READ,
     SECTOR,
-    STREAMING,
     WRITE,
     CacheShape,
     Touches,
@@ -321,7 +320,6 @@ class Run:
     ) -> None:
         kinds = np.array([_KINDS[a.kind] for a in self.accesses], dtype=np.uint8)[number]
         rank = ranks(self.owner.control, self.layout, line, self.owner.seed)
-        rank[(kinds == WRITE) & (rank == STREAMING)] = NORMAL
         answers, written = self.owner.l2.epoch(Lookups(line, sectors, words, kinds, rank, side))
         times = self.sets.one_in  # each set stands for as many
         asked, missed, fetched, near, gone, partial = (

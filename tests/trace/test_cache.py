@@ -274,13 +274,20 @@ def test_writes_go_home(engine: Any) -> None:
     assert l2.flush().line.tolist() == [5]
 
 
-def test_cleaned_lines_leave_next(engine: Any) -> None:
-    # by hand: of 2 and 3, written where one line may be dirty, one is cleaned; though 1 was read
-    # before both, the cleaned one leaves first, then 1
-    cache = Caches(engine, 1, 3, dirty_ways=1.0)
-    cache.run([1])
-    cleaned = [c for c in cache.run([2, 3], kind=WRITE).cleaned.tolist() if c >= 0]
-    assert cache.run([4, 5]).victim.tolist() == [*cleaned, 1]
+def test_dirty_lines_leave_later(engine: Any) -> None:
+    # by hand, one set of two ways: 1 is written, 2 read, then 3; by last use 1 would leave. Taken
+    # as used 2 later, 1 stays and 2 leaves; 4 and 5 later, 1 is the oldest even so
+    cache = Caches(engine, 1, 2, dirty_age=2)
+    cache.run([1], kind=WRITE)
+    assert cache.run([2, 3, 4, 5]).victim.tolist() == [-1, 2, 1, 3]
+
+
+def test_cleaned_lines_leave_like_others(engine: Any) -> None:
+    # by hand: of two dirty lines where one may be, either is cleaned; of the two, the one that is
+    # clean then leaves first, whichever it is
+    cache = Caches(engine, 1, 2, dirty_age=50, dirty_ways=1.0)
+    cleaned = [c for c in cache.run([1, 2], kind=WRITE).cleaned.tolist() if c >= 0]
+    assert cache.run([3]).victim.tolist() == cleaned
 
 
 events = st.lists(
