@@ -150,7 +150,8 @@ def atomic_times(
     return [
         _atomic_time(instance, i, r, device, balance)
         for i, r in enumerate(requests)
-        if r.access.kind == "atomic" and np.any(r.requests > 0)
+        # Without a record of sharing no lane that was looked at takes part.
+        if r.access.kind == "atomic" and r.sharing is not None and np.any(r.requests > 0)
     ]
 
 

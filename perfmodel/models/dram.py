@@ -176,4 +176,4 @@ def sparse(table: Any) -> Array:
 
 def _by_width(values: Mapping[int, float], wide: Any) -> Array:
     sizes, found = zip(*values.items(), strict=True)
-    return np.asarray(np.interp(np.log2(np.asarray(wide, dtype=float)), np.log2(sizes), found))
+    return np.asarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(sizes), found))

@@ -74,7 +74,8 @@ def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
     """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
 
     A loop over strides of the grid counts the turns of the threads that have most. Where the guard
-    of every access of a loop has the loop's variable in it, warps beyond the end have left.
+    of every access of a loop has the loop's variable and the block's number in it, warps beyond the
+    end have left. Of loops within a block, counts are of whole turns, as counters were read.
     """
     done: dict[str, tuple[Array, Array]] = {}
     whole: set[str] = set()
@@ -82,7 +83,8 @@ def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
         loop = r.access.loop
         if loop is None:
             continue
-        if r.access.guard is None or loop not in r.shares:
+        strides_grid = any(name.startswith("blockIdx") for name in r.shares)
+        if r.access.guard is None or loop not in r.shares or not strides_grid:
             whole.add(loop)
             continue
         every = np.ones(1)

@@ -224,7 +224,7 @@ def closed_form_traffic(
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
         shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
-        dram_read_cost=np.where(reads > 0, cost / np.maximum(reads, 1), 1.0),
+        dram_read_cost=np.where(reads >= 1, cost / np.maximum(reads, 1), 1.0),
         l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
         dram_write_cost=write_back_cost * dearer_writes(device, ways),
         accesses=tuple(

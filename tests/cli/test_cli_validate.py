@@ -179,6 +179,8 @@ def test_the_committed_report_is_of_what_is_recorded() -> None:
     text = (ROOT / "reports" / "validation-h200-sxm.md").read_text()
     for folder in (
         "h200-builtins",
+        "h200-l2-sets",
+        "h200-narrow",
         "h200-operators",
         "h200-sxm",
         "h200-sxm-contention",

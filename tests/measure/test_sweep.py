@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, parse
+from perfmodel.expressions import Name, Number, parse
 from perfmodel.kernels import find_kernel
 from perfmodel.measure.checks import CHECKS
 from perfmodel.measure.cuda import compile_cubin
@@ -100,7 +100,7 @@ def test_models_name_kernels_and_parameters_that_exist():
         known = {p.name for p in kernel.parameters}
         assert set(sweep.model["params"]) <= known
         for text in sweep.model["params"].values():
-            assert isinstance(text, int) or isinstance(parse(text), Name)
+            assert isinstance(text, int) or isinstance(parse(text), Name | Number)
 
 
 def test_every_source_compiles_with_every_macro():

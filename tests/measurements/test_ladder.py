@@ -85,7 +85,7 @@ BANDS = {
     "coalesced": (0.05, 0.1),
     "smem": (0.08, 0.14),
     "blocktile-1d": (0.05, 0.09),
-    "blocktile-2d": (0.055, 0.13),
+    "blocktile-2d": (0.060, 0.13),
     "vectorized": (0.06, 0.11),
     "warptile": (0.06, 0.13),
     "validation": (0.05, 0.11),

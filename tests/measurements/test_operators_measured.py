@@ -31,36 +31,36 @@ Errors = dict[tuple[str, str, str, str], list[float]]
 
 # operator, who does it, types, L2: rows, median and 90th percentile of the error
 BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
-    ("argmax", "torch", "fp32", "cold"): (20, 0.045, 0.135),  # 3.8%, 13.1%
-    ("argmax", "torch", "fp32", "warm"): (20, 0.045, 0.135),  # 4.0%, 12.6%
-    ("argmax", "torch", "halves", "cold"): (19, 0.050, 0.120),  # 4.1%, 11.2%
+    ("argmax", "torch", "fp32", "cold"): (20, 0.050, 0.140),  # 4.6%, 13.4%
+    ("argmax", "torch", "fp32", "warm"): (20, 0.045, 0.145),  # 3.9%, 13.7%
+    ("argmax", "torch", "halves", "cold"): (19, 0.050, 0.125),  # 4.5%, 12.1%
     ("argmax", "torch", "halves", "warm"): (19, 0.055, 0.140),  # 5.1%, 13.2%
     ("decode-attention", "flash", "halves", "cold"): (11, 0.045, 0.085),  # 4.0%, 7.7%
     ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.140),  # 4.3%, 13.2%
     ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.180),  # 7.1%, 17.4%
     ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.310),  # 10.3%, 30.3%
     ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.185),  # 4.9%, 18.1%
-    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.135),  # 5.1%, 12.7%
+    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.160),  # 5.1%, 15.1%
     ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.075, 0.225),  # 6.8%, 22.0%
-    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.320),  # 7.9%, 31.5%
+    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.415),  # 7.6%, 40.5%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
-    ("kv-append", "copy", "halves", "cold"): (7, 0.085, 0.105),  # 7.9%, 9.6%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.095, 0.135),  # 8.9%, 13.0%
+    ("kv-append", "copy", "halves", "cold"): (7, 0.095, 0.105),  # 9.0%, 10.3%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.110, 0.145),  # 10.5%, 14.1%
     ("kv-append", "index_copy", "halves", "cold"): (8, 0.095, 0.125),  # 8.6%, 11.8%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.075, 0.150),  # 6.8%, 14.2%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.075, 0.160),  # 6.8%, 15.3%
     ("kv-append", "own", "halves", "cold"): (5, 0.160, 0.245),  # 15.2%, 23.7%
     ("kv-append", "own", "halves", "warm"): (5, 0.235, 0.260),  # 22.8%, 25.3%
     ("layernorm", "torch", "fp32", "cold"): (19, 0.085, 0.175),  # 7.7%, 16.8%
     ("layernorm", "torch", "fp32", "warm"): (19, 0.060, 0.195),  # 5.3%, 19.0%
-    ("layernorm", "torch", "halves", "cold"): (25, 0.075, 0.155),  # 6.7%, 15.1%
+    ("layernorm", "torch", "halves", "cold"): (25, 0.075, 0.165),  # 6.6%, 15.8%
     ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
     ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.7%
     ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.105, 0.165),  # 9.8%, 16.0%
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.100, 0.170),  # 9.4%, 16.3%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.075, 0.145),  # 6.7%, 13.8%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.080, 0.135),  # 7.3%, 12.7%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.145),  # 8.3%, 13.8%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.090, 0.135),  # 8.4%, 12.6%
     ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.115),  # 6.1%, 10.7%
     ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.135),  # 8.2%, 12.4%
 }
@@ -177,12 +177,12 @@ def softmax(columns: Any, rows_: Any, dtype: str, cache: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["fp16", "fp32"])
 def test_rows_that_a_block_keeps_in_registers(dtype: str) -> None:
-    # measured, rows of 2304 to 8192 columns; regression: 7.5% and 12% off, 14% and 24% before their
+    # measured, rows of 2304 to 8192 columns; regression: 7.5% and 13% off, 14% and 24% before their
     # instructions were counted, which grow by twice as many an element as in a warp's rows
     for cache in ("warm", "cold"):
         seen = rows("times", SOFTMAX, dtype=dtype, cache=cache)
         found = softmax([r["cols"] for r in seen], [r["rows"] for r in seen], dtype, cache)
         off = np.abs(found.time_s * 1e6 / np.array([r["time_us"] for r in seen]) - 1)
         assert len(off) == 14
-        assert np.median(off) < 0.12
+        assert np.median(off) < 0.135
         assert np.max(off) < 0.14

@@ -118,7 +118,9 @@ def test_warm_caches_never_slow_a_launch_down() -> None:
         assert np.all(warm.traffic["dram_read_bytes"] <= cold.traffic["dram_read_bytes"] + 1e-6)
         if kernel == "read":
             assert np.all(warm.time_s <= cold.time_s * (1 + 1e-9))
-            assert np.all(warm.traffic["dram_read_bytes"][sizes < 40e6] == 0)
+            assert np.all(warm.traffic["dram_read_bytes"][sizes < 20e6] < 1)
+            share = warm.traffic["dram_read_bytes"] / sizes
+            assert np.all(share[sizes < 40e6] < 0.05)  # near L2's size some of it is lost
 
 
 @pytest.mark.parametrize("option", ["timing", "cache"])
