@@ -63,7 +63,7 @@ def arguments(kernel: Function, number: int) -> dict[str, Any]:
 
 def goes_through(text: str, grid: Any = 5, block: Any = 96, number: int = 300) -> str:
     """Translate and predict: anything but a `PerfmodelError` of one line is a failure."""
-    began = time.monotonic()
+    began = time.process_time()
     said = ""
     try:
         module = parse_ptx(text, "fuzz.ptx")
@@ -75,7 +75,7 @@ def goes_through(text: str, grid: Any = 5, block: Any = 96, number: int = 300) -
         said = str(error)
     assert "\n" not in said
     assert len(said) < 700
-    assert time.monotonic() - began < _SECONDS
+    assert time.process_time() - began < _SECONDS
     return said
 
 
@@ -190,12 +190,12 @@ def test_statements_in_any_order(statements: list[str]) -> None:
 
 
 def refused(text: str, match: str, grid: Any = 5, block: Any = 96, **named: Any) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     module = parse_ptx(text, "hostile.ptx")
     with pytest.raises(PerfmodelError, match=match) as error:
         predict(translated(program(module), launch(grid, block, **named)))
     assert "\n" not in str(error.value)
-    assert time.monotonic() - began < _SECONDS
+    assert time.process_time() - began < _SECONDS
 
 
 LOOP = "ld.param.u64 %d1, [out];\nL: {body}\nbra L;\nret;"
@@ -286,22 +286,22 @@ def test_ten_megabytes(tmp_path: Any) -> None:
     assert len(text) > 10_000_000
     path = tmp_path / "large.ptx"
     path.write_text(text)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(PerfmodelError, match=r"^[^\n]*$"):
         predict(translate(path, launch(4, 64, p=4096)))
-    assert time.monotonic() - began < 120
+    assert time.process_time() - began < 120
 
 
 def test_thousands_of_kernels(tmp_path: Any) -> None:
     path = tmp_path / "many.ptx"
     path.write_text(large(4000, 2))
-    began = time.monotonic()
+    began = time.process_time()
     loaded = load_program(path, kernel="k3999")
     found = predict(translated(loaded, launch(4, 64, p=4096), "k3999"))
     assert found.time_s > 0
     with pytest.raises(PerfmodelError, match="4000 kernels"):
         loaded.kernel()
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 60
 
 
 def nested(depth: int, trips: str) -> str:
@@ -335,9 +335,9 @@ def test_deep_blocks_and_branches() -> None:
         + branches
         + "st.global.u32 [%d1], %r1; ret;"
     )
-    began = time.monotonic()
+    began = time.process_time()
     predict(translated(program(text), launch(4, 64, out=4096)))
-    assert time.monotonic() - began < _SECONDS
+    assert time.process_time() - began < _SECONDS
 
 
 def test_garbage_is_told_in_one_line() -> None:
