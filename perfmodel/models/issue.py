@@ -87,9 +87,7 @@ def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
         if r.access.guard is None or loop not in r.shares or not strides_grid:
             whole.add(loop)
             continue
-        every = np.ones(1)
-        for v in r.variables:
-            every = every * (1.0 if v.in_lane else v.extent)
+        every = r.executions
         asked, possible = done.get(loop, (np.zeros(1), np.zeros(1)))
         done[loop] = (asked + np.minimum(r.requests, every), possible + every)
     return {

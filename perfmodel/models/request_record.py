@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.kernel import Access
@@ -71,6 +72,14 @@ class Requests:
     sharing: Sharing | None = None
     pairs: Array | None = None
     step: Array | None = None
+
+    @property
+    def executions(self) -> Array:
+        """Warp executions of the access, were there no guards."""
+        every = np.ones(1)
+        for v in self.variables:
+            every = every * (1.0 if v.in_lane else v.extent)
+        return every
 
     @property
     def wanted_bytes(self) -> Array:

@@ -197,7 +197,7 @@ def _table(
     claimed: float,
     running: Array,
     granule: float,
-    warm: bool = False,
+    warm: bool,
 ) -> Table:
     own = uses[buffer]
     left: Any = 1.0

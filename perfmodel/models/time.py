@@ -272,7 +272,8 @@ def time_model(
 
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     # The warps that have most to do decide how long a block takes.
-    per_warp = issued(warp_instructions(instance, traffic.requests)) / warps
+    most = warp_instructions(instance, traffic.requests) if taken else instructions
+    per_warp = issued(most) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
     inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))

@@ -181,9 +181,7 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     for r in requests:
         if r.strides is None or r.access.counted is not None:
             continue
-        every = np.ones(1)
-        for v in r.variables:
-            every = every * (1.0 if v.in_lane else v.extent)
+        every = r.executions
         there = np.minimum(r.requests, every)
         if r.access.guard is not None:
             # Of a guard of the access's own, what it keeps from whole blocks counts alone: of what
