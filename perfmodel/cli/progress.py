@@ -13,8 +13,8 @@ SHOWN_AFTER: Final = 1.0
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that is told how many of how many are done.
+def progress_bar(what: str, counted: bool = True) -> Iterator[Callable[[float, float], None]]:
+    """Give a function that is told how much of how much is done.
 
     Nothing is shown in the first second, or where standard error is no terminal; at the end the
     bar is gone.
@@ -23,6 +23,8 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     ----------
     what : str
         Stands before the bar.
+    counted : bool
+        Whether the bar shows both numbers; otherwise it shows the share.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
@@ -32,6 +34,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
@@ -39,7 +42,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     bar = Progress(
         TextColumn(what),
         BarColumn(),
-        MofNCompleteColumn(),
+        MofNCompleteColumn() if counted else TaskProgressColumn(),
         TimeRemainingColumn(),
         console=Console(file=sys.stderr),
         transient=True,
@@ -47,7 +50,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     task = bar.add_task(what, total=None)
     began = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: float, total: float) -> None:
         if not bar.live.is_started and time.monotonic() - began > SHOWN_AFTER:
             bar.start()
         bar.update(task, completed=done, total=total)

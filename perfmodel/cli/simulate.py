@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -23,6 +22,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.tile_options import with_tile_options
 from perfmodel.errors import PerfmodelError
 
@@ -39,9 +39,9 @@ EXAMPLES = (
 )
 
 _PATIENCE: Final = 600.0
-"""Simulations that are expected to take longer say so first [s]."""
-_BAR_AFTER: Final = 1.0
-_BAR_WIDTH: Final = 40
+"""Simulations that are expected to take longer say so, once their speed is known [s]."""
+_MEASURED: Final = 2.0
+"""What their speed is measured over [s]."""
 
 
 @with_tile_options
@@ -107,8 +107,7 @@ def simulate(
     chosen, gpu, instance = prepare(described, None, device, values)
     control = l2.control(chosen)
     control = l2_setting(control, instance, gpu).control
-    _warn_if_long(instance, sample, 2 if cache == "warm" else 1)
-    with _bar() as progress:
+    with progress_bar("simulating", counted=False) as tell:
         found = run(
             chosen,
             device=gpu,
@@ -117,7 +116,7 @@ def simulate(
             seed=seed,
             sample=sample,
             sets=sets,
-            progress=progress,
+            progress=watched(tell, instance, sample, 2 if cache == "warm" else 1),
             **values,
         )
     if plot is not None:
@@ -135,13 +134,35 @@ def simulate(
         raise KeyboardInterrupt
 
 
-def _warn_if_long(instance: Instance, sample: float, runs: int) -> None:
-    from perfmodel.trace.simulate import seconds, warp_requests
+def watched(
+    tell: Callable[[float, float], None], instance: Instance, sample: float, runs: int
+) -> Callable[[float], None]:
+    """Return what passes progress on to a bar, after it has measured how fast the launch goes."""
+    # The first batch counts for nothing: numba compiles its loops in it, or loads them.
+    began: tuple[float, float] | None = None
+    judged = False
 
-    expected = seconds(instance) * runs
+    def progress(share: float) -> None:
+        nonlocal began, judged
+        now = time.perf_counter()
+        if began is None:
+            began = now, share
+        elif judged:
+            ended, within = divmod(share * runs, 1)
+            tell(ended + min(1.0, within / sample), runs)
+        elif now - began[0] >= _MEASURED and share > began[1]:
+            judged = True
+            _warn_if_long((now - began[0]) / (share - began[1]), instance, sample, runs)
+
+    return progress
+
+
+def _warn_if_long(expected: float, instance: Instance, sample: float, runs: int) -> None:
+    """Say so if a launch takes long; `expected` is the time of the whole of it [s]."""
     if expected * sample <= _PATIENCE or sys.stderr is None:
         return
     from perfmodel.reports.units import count
+    from perfmodel.trace.simulate import warp_requests
 
     took = _spoken(expected * sample)
     share = _PATIENCE / 10 / expected
@@ -157,32 +178,3 @@ def _spoken(seconds: float) -> str:
         if seconds >= 1.5 * length:
             return f"{seconds / length:,.1f} {unit}"
     return f"{seconds / 60:.0f} minutes"
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None] | None]:
-    """Show a progress bar on a terminal's standard error, after a second."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    start = shown = time.perf_counter()
-
-    def progress(share: float) -> None:
-        nonlocal shown
-        now = time.perf_counter()
-        if now - start < _BAR_AFTER or now - shown < 0.1:
-            return
-        shown = now
-        full = round(share * _BAR_WIDTH)
-        left = (now - start) * (1 / max(share, 1e-6) - 1)
-        sys.stderr.write(
-            f"\r[{'#' * full}{' ' * (_BAR_WIDTH - full)}] {share:4.0%}  {left:.0f} s left "
-        )
-        sys.stderr.flush()
-
-    try:
-        yield progress
-    finally:
-        if shown != start:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()

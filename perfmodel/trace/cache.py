@@ -2,7 +2,7 @@
 
 L1 and L2 are both made of it. What an access does to a set is written twice, with equal results:
 `perfmodel.trace.cache_rounds` with NumPy, all sets at a time, and `perfmodel.trace.cache_loop` one
-access after the other, which numba compiles (``pip install 'perfmodel[fast]'``).
+access after the other, which numba compiles.
 """
 
 from __future__ import annotations
@@ -158,31 +158,6 @@ def empty(shape: CacheShape) -> CacheState:
         persisting=np.zeros(shape.sets, dtype=np.int16),
         persisting_most=_whole_ways(shape, shape.persisting_ways),
     )
-
-
-def set_persisting_ways(state: CacheState, shape: CacheShape) -> None:
-    """Change the set-aside; contents stay, and lines over it until they are replaced."""
-    state.persisting_most[:] = _whole_ways(shape, shape.persisting_ways)
-
-
-def reset_persisting(state: CacheState) -> None:
-    """Turn all persisting lines into normal ones."""
-    age = state.rank & ((1 << CLASS_SHIFT) - 1)
-    kept = state.rank >> CLASS_SHIFT == PERSISTING
-    np.copyto(state.rank, age | NORMAL << CLASS_SHIFT, where=kept)
-    state.persisting[:] = 0
-
-
-def flush(state: CacheState) -> tuple[Array, Array, Array]:
-    """Write back all dirty lines: their lines, written sectors and partly written sectors."""
-    rows, ways = np.nonzero(state.dirty)
-    written = state.dirty[rows, ways]
-    partial = written & ~state.valid[rows, ways]
-    state.valid[rows, ways] |= written
-    state.dirty[:] = 0
-    state.words[:] = 0
-    state.dirty_lines[:] = 0
-    return state.line[rows, ways], written, partial
 
 
 def mixed(x: Any) -> Any:

@@ -128,12 +128,6 @@ class Simulation:
         return sum(b.dram_write_bytes for b in self.buffers)
 
     @property
-    def l1_hit_rate(self) -> float:
-        """Share of the load sectors that L1 had."""
-        asked = self.total("sectors", "load")
-        return self.total("l1_hit_sectors") / asked if asked else 0.0
-
-    @property
     def l2_hit_rate(self) -> float:
         """Share of the SMs' L2 sectors that did not wait for DRAM."""
         asked = self.total("l2_sectors")

@@ -37,7 +37,6 @@ from perfmodel.trace.cache import (
     Touches,
     access,
     empty,
-    flush,
     place,
     uses_numba,
 )
@@ -226,10 +225,6 @@ class L2:
     ) -> Outcome:
         touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
         return access(self.shape.cache, self.state, touches, self.engine)
-
-    def flush(self) -> Written:
-        """Write back all dirty lines."""
-        return Written(*flush(self.state))
 
 
 def dirty_sectors(state: CacheState) -> int:

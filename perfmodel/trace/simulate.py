@@ -14,14 +14,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.trace.addresses import Generator
-from perfmodel.trace.cache import (
-    Engine,
-    Policy,
-    has_numba,
-    mix,
-    reset_persisting,
-    set_persisting_ways,
-)
+from perfmodel.trace.cache import Engine, Policy, has_numba, mix
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
@@ -47,7 +40,6 @@ class Simulator:
     ----------
     device : Device
     control : L2Control
-        Can be changed between launches with `set_control`; contents stay.
     seed : int
         Decides which SMs are next to which L2 partition and which lines of a window are picked.
     policy : {"lru", "fifo", "random", "nru"}
@@ -86,17 +78,6 @@ class Simulator:
         order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
         self.sides = np.empty(device.sm_count, dtype=np.int64)
         self.sides[order] = np.arange(device.sm_count) % device.l2_partitions
-
-    def set_control(self, control: L2Control) -> None:
-        """Change set-aside, window and fetch granularity for the launches that follow."""
-        self.control = control
-        shape = self._shape()
-        self.l2.shape = shape
-        set_persisting_ways(self.l2.state, shape.cache)
-
-    def reset_persisting(self) -> None:
-        """Turn all persisting lines into normal ones (cudaCtxResetPersistingL2Cache)."""
-        reset_persisting(self.l2.state)
 
     def launch(
         self,

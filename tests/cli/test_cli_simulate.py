@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli.app import app
+from perfmodel.cli.simulate import watched
+from perfmodel.kernels import bind, find_kernel
 
 Run = Callable[..., str]
 
@@ -118,9 +123,12 @@ def test_tries_that_are_not_counted(run: Run) -> None:
     assert json.loads(run("simulate", "copy", "-D", "bytes=4096", "--json"))["notes"] == []
 
 
-def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    # property: the note comes before anything is run, and an interruption prints what was counted
-    monkeypatch.setattr("perfmodel.cli.simulate._PATIENCE", 1.0)
+def test_long_simulations_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: the note comes once the speed is known, here from a clock on which every batch
+    # takes a second; an interruption prints what was counted
+    words = ["simulate", "gemm", "--mapping", "naive", "-D", "N=4096"]
+    clock = SimpleNamespace(perf_counter=count().__next__)
+    monkeypatch.setattr("perfmodel.cli.simulate.time", clock)
     calls = []
 
     def stop(*_: object) -> None:
@@ -129,12 +137,36 @@ def test_long_simulations_say_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("perfmodel.trace.launch.Run._to_l2", stop)
-    words = ["simulate", "gemm", "--mapping", "naive", "-D", "N=4096"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 130
     assert result.stderr.startswith("note: 4.30G warp requests will take about ")
     assert "--sample" in result.stderr
     assert "interrupted after" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("sample", "runs", "says"),
+    [(1.0, 1, "4096 warp requests will take about 83 minutes; --sample 0.012 "),
+     (0.5, 2, "8192 warp requests will take about 42 minutes; --sample 0.012 "),
+     (0.1, 1, "")],
+)  # fmt: skip
+def test_estimates_are_measured(
+    sample: float, runs: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    # by hand: a thousandth of the launch takes 5 s after a first batch that takes any time, so all
+    # of it 5000 s; a tenth of it is within ten minutes
+    now = count(100.0)
+    clock = SimpleNamespace(perf_counter=now.__next__)
+    monkeypatch.setattr("perfmodel.cli.simulate.time", clock)
+    told: list[tuple[float, float]] = []
+    instance = bind(find_kernel("copy"), {"bytes": 2**20})
+    progress = watched(lambda done, total: told.append((done, total)), instance, sample, runs)
+    for i in range(8):
+        progress(0.01 + i * 2e-4)
+    error = capsys.readouterr().err
+    assert error.startswith(f"note: {says}") if says else error == ""
+    # told from then on, as a share of what is run
+    assert told[0] == (pytest.approx((0.01 + 3 * 2e-4) * runs / sample), runs)
 
 
 @pytest.mark.parametrize(

@@ -162,9 +162,8 @@ def test_what_a_launch_counts_on_any_machine() -> None:
     assert [a.l2_near_sectors for a in found.accesses] == [448, 512, 3072]
 
 
-def test_persistence_after_use_and_reset() -> None:
-    # by hand: 8 MiB read with a window stay through a stream of 512 MiB; after a reset they go
-    simulator = Simulator(H200)
+def test_persistence_after_use() -> None:
+    # by hand: 8 MiB read with a window stay through a stream of 512 MiB without one
     table_, stream = bound("read", bytes=8 * MIB), bound("read", bytes=512 * MIB)
     bases = {"in": 1 << 40}
     window = AccessPolicyWindow("in", 8 * MIB)
@@ -172,16 +171,13 @@ def test_persistence_after_use_and_reset() -> None:
     def read(instance: Any, where: dict[str, int] | None = None) -> float:
         return simulator.launch(instance, residency(instance), bases=where).dram_read_bytes
 
-    simulator.set_control(L2Control(set_aside=16 * MIB, window=window))
+    simulator = Simulator(H200, L2Control(set_aside=16 * MIB, window=window))
     assert read(table_, bases) == 8 * MIB
-    simulator.set_control(L2Control(set_aside=16 * MIB))
+    simulator.control = L2Control(set_aside=16 * MIB)
     read(stream)
     # nothing has asked for them since: they are still there
     lines = simulator.l2.state.line >= (1 << 40) // 128
     assert int((lines & (simulator.l2.state.rank >> 50 == 2)).sum()) > 0.9 * 8 * MIB / 128
-    simulator.reset_persisting()
-    read(stream)
-    assert read(table_, bases) == 8 * MIB
 
 
 def test_hit_ratio_fits_until_the_set_aside() -> None:
