@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from errno import EISDIR
 from pathlib import Path
@@ -81,6 +80,8 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     PerfmodelError
         If one cannot be written.
     """
+    import tempfile  # late, for the time that it takes
+
     written: dict[Path, str] = {}
     path = folder
     try:

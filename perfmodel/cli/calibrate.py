@@ -95,7 +95,7 @@ def _against_simulator(output: Path | None, folder: str | None, json: bool) -> N
     if output is None:
         raise PerfmodelError("--against simulator needs --output DIR, a folder for what it writes")
     if output.exists() and not output.is_dir():
-        raise PerfmodelError(f"--output {str(output)!r} is no folder")
+        raise PerfmodelError(f"--output {str(output)!r} is no folder: name another")
     from perfmodel.calibration.against_simulator import agreement, calibrate_against_simulator
     from perfmodel.reports.calibration_text import agreement_record, agreement_report
 

@@ -18,6 +18,7 @@ from perfmodel.cli.options import (
     KernelArgument,
     MappingOption,
     TimingOption,
+    figure_option,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
@@ -51,11 +52,9 @@ def explain(
     ] = False,
     timeline: Annotated[
         str | None,
-        typer.Option(
+        figure_option(
             "--timeline",
-            metavar="FILE",
             help="Draw four atomics in single file and side by side into a .svg, .png or .pdf.",
-            show_default=False,
         ),
     ] = None,
     json: JsonOption = False,
@@ -63,10 +62,6 @@ def explain(
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
-    if timeline is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(timeline)
     from perfmodel import predict
     from perfmodel.hardware import load_device
 

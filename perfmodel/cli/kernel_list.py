@@ -37,7 +37,8 @@ def find_kernels(texts: Sequence[str], mapping: str | None = None) -> list[Kerne
     parts = [_parts(text) for text in texts]
     if mapping is not None and all(own for _, own in parts):
         raise PerfmodelError(
-            f"--mapping {shown(mapping)} is for kernels without one, but each names its own"
+            f"--mapping {shown(mapping)} is for kernels without one, but each names its own: "
+            "leave it out"
         )
     from perfmodel.kernels import find_kernel
 

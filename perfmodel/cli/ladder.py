@@ -36,10 +36,6 @@ def ladder(
     Each rung is a mapping of `gemm` (see `perfmodel kernels gemm`) with its default tiles. -D takes
     M, N and K, and parameters of rungs; a rung takes those that it has.
     """
-    if output is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(output)
     from perfmodel.prediction.ladder import ladder as climb
 
     params: dict[str, Any] = parse_defines(define or (), ("dtype",))

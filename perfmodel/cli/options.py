@@ -10,25 +10,9 @@ A command takes them as annotated parameters, and gives its examples beside::
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
-
-from perfmodel.cli.defines import parse_defines
-
-__all__ = [
-    "DEFAULT_DEVICE",
-    "CacheOption",
-    "DefineOption",
-    "DefinesOption",
-    "DeviceOption",
-    "JsonOption",
-    "KernelArgument",
-    "MappingOption",
-    "TimingOption",
-    "TrafficOption",
-    "parse_defines",
-]
 
 DEFAULT_DEVICE = "h100-sxm"
 
@@ -123,15 +107,23 @@ CacheOption = Annotated[
     Literal["cold", "warm"],
     typer.Option("--cache", help="L2 at the start: empty, or as the same launch just left it."),
 ]
+
+
+def figure_option(*names: str, help: str) -> Any:
+    """Return an option that names a figure's file; it is refused before anything is computed."""
+
+    def checked(path: str | None) -> str | None:
+        if path is not None:
+            from perfmodel.reports.figure_style import check_figure_path
+
+            check_figure_path(path)
+        return path
+
+    return typer.Option(*names, metavar="FILE", help=help, show_default=False, callback=checked)
+
+
 FigureOption = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Draw it into a .svg, .png or .pdf file.",
-        show_default=False,
-    ),
+    str | None, figure_option("-o", "--output", help="Draw it into a .svg, .png or .pdf file.")
 ]
 JsonOption = Annotated[
     bool,

@@ -251,7 +251,7 @@ def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
                 f"--arg {shown(text)} must be NAME=VALUE, such as --arg n=16777216"
             )
         if name in found:
-            raise PerfmodelError(f"--arg {name} is given twice")
+            raise PerfmodelError(f"--arg {name} is given twice: give it once")
         if value.endswith(".npy"):
             from perfmodel.frontends.content import load
 

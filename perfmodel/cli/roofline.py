@@ -52,10 +52,6 @@ def roofline(
 
     A parameter given with -D goes to every kernel that has it.
     """
-    if output is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(output)
     from perfmodel import predict
     from perfmodel.hardware import load_device
 

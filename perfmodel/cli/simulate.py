@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
@@ -18,7 +19,7 @@ from perfmodel.cli.options import (
     JsonOption,
     KernelArgument,
     MappingOption,
-    parse_defines,
+    figure_option,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
@@ -73,12 +74,7 @@ def simulate(
     ] = 1,
     plot: Annotated[
         str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw hit rates over time into a .svg, .png or .pdf file.",
-            show_default=False,
-        ),
+        figure_option("--plot", help="Draw hit rates over time into a .svg, .png or .pdf file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -93,10 +89,6 @@ def simulate(
         raise PerfmodelError(f"--sample must be over 0 and up to 1, not {sample:g}")
     if not 1 <= sets <= 64:
         raise PerfmodelError(f"--sets must be 1 to 64, not {sets}")
-    if plot is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(plot)
     from perfmodel.hardware import load_device
     from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare

@@ -60,10 +60,6 @@ def sweep(
     json: JsonOption = False,
 ) -> None:
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
-    if output is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(output)
     from perfmodel.kernels import find_kernel
     from perfmodel.prediction.sweep import sweep as sweep_over
 

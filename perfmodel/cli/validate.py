@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from perfmodel.cli.options import JsonOption, complete_device
+from perfmodel.cli.options import JsonOption, complete_device, figure_option
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
@@ -66,11 +66,8 @@ def validate(
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw predicted over measured times into a .svg, .png or .pdf file.",
-            show_default=False,
+        figure_option(
+            "--plot", help="Draw predicted over measured times into a .svg, .png or .pdf file."
         ),
     ] = None,
     json: JsonOption = False,
@@ -79,10 +76,6 @@ def validate(
 
     Cases that were never fitted on come first; the worst ten are named, with what is suspected.
     """
-    if plot is not None:
-        from perfmodel.reports.figure_style import check_figure_path
-
-        check_figure_path(plot)
     if output is not None:
         _check_report_path(output)
     result, transfers = _validated(device, folder, transfer)

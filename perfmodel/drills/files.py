@@ -94,7 +94,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(path.glob("*.toml"))
     if not found:
-        raise PerfmodelError(f"folder {str(path)!r} has no drill files (*.toml)")
+        raise PerfmodelError(f"folder {str(path)!r} has no drill files (*.toml): name another")
     if len(found) > MOST_FILES:
         raise PerfmodelError(f"folder {str(path)!r} has {len(found)} files: at most {MOST_FILES}")
     return found

@@ -232,34 +232,9 @@ class Device:
     )
 
     @property
-    def peak_issue_rate(self) -> float:
-        """Warp instructions that the GPU can issue [1/s]: SMs x schedulers x SM clock."""
-        return self.sm_count * self.schedulers_per_sm * self.sm_clock
-
-    @property
-    def peak_fp32_fma_rate(self) -> float:
-        """FP32 fused multiply-adds of one thread each [1/s]: SMs x FP32 lanes x SM clock."""
-        return self.sm_count * self.fp32_lanes * self.sm_clock
-
-    @property
-    def max_resident_warps(self) -> int:
-        """Warps that the whole GPU holds at full occupancy [1]: SMs x warps an SM."""
-        return self.sm_count * self.max_warps_per_sm
-
-    @property
     def dram_read_bandwidth(self) -> float:
         """DRAM bandwidth that reads reach [B/s]: read efficiency x peak."""
         return self.dram_read_efficiency * self.dram_bandwidth
-
-    @property
-    def dram_write_bandwidth(self) -> float:
-        """DRAM bandwidth that writes reach [B/s]: write efficiency x peak."""
-        return self.dram_write_efficiency * self.dram_bandwidth
-
-    @property
-    def dram_copy_bandwidth(self) -> float:
-        """DRAM bandwidth of a copy, reads and writes together [B/s]: copy efficiency x peak."""
-        return self.dram_copy_efficiency * self.dram_bandwidth
 
     @property
     def has_clusters(self) -> bool:

@@ -158,7 +158,9 @@ def _run(
         rows = list(read_rows(log.read_text())) if log.exists() else []
         if not rows:
             last = (trouble.strip().splitlines() or ["no output"])[-1]
-            raise PerfmodelError(f"the profiler counted nothing: {last[:200]}")
+            raise PerfmodelError(
+                f"the profiler counted nothing ({last[:200]}); --no-profiler measures without it"
+            )
         found: dict[Pair, list[dict[str, float]]] = {}
         # An interrupted profiler leaves fewer rows than launches.
         for line, row in zip(launches, rows, strict=False):

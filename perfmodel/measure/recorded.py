@@ -265,7 +265,9 @@ def _topic(name: str, content: bytes, described: Mapping[str, Any], where: str) 
     try:
         lines = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     except UnicodeDecodeError as error:
-        raise PerfmodelError(f"{where} is not UTF-8 text (byte {error.start})") from None
+        raise PerfmodelError(
+            f"{where} is not UTF-8 text (byte {error.start}): save it so"
+        ) from None
     except csv.Error as error:
         raise PerfmodelError(f"{where} is not a CSV file: {error}") from None
     if not lines:
@@ -284,7 +286,7 @@ def _topic(name: str, content: bytes, described: Mapping[str, Any], where: str) 
 def _check_columns(columns: Sequence[str], described: Mapping[str, Any], where: str) -> None:
     for name in columns:
         if columns.count(name) > 1:
-            raise PerfmodelError(f"{where} has two columns {shown(name)}")
+            raise PerfmodelError(f"{where} has two columns {shown(name)}: rename one")
         fault = None if name in described else name_fault(name)
         if fault is not None:
             raise PerfmodelError(f"{where}: column {shown(name)} is not allowed: {fault}")
@@ -336,7 +338,10 @@ def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, wh
                 f"not {shown(values[name])}"
             )
     if "time_us" in values and "timing" not in values:
-        raise PerfmodelError(f"{where}, line {line} has a time, but timing does not say which")
+        raise PerfmodelError(
+            f"{where}, line {line} has a time, but timing does not say which: "
+            f"{' or '.join(PROTOCOL['timing'])}"
+        )
     return Row(topic, line, MappingProxyType(values))
 
 

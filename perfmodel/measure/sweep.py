@@ -138,11 +138,6 @@ def sweep_names() -> list[str]:
     return sorted(path.stem for path in SWEEPS.glob("*.toml"))
 
 
-def load_sweeps(names: Sequence[str] | None = None) -> list[Sweep]:
-    """Return the sweeps of the named files of `SWEEPS`; all by default."""
-    return [s for name in names or sweep_names() for s in read_sweeps(SWEEPS / f"{name}.toml")]
-
-
 def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,6 +81,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     PerfmodelError
         As `check_figure_path`, or if the file cannot be written.
     """
+    import tempfile
+
     import matplotlib
 
     path = check_figure_path(path)

@@ -132,7 +132,7 @@ def check_launch(instance: Instance, share: float = 1.0) -> None:
     if instance.shape:
         raise PerfmodelError(
             f"kernel {kernel.name!r} is simulated one configuration at a time, not for arrays of "
-            f"shape {instance.shape}"
+            f"shape {instance.shape}: give one value for each parameter"
         )
     if executions(program(instance)) == 0:
         raise PerfmodelError(

@@ -153,7 +153,8 @@ def predicted_cases(
     pairs = _pairs(recording, use)
     if not pairs and use is None:
         raise PerfmodelError(
-            f"measurement folder {str(recording.folder)!r} has no row that a kernel describes"
+            f"measurement folder {str(recording.folder)!r} has no row that a kernel "
+            "describes: give a folder that `perfmodel measure` wrote"
         )
     found: list[Case] = []
     for case in _each(recording, device, use, pairs, workers):

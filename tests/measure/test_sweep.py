@@ -9,7 +9,14 @@ from perfmodel.expressions import Name, Number, parse
 from perfmodel.kernels import find_kernel
 from perfmodel.measure.checks import CHECKS
 from perfmodel.measure.cuda import compile_cubin
-from perfmodel.measure.sweep import SOURCES, load_sweeps, points, read_sweeps, sweep_names
+from perfmodel.measure.sweep import (
+    SOURCES,
+    SWEEPS,
+    Sweep,
+    points,
+    read_sweeps,
+    sweep_names,
+)
 
 GPU = {"sms": 132, "l2_bytes": 50 << 20, "persisting_max": 31 << 20}
 PLAIN = """
@@ -27,6 +34,11 @@ buffers = { in = { bytes = "bytes" }, out = { bytes = "bytes", fill = "zero" } }
 arguments = ["in", "out", "i64 n", "f32 1/4"]
 validation = "bytes == 64"
 """
+
+
+def load_sweeps(*names: str) -> list[Sweep]:
+    """Return the sweeps of the named files that come along; of all by default."""
+    return [s for n in names or sweep_names() for s in read_sweeps(SWEEPS / f"{n}.toml")]
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -70,7 +82,7 @@ def test_a_wrong_sweep_is_refused_in_one_line(tmp_path, old, new, message):
 
 @pytest.mark.parametrize("name", sweep_names())
 def test_every_sweep_has_points_and_says_why(name):
-    for sweep in load_sweeps([name]):
+    for sweep in load_sweeps(name):
         some = list(points(sweep, GPU))
         assert some
         assert sweep.why
