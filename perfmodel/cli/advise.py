@@ -17,7 +17,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 
 EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
@@ -32,6 +32,7 @@ def advise(
     kernel: KernelArgument,
     define: DefineOption = None,
     mapping: MappingOption = None,
+    tiles: TileOptions = NO_TILES,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
@@ -60,7 +61,9 @@ def advise(
     from perfmodel.prediction.advise import advise as advise_on
 
     found = find_kernel(kernel, mapping)
-    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    values: dict[str, Any] = parse_defines(
+        tiles.added_to(define, kernel, mapping), found.word_parameters
+    )
     control = l2.control(found)
     advice = advise_on(
         found,

@@ -8,17 +8,7 @@ from math import prod
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.sizes import LARGEST, SUFFIXES, parse_size
-
-__all__ = [
-    "LARGEST",
-    "MOST_COMBINATIONS",
-    "SUFFIXES",
-    "combinations",
-    "parse_defines",
-    "parse_size",
-    "parse_value_lists",
-]
+from perfmodel.sizes import parse_size
 
 MOST_COMBINATIONS: Final = 10_000
 """Configurations that one command predicts at most."""
@@ -70,7 +60,7 @@ def parse_value_lists(
     ------
     PerfmodelError
         If a text has another form, a name comes twice, or a value is negative, broken or over
-        `LARGEST`.
+        `perfmodel.sizes.LARGEST`.
     """
     found: dict[str, tuple[int | str, ...]] = {}
     for text in defines:

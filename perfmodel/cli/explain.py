@@ -22,7 +22,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -37,11 +37,12 @@ EXAMPLES = (
 
 @with_tile_options
 @with_l2_options("mig", "mps")
-@with_program_options()
+@with_program_options
 def explain(
     kernel: KernelArgument,
     define: DefineOption = None,
     mapping: MappingOption = None,
+    tiles: TileOptions = NO_TILES,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
@@ -67,7 +68,9 @@ def explain(
 
     gpu = load_device(device)
     found = program.kernel(kernel, mapping, gpu)
-    values: dict[str, Any] = parse_defines(define or (), found.word_parameters)
+    values: dict[str, Any] = parse_defines(
+        tiles.added_to(define, kernel, mapping), found.word_parameters
+    )
     control = l2.control(found)
     prediction = predict(
         found,

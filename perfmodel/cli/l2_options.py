@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from perfmodel.cli.defines import parse_size
 from perfmodel.cli.grouped_options import with_group
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
     from perfmodel.kernels.l2_control import L2Control
-
-_PANEL = "L2 control"
 
 SetAsideOption = Annotated[
     str | None,
@@ -26,7 +24,6 @@ SetAsideOption = Annotated[
         help="L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
         "persistingL2CacheMaxSize, and not under MIG.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 WindowOption = Annotated[
@@ -37,7 +34,6 @@ WindowOption = Annotated[
         help="Length of the access policy window (num_bytes, at most accessPolicyMaxWindowSize; "
         "0 closes it).",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 WindowBufferOption = Annotated[
@@ -47,7 +43,6 @@ WindowBufferOption = Annotated[
         metavar="NAME",
         help="Buffer that the window starts at (base_ptr); by default the one read most often.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 HitRatioOption = Annotated[
@@ -57,7 +52,6 @@ HitRatioOption = Annotated[
         metavar="RATIO",
         help="Share of the window's lines that get --hit-prop, chosen at random by the hardware; "
         "the others get --miss-prop.",
-        rich_help_panel=_PANEL,
     ),
 ]
 HitPropOption = Annotated[
@@ -65,7 +59,6 @@ HitPropOption = Annotated[
     typer.Option(
         "--hit-prop",
         help="persisting: kept in the set-aside; streaming: first to leave; normal: as without.",
-        rich_help_panel=_PANEL,
     ),
 ]
 MissPropOption = Annotated[
@@ -73,7 +66,6 @@ MissPropOption = Annotated[
     typer.Option(
         "--miss-prop",
         help="Of the window's other lines.",
-        rich_help_panel=_PANEL,
     ),
 ]
 FetchGranularityOption = Annotated[
@@ -82,7 +74,6 @@ FetchGranularityOption = Annotated[
         "--fetch-granularity",
         metavar="32|64|128",
         help="Bytes that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity).",
-        rich_help_panel=_PANEL,
     ),
 ]
 CompressionOption = Annotated[
@@ -92,7 +83,6 @@ CompressionOption = Annotated[
         metavar="RATIO",
         help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed. "
         "On an H200: zeros 4, small integers 2, half zeros 1.2, random numbers 1.",
-        rich_help_panel=_PANEL,
     ),
 ]
 MigOption = Annotated[
@@ -100,7 +90,6 @@ MigOption = Annotated[
     typer.Option(
         "--mig",
         help="The GPU is in multi-instance mode: no set-aside.",
-        rich_help_panel=_PANEL,
     ),
 ]
 MpsOption = Annotated[
@@ -108,7 +97,6 @@ MpsOption = Annotated[
     typer.Option(
         "--mps",
         help="A multi-process server runs: only its environment sets L2 aside.",
-        rich_help_panel=_PANEL,
     ),
 ]
 ConcurrentOption = Annotated[
@@ -119,7 +107,6 @@ ConcurrentOption = Annotated[
         help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
         "such as 16MiB:0.5; once for each.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 

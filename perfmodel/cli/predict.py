@@ -22,7 +22,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -44,11 +44,12 @@ EXAMPLES = (
 
 @with_tile_options
 @with_l2_options()
-@with_program_options()
+@with_program_options
 def predict(
     kernel: KernelArgument,
     define: DefinesOption = None,
     mapping: MappingOption = None,
+    tiles: TileOptions = NO_TILES,
     device: DeviceOption = DEFAULT_DEVICE,
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
@@ -91,7 +92,7 @@ def predict(
     platform["sets"] = sets
     predictions: list[Prediction] = []
     for found in program.kernels(kernel, mapping, gpu):
-        lists = parse_value_lists(define or (), found.word_parameters)
+        lists = parse_value_lists(tiles.added_to(define, kernel, mapping), found.word_parameters)
         chosen: list[dict[str, Any]] = combinations(lists)
         control = l2.control(found)
         predictions += (

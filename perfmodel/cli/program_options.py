@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
-_PANEL = "CUDA source or PTX"
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")
 """How names of files end that are programs, not kernel files."""
 
@@ -30,7 +28,6 @@ KernelNameOption = Annotated[
         metavar="NAME",
         help="Kernel of the file: its name in the source or in PTX; the only one without.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 GridOption = Annotated[
@@ -40,7 +37,6 @@ GridOption = Annotated[
         metavar="X[,Y[,Z]]",
         help="Blocks of the launch.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 BlockOption = Annotated[
@@ -50,7 +46,6 @@ BlockOption = Annotated[
         metavar="X[,Y[,Z]]",
         help="Threads of a block.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 SharedOption = Annotated[
@@ -60,7 +55,6 @@ SharedOption = Annotated[
         metavar="SIZE",
         help="Dynamic shared memory of a block.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 ArgumentOption = Annotated[
@@ -72,7 +66,6 @@ ArgumentOption = Annotated[
         "it is as long as accesses reach), or a .npy file with its content; for a structure its "
         "fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 LaunchOption = Annotated[
@@ -83,7 +76,6 @@ LaunchOption = Annotated[
         help="Launch file (TOML, or JSON lines) instead of --grid, --block, --shared and --arg; "
         "with a number, that launch of the file.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 CompilerOption = Annotated[
@@ -93,7 +85,6 @@ CompilerOption = Annotated[
         metavar="OPTION",
         help="For the compiler, such as -DTILE=16; as often as needed.",
         show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 
@@ -220,11 +211,8 @@ NO_PROGRAM: Final = ProgramOptions()
 """No option given."""
 
 
-def with_program_options(
-    *left_out: str,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `ProgramOptions` in place of its parameter `program`."""
-    return with_group(ProgramOptions, "program", *left_out)
+with_program_options: Final = with_group(ProgramOptions, "program")
+"""Gives a command the options of `ProgramOptions` in place of its parameter `program`."""
 
 
 def is_program(text: str) -> bool:

@@ -37,7 +37,7 @@ EXAMPLES = (
 )
 
 
-@with_program_options()
+@with_program_options
 def roofline(
     kernels: KernelsArgument,
     define: DefineOption = None,

@@ -24,7 +24,7 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -47,11 +47,12 @@ _MEASURED: Final = 2.0
 
 @with_tile_options
 @with_l2_options("compression", "mig", "mps", "concurrent")
-@with_program_options()
+@with_program_options
 def simulate(
     kernel: KernelArgument,
     define: DefineOption = None,
     mapping: MappingOption = None,
+    tiles: TileOptions = NO_TILES,
     device: DeviceOption = DEFAULT_DEVICE,
     cache: CacheOption = "cold",
     program: ProgramOptions = NO_PROGRAM,
@@ -95,7 +96,9 @@ def simulate(
     from perfmodel.prediction.simulated import simulate as run
 
     described = program.kernel(kernel, mapping, load_device(device))
-    values: dict[str, Any] = parse_defines(define or (), described.word_parameters)
+    values: dict[str, Any] = parse_defines(
+        tiles.added_to(define, kernel, mapping), described.word_parameters
+    )
     chosen, gpu, instance = prepare(described, None, device, values)
     control = l2.control(chosen)
     control = l2_setting(control, instance, gpu).control

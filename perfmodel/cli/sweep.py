@@ -21,7 +21,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.tile_options import with_tile_options
+from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError, shown
 
 EXAMPLES = (
@@ -52,6 +52,7 @@ def sweep(
     ],
     define: DefineOption = None,
     mapping: MappingOption = None,
+    tiles: TileOptions = NO_TILES,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
@@ -64,7 +65,7 @@ def sweep(
     from perfmodel.prediction.sweep import sweep as sweep_over
 
     found = find_kernel(kernel, mapping)
-    params = parse_defines(define or (), found.word_parameters)
+    params = parse_defines(tiles.added_to(define, kernel, mapping), found.word_parameters)
     ranges = [_over(text, found.word_parameters) for text in over]
     control = l2.control(found)
     common: dict[str, Any] = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Final, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import typer
 
+from perfmodel.cli.grouped_options import with_group
 from perfmodel.errors import PerfmodelError, shown
 
 _TILES: Final = {
@@ -19,41 +18,46 @@ _TILES: Final = {
 }
 
 
-def with_tile_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes ``-D`` as `define` the options of tiles, which add to it.
-
-    Typer reads options off a function's signature.
-    """
-    types = get_type_hints(command, include_extras=True)
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        tiles = {name: given.pop(name) for name in _TILES}
-        for name, value in tiles.items():
-            if value is not None:
-                _check_takes(name, value, str(given["kernel"]), given["mapping"])
-        found = [text for name, value in tiles.items() for text in _defines(name, value)]
-        given["define"] = [*(given["define"] or ()), *found]
-        command(**given)
-
-    parameters: list[Parameter] = []
-    for own in signature(command).parameters.values():
-        hint = own.annotation if own.annotation is not Parameter.empty else types[own.name]
-        hint = types.get(own.name, hint)
-        parameters.append(own.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
-        if own.name == "mapping":
-            parameters += [_parameter(name) for name in _TILES]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
-
-
-def _parameter(name: str) -> Parameter:
+def _option(name: str) -> Any:
     option, parts, summary = _TILES[name]
-    told = typer.Option(option, metavar=",".join(parts).upper(), help=summary, show_default=False)
-    return Parameter(
-        name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, told]
-    )
+    return typer.Option(option, metavar=",".join(parts).upper(), help=summary, show_default=False)
+
+
+TileOption = Annotated[str | None, _option("tile")]
+ThreadTileOption = Annotated[str | None, _option("thread_tile")]
+WarpTileOption = Annotated[str | None, _option("warp_tile")]
+StagesOption = Annotated[str | None, _option("stages")]
+
+
+@dataclass(frozen=True, slots=True)
+class TileOptions:
+    """What the options of tiles say; a command takes them through `with_tile_options`."""
+
+    tile: TileOption = None
+    thread_tile: ThreadTileOption = None
+    warp_tile: WarpTileOption = None
+    stages: StagesOption = None
+
+    def added_to(self, define: list[str] | None, kernel: str, mapping: str | None) -> list[str]:
+        """Return the texts of ``-D``, and those that the options stand for.
+
+        Raises
+        ------
+        PerfmodelError
+            If an option is not as it must be, or the kernel's mapping does not take it.
+        """
+        found = list(define or ())
+        given = {name: value for name in _TILES if (value := getattr(self, name)) is not None}
+        for name, value in given.items():
+            _check_takes(name, value, kernel, mapping)
+        return found + [text for name, value in given.items() for text in _defines(name, value)]
+
+
+NO_TILES: Final = TileOptions()
+"""No option given."""
+
+with_tile_options: Final = with_group(TileOptions, "tiles")
+"""Gives a command the options of `TileOptions` in place of its parameter `tiles`."""
 
 
 def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> None:
@@ -84,10 +88,8 @@ def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> Non
     )
 
 
-def _defines(name: str, value: str | None) -> list[str]:
+def _defines(name: str, value: str) -> list[str]:
     """Return the ``-D`` texts that an option stands for; fewer sizes leave the last ones open."""
-    if value is None:
-        return []
     option, parts, _ = _TILES[name]
     sizes = [size.strip() for size in value.split(",")]
     if len(sizes) > len(parts) or not all(size.isdigit() for size in sizes):

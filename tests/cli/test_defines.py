@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.cli.defines import (
-    LARGEST,
     MOST_COMBINATIONS,
-    SUFFIXES,
     combinations,
     parse_defines,
-    parse_size,
     parse_value_lists,
 )
 from perfmodel.errors import PerfmodelError
+from perfmodel.sizes import LARGEST, SUFFIXES, parse_size
 
 
 @pytest.mark.parametrize(
