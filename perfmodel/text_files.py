@@ -1,9 +1,9 @@
-"""Text files that users name: read within bounds, written whole or not at all."""
+"""Files that users name: text read within bounds; any written whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from errno import EISDIR
 from pathlib import Path
 from typing import Final
@@ -54,7 +54,36 @@ def read_text(path: Path, where: str, kind: str) -> str:
         raise PerfmodelError(f"{where} cannot be read: {reason}") from None
 
 
-def write_text(path: Path, text: str) -> None:
+def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:
+    """Return where a file is to be written, after checking that it can be.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : str
+        What it will be: "figure" or "report".
+    suffixes : sequence of str
+        Those that it may have, with their dots.
+
+    Raises
+    ------
+    PerfmodelError
+        If it has another suffix or is a directory, or the one that it would be in does not exist.
+    """
+    path = Path(path)
+    where = f"{kind} file {str(path)!r}"
+    if path.suffix.lower() not in suffixes:
+        allowed = ", ".join(suffixes[:-1]) + " or " * (len(suffixes) > 1) + suffixes[-1]
+        has = f"not {path.suffix!r}" if path.suffix else "but it has no suffix"
+        raise PerfmodelError(f"{where} must end in {allowed}, {has}")
+    if path.is_dir():
+        raise PerfmodelError(f"{where} is a directory: give a file's name")
+    if not path.parent.is_dir():
+        raise PerfmodelError(f"{where}: no directory {str(path.parent)!r}; create it first")
+    return path
+
+
+def write_file(path: Path, content: str | bytes) -> None:
     """Write a file as a whole or not at all; one that is there keeps its permissions.
 
     Raises
@@ -62,18 +91,18 @@ def write_text(path: Path, text: str) -> None:
     PerfmodelError
         If it cannot be written.
     """
-    write_texts(path.parent, {path.name: text})
+    write_files(path.parent, {path.name: content})
 
 
-def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
+def write_files(folder: Path, contents: Mapping[str, str | bytes]) -> None:
     """Write files of a folder, each as a whole; none if one of them cannot be written.
 
     Parameters
     ----------
     folder : Path
         Is there.
-    texts : mapping of str to str
-        Content by file name.
+    contents : mapping of str to str or bytes
+        By file name; text is written as UTF-8.
 
     Raises
     ------
@@ -85,21 +114,17 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     written: dict[Path, str] = {}
     path = folder
     try:
-        for name, text in texts.items():
+        for name, content in contents.items():
             path = folder / name
             if path.is_dir():
                 raise IsADirectoryError(EISDIR, "Is a directory")
             with tempfile.NamedTemporaryFile(
-                "w",
-                encoding="utf-8",
-                newline="\n",
-                dir=folder,
-                prefix=f".{name}-",
-                delete=False,
+                dir=folder, prefix=".perfmodel-", delete=False
             ) as file:
                 written[path] = file.name
-                file.write(text)
-            os.chmod(file.name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+                file.write(content.encode() if isinstance(content, str) else content)
+            # Temporary files are private; these are as readable as any.
+            os.chmod(file.name, path.stat().st_mode & 0o777 if path.exists() else _usual_mode())
         for path in list(written):
             os.replace(written[path], path)
             del written[path]
@@ -110,3 +135,10 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     finally:
         for temporary in written.values():
             Path(temporary).unlink(missing_ok=True)
+
+
+def _usual_mode() -> int:
+    """Return the permissions of a new file."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
-from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.files import load_device
-from perfmodel.text_files import write_text
+from perfmodel.text_files import check_target, write_file
 
 
 def device_text(calibration: Calibration, name: str) -> str:
@@ -51,29 +50,14 @@ def write_device(calibration: Calibration, path: Path) -> None:
     PerfmodelError
         If the name is no TOML file's, or it cannot be written.
     """
-    check_output(path)
+    check_target(path, "device", (".toml",))
     name = re.sub(r"[^a-z0-9-]+", "-", path.stem.lower()).strip("-") or "my-gpu"
     text = device_text(calibration, name)
     with tempfile.TemporaryDirectory() as scratch:
         trial = Path(scratch) / "device.toml"
-        write_text(trial, text)
+        write_file(trial, text)
         load_device(trial)  # what cannot be read back replaces nothing
-    write_text(path, text)
-
-
-def check_output(path: Path) -> None:
-    """Refuse a path that no device file can be written to, before anything is measured.
-
-    Raises
-    ------
-    PerfmodelError
-    """
-    if path.suffix != ".toml":
-        raise PerfmodelError(f"--output {str(path)!r}: a device file ends in .toml")
-    if not path.parent.is_dir():
-        raise PerfmodelError(
-            f"--output {str(path)!r}: no directory {str(path.parent)!r}; create it first"
-        )
+    write_file(path, text)
 
 
 def _table(found: Found, calibration: Calibration, source: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from perfmodel.cli.measure import GpuOption, ProfilerOption
 from perfmodel.cli.options import JsonOption
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
+from perfmodel.text_files import check_target
 
 EXAMPLES = (
     "perfmodel calibrate --output my-gpu.toml",
@@ -62,12 +63,12 @@ def calibrate(
         _against_simulator(output, folder, json)
         return
     from perfmodel.calibration import calibrate as fit_device
-    from perfmodel.calibration.device_file import check_output, write_device
+    from perfmodel.calibration.device_file import write_device
     from perfmodel.measure.recorded import read_recording
     from perfmodel.reports.calibration_text import calibration_record, calibration_report
 
     if output is not None:
-        check_output(output)
+        check_target(output, "device", (".toml",))
     if folder is None:
         folder = str((output or Path("my-gpu.toml")).with_suffix(""))
         from perfmodel.measure.session import measure_gpu

@@ -12,6 +12,7 @@ from perfmodel.cli.options import JsonOption, complete_device, figure_option
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
+from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
     from perfmodel.validation.validate import Transfer, Validation
@@ -77,7 +78,7 @@ def validate(
     Cases that were never fitted on come first; the worst ten are named, with what is suspected.
     """
     if output is not None:
-        _check_report_path(output)
+        check_target(output, "report", (".md",))
     result, transfers = _validated(device, folder, transfer)
     if plot is not None:
         from perfmodel.reports.figure_style import save_figure
@@ -87,7 +88,7 @@ def validate(
     if output is not None:
         from perfmodel.reports.validation_markdown import validation_markdown
 
-        _write(output, validation_markdown(result, transfers, plot))
+        write_file(Path(output), validation_markdown(result, transfers, plot))
     if json:
         from perfmodel.reports.validation_record import validation_record
 
@@ -122,22 +123,3 @@ def _validated(
         result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
     with progress_bar("transfer") as tell:
         return result, transfers(gpu, tell) if transfer else []
-
-
-def _check_report_path(text: str) -> None:
-    path = Path(text)
-    if path.suffix != ".md":
-        raise PerfmodelError(f"report file {text!r} must end in .md")
-    if not path.parent.is_dir():
-        raise PerfmodelError(
-            f"report file {text!r}: no directory {str(path.parent)!r}; create it first"
-        )
-
-
-def _write(text: str, content: str) -> None:
-    try:
-        Path(text).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise PerfmodelError(
-            f"report file {text!r} cannot be written: {error.strerror or error}"
-        ) from None

@@ -21,7 +21,7 @@ from perfmodel.measure.gpu import GpuFacts
 from perfmodel.measure.seal import FORMAT
 from perfmodel.measure.seal import SESSION_FILE as SESSION
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
-from perfmodel.text_files import write_text
+from perfmodel.text_files import write_file
 
 FAILED: Final = "failed.txt"
 """Points of the last run that failed, a line each."""
@@ -146,7 +146,7 @@ def note_floor(path: Path) -> None:
         return
     session = tomllib.loads((path / SESSION).read_text())
     session.setdefault("protocol", {})["event_floor_us"] = round(median(floors), 3)
-    write_text(path / SESSION, tomli_w.dumps(session))
+    write_file(path / SESSION, tomli_w.dumps(session))
 
 
 def _columns(sweeps: Sequence[Sweep]) -> list[str]:
@@ -172,7 +172,7 @@ def _read_seen(folder: Folder, topic: str) -> None:
     text = path.read_text()
     if not text.endswith("\n"):  # interrupted in the middle of a row
         text = text[: text.rfind("\n") + 1]
-        write_text(path, text)
+        write_file(path, text)
     reader = csv.DictReader(text.splitlines())
     if reader.fieldnames is None or list(reader.fieldnames) != folder.columns[topic]:
         raise PerfmodelError(
@@ -216,4 +216,4 @@ def _write_session(
     runs = [*previous.get("run", []), dict(about)]
     columns = {**previous.get("columns", {}), **dict(sorted(described.items()))}
     whole = {**previous, "format": FORMAT, "machine": held, "run": runs, "columns": columns}
-    write_text(path / SESSION, tomli_w.dumps(whole))
+    write_file(path / SESSION, tomli_w.dumps(whole))

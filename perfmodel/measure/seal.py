@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.text_files import write_text
+from perfmodel.text_files import write_file
 
 SESSION_FILE: Final = "session.toml"
 FORMAT: Final = 1
@@ -50,4 +50,4 @@ def seal(folder: str | Path) -> None:
         raise PerfmodelError(f"folder {str(folder)!r} has no {SESSION_FILE}: write one, then seal")
     table = "".join(f'"{name}" = "{digest}"\n' for name, digest in checksums(folder).items())
     rest = _FILES_TABLE.sub("", path.read_text(encoding="utf-8")).rstrip("\n")
-    write_text(path, f"{rest}\n\n[files]\n{table}")
+    write_file(path, f"{rest}\n\n[files]\n{table}")

@@ -102,7 +102,7 @@ def test_the_device_file_is_a_device(calibration, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("my-gpu.txt", "ends in .toml"), ("no/my-gpu.toml", "no directory")]
+    ("name", "message"), [("my-gpu.txt", "must end in .toml"), ("no/my-gpu.toml", "no directory")]
 )
 def test_a_bad_output_is_refused_before_anything_is_written(calibration, tmp_path, name, message):
     with pytest.raises(PerfmodelError, match=message):
@@ -174,7 +174,7 @@ def test_the_command_writes_a_device_that_predict_takes(tmp_path):
     ("arguments", "message"),
     [
         (("--from", "nowhere"), "does not exist"),
-        (("--from", ".", "-o", "x.json"), "ends in .toml"),
+        (("--from", ".", "-o", "x.json"), "must end in .toml"),
         (("-o", "mine.toml"), "GPU"),
         (("--against", "simulator"), "needs --output DIR"),
         (("--against", "simulator", "--from", "x", "-o", "y"), "--from is a GPU's measurements"),

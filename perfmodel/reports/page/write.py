@@ -10,7 +10,7 @@ from perfmodel.reports.page.content import Report
 from perfmodel.reports.page.html import report_html
 from perfmodel.reports.page.markdown import pictures, report_markdown
 from perfmodel.reports.page.svg import standalone
-from perfmodel.text_files import write_texts
+from perfmodel.text_files import write_files
 
 PAGE: Final = "index.html"
 TEXT: Final = "report.md"
@@ -62,7 +62,7 @@ def write_report(report: Report, path: str | Path) -> None:
             f"report folder {str(folder)!r} cannot be made: {error.strerror or error}"
         ) from None
     try:
-        write_texts(folder, files)
+        write_files(folder, files)
     except PerfmodelError:
         if made:
             folder.rmdir()

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli.app import app
-from perfmodel.text_files import write_texts
+from perfmodel.text_files import write_files
 
 Run = Callable[..., str]
 
@@ -134,10 +134,10 @@ def _full(source: object, target: object) -> None:
 
 
 def test_texts_are_written_together(tmp_path: Path) -> None:
-    write_texts(tmp_path, {"a": "1\n", "b": "2\n"})
+    write_files(tmp_path, {"a": "1\n", "b": "2\n"})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "1\n", "b": "2\n"}
     (tmp_path / "a").chmod(0o600)
-    write_texts(tmp_path, {"a": "3\n"})
+    write_files(tmp_path, {"a": "3\n"})
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
 
 
