@@ -7,10 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel import Prediction, predict
-from perfmodel.cli.app import app
 from perfmodel.validation.sweeps import KERNELS
 
 
@@ -29,31 +27,3 @@ def predicted() -> Callable[..., Prediction]:
         return _predicted(kernel, tuple(options.items()))
 
     return prediction
-
-
-@pytest.fixture
-def command() -> Callable[..., str]:
-    """Run a command line that works, and return what it prints."""
-
-    def output(*words: str, columns: int = 100) -> str:
-        result = CliRunner().invoke(app, list(words), env={"COLUMNS": str(columns)})
-        assert result.exit_code == 0, result.output
-        assert result.stderr == ""
-        return result.stdout
-
-    return output
-
-
-@pytest.fixture
-def refusal() -> Callable[..., str]:
-    """Run a command line that is refused with one line, and return that line."""
-
-    def message(*words: str) -> str:
-        result = CliRunner().invoke(app, list(words))
-        assert result.exit_code == 2, (result.output, result.exception)
-        assert result.stdout == ""
-        assert result.stderr.startswith("error: ")
-        assert result.stderr.count("\n") == 1
-        return result.stderr.strip()
-
-    return message

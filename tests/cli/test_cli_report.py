@@ -16,9 +16,9 @@ from perfmodel.text_files import write_files
 Run = Callable[..., str]
 
 
-def test_files_of_a_report(command: Run, tmp_path: Path) -> None:
+def test_files_of_a_report(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    shown = command("report", "gemm:naive", "copy", "-D", "N=512", "-o", str(folder))
+    shown = run("report", "gemm:naive", "copy", "-D", "N=512", "-o", str(folder))
     assert shown == ""
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         ["index.html", "report.md", "times.svg", "roofline.svg"]
@@ -29,20 +29,20 @@ def test_files_of_a_report(command: Run, tmp_path: Path) -> None:
     assert "<title>gemm:naive, copy on h100-sxm</title>" in page
 
 
-def test_the_same_report_gives_the_same_files(command: Run, tmp_path: Path) -> None:
+def test_the_same_report_gives_the_same_files(run: Run, tmp_path: Path) -> None:
     (tmp_path / "kept.txt").write_text("mine")
     words = ("report", "strided-copy", "-D", "stride=1,2", "-o", str(tmp_path), "--name", "Strides")
-    command(*words)
+    run(*words)
     first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    command(*words)
+    run(*words)
     assert first == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert first["kept.txt"] == b"mine"
     assert b"<title>Strides</title>" in first["index.html"]
     assert b"strided-copy stride=2" in first["report.md"]
 
 
-def test_options_of_predict_reach_the_report(command: Run, tmp_path: Path) -> None:
-    shown = command(
+def test_options_of_predict_reach_the_report(run: Run, tmp_path: Path) -> None:
+    shown = run(
         *("report", "stream-persistent", "--json", "--device", "a100-sxm-80", "--timing", "events"),
         *("--cache", "warm", "--set-aside", "8MiB", "--window", "16MiB", "--hit-ratio", "0.5"),
     )
@@ -59,19 +59,17 @@ def test_options_of_predict_reach_the_report(command: Run, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mapping_is_of_kernels_without_one(command: Run) -> None:
-    shown = command(
-        "report", "gemm", "gemm:coalesced", "--mapping", "naive", "-D", "N=256", "--json"
-    )
+def test_mapping_is_of_kernels_without_one(run: Run) -> None:
+    shown = run("report", "gemm", "gemm:coalesced", "--mapping", "naive", "-D", "N=256", "--json")
     labels = [launch["label"] for launch in json.loads(shown)["launches"]]
     assert labels == ["gemm:naive", "gemm:coalesced"]
 
 
-def test_simulated_traffic(command: Run, tmp_path: Path) -> None:
+def test_simulated_traffic(run: Run, tmp_path: Path) -> None:
     words = ("report", "copy", "-D", "bytes=1MiB", "--traffic", "simulated", "--json")
-    (launch,) = json.loads(command(*words))["launches"]
+    (launch,) = json.loads(run(*words))["launches"]
     assert launch["explanation"]["prediction"]["method"] == "simulated"
-    command(*words[:-1], "-o", str(tmp_path))
+    run(*words[:-1], "-o", str(tmp_path))
     for name in ("index.html", "report.md"):
         assert "Advice counts traffic in closed form" in (tmp_path / name).read_text()
 
@@ -95,7 +93,7 @@ def test_simulated_traffic(command: Run, tmp_path: Path) -> None:
     ],
 )
 def test_refusals_leave_nothing(
-    refusal: Run,
+    refused: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...],
@@ -103,27 +101,27 @@ def test_refusals_leave_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a-file").write_text("mine")
-    assert message in refusal("report", *words)
+    assert message in refused("report", *words)
     assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
     assert Path("a-file").read_text() == "mine"
 
 
 def test_a_failed_write_leaves_what_was_there(
-    refusal: Run, command: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    refused: Run, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "index.html").write_text("old")
     replaced = os.replace
     monkeypatch.setattr(os, "replace", _full)
     for name in ("old", "new"):
-        line = refusal("report", "copy", "-o", str(tmp_path / name))
+        line = refused("report", "copy", "-o", str(tmp_path / name))
         assert "cannot be written: No space left on device" in line
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert [path.name for path in (tmp_path / "old").iterdir()] == ["index.html"]
     assert (tmp_path / "old" / "index.html").read_text() == "old"
     monkeypatch.setattr(os, "replace", replaced)
     (tmp_path / "old" / "report.md").mkdir()
-    assert "report.md' cannot be written: Is a directory" in refusal(
+    assert "report.md' cannot be written: Is a directory" in refused(
         "report", "copy", "-o", str(tmp_path / "old")
     )
     assert (tmp_path / "old" / "index.html").read_text() == "old"

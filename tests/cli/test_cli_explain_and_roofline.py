@@ -15,25 +15,25 @@ from perfmodel.validation.sweeps import KERNELS
 Run = Callable[..., str]
 
 
-def test_explain_prints_the_librarys_text(command: Run) -> None:
-    shown = command("explain", "gemm", "--mapping", "naive", "-D", "N=4096")
+def test_explain_prints_the_librarys_text(run: Run) -> None:
+    shown = run("explain", "gemm", "--mapping", "naive", "-D", "N=4096")
     expected = explanation_text(predict("gemm", mapping="naive", N=4096))
     assert shown.splitlines() == expected.splitlines()
 
 
-def test_explain_fits_narrow_terminals(command: Run) -> None:
-    shown = command("explain", "gemm", columns=60)
+def test_explain_fits_narrow_terminals(run: Run) -> None:
+    shown = run("explain", "gemm", columns=60)
     assert max(map(len, shown.splitlines())) <= 60
 
 
-def test_explain_json(command: Run) -> None:
-    record = json.loads(command("explain", "copy", "-D", "bytes=1MiB", "--json"))
+def test_explain_json(run: Run) -> None:
+    record = json.loads(run("explain", "copy", "-D", "bytes=1MiB", "--json"))
     assert record["prediction"]["kernel"]["params"]["bytes"] == 1 << 20
     assert record["steps"][-1]["result"] == pytest.approx(record["prediction"]["time_s"])
 
 
-def test_explain_latex(command: Run) -> None:
-    shown = command("explain", "strided-copy", "--latex", "--timing", "events")
+def test_explain_latex(run: Run) -> None:
+    shown = run("explain", "strided-copy", "--latex", "--timing", "events")
     assert shown.startswith("% Needs \\usepackage{amsmath}.\n")
     assert shown.count("\\begin{align*}") == shown.count("\\end{align*}")
 
@@ -56,33 +56,33 @@ def test_explain_latex(command: Run) -> None:
         (("roofline", "gemm", "--device", "h101-sxm"), "did you mean h100-sxm"),
     ],
 )
-def test_refusals_are_one_line(refusal: Run, words: tuple[str, ...], message: str) -> None:
-    assert message in refusal(*words)
+def test_refusals_are_one_line(refused: Run, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(*words)
 
 
-def test_roofline_text(command: Run) -> None:
-    shown = command("roofline", "gemm:naive", "gemm:coalesced", "-D", "N=4096", columns=80)
+def test_roofline_text(run: Run) -> None:
+    shown = run("roofline", "gemm:naive", "gemm:coalesced", "-D", "N=4096", columns=80)
     assert max(map(len, shown.splitlines())) <= 80
     for part in ("ridge DRAM", "19.96", "gemm:naive", "gemm:coalesced", "nearest roof", "FLOP/B"):
         assert part in shown
 
 
-def test_roofline_json(command: Run) -> None:
-    record = json.loads(command("roofline", "gemm:naive", "copy", "-D", "bytes=1MiB", "--json"))
+def test_roofline_json(run: Run) -> None:
+    record = json.loads(run("roofline", "gemm:naive", "copy", "-D", "bytes=1MiB", "--json"))
     assert [k["kernel"]["name"] for k in record["kernels"]] == ["gemm", "copy"]
     # A parameter goes to those kernels that have it.
     assert record["kernels"][1]["kernel"]["params"]["bytes"] == 1 << 20
 
 
-def test_roofline_figure(command: Run, tmp_path: Path) -> None:
+def test_roofline_figure(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "out.svg"
-    shown = command("roofline", "gemm:naive", "gemm:coalesced", "-o", str(path))
+    shown = run("roofline", "gemm:naive", "gemm:coalesced", "-o", str(path))
     assert shown == ""
     assert "gemm:coalesced" in path.read_text()
-    record = json.loads(command("roofline", "gemm:naive", "-o", str(path), "--json"))
+    record = json.loads(run("roofline", "gemm:naive", "-o", str(path), "--json"))
     assert record["schema"] == "perfmodel.roofline/1"
     assert "gemm:coalesced" not in path.read_text()
 
 
-def test_roofline_takes_kernel_files(command: Run) -> None:
-    assert "polynomial" in command("roofline", str(KERNELS / "polynomial.toml"))
+def test_roofline_takes_kernel_files(run: Run) -> None:
+    assert "polynomial" in run("roofline", str(KERNELS / "polynomial.toml"))
