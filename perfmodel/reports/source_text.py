@@ -11,12 +11,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from perfmodel.expressions import text
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.prediction import Prediction
 from perfmodel.reports.tables import Align, table
 from perfmodel.reports.units import count, number, percent
 
-_SECTOR: Final = 32
 _SHARES: Final = {
     "dram": "dram_bytes",
     "l2": "l1_fill_sectors",
@@ -123,7 +123,7 @@ def _joined(
         sectors_per_request=sectors / requests if space == "global" else None,
         wavefronts_per_request=total("data_wavefronts") / requests,
         l1_hit_rate=1 - fills / sectors if load and sectors else None,
-        l2_hit_rate=max(0.0, 1 - total("dram_bytes") / (fills * _SECTOR)) if reads else None,
+        l2_hit_rate=max(0.0, 1 - total("dram_bytes") / (fills * SECTOR)) if reads else None,
         time_share=total(field) * weight if weight else None,
     )
 

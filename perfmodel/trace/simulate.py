@@ -16,7 +16,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.trace.addresses import Generator
 from perfmodel.trace.cache import Engine, Policy, has_numba, mix
 from perfmodel.trace.counts import Simulation
-from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
+from perfmodel.trace.l2 import L2, UNDER_WAY, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
 from perfmodel.trace.layout import check_control, lay_out
 from perfmodel.trace.program import batches, executions, program
@@ -70,10 +70,18 @@ class Simulator:
         self.device = device
         self.control = control or L2Control()
         self.seed = seed
-        self.policy: Policy = policy
         self.engine: Engine = engine
         self.batch = batch
-        self.l2 = L2(self._shape(), engine)
+        shape = l2_shape(
+            device.l2_size,
+            device.l2_partitions,
+            set_aside=self.control.set_aside,
+            fetch_granularity=self.control.fetch_granularity,
+            policy=policy,
+            epoch=UNDER_WAY * device.sm_count,
+            one_in=sets,
+        )
+        self.l2 = L2(shape, engine)
         # Half of the SMs are next to either partition; which ones is not known.
         order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
         self.sides = np.empty(device.sm_count, dtype=np.int64)
@@ -113,17 +121,6 @@ class Simulator:
         check_control(self.control, layout, self.device.l2_size)
         run = Run(self, instance, residency, layout)
         return run.all(share, progress)
-
-    def _shape(self) -> L2Shape:
-        return l2_shape(
-            self.device.l2_size,
-            self.device.l2_partitions,
-            set_aside=self.control.set_aside,
-            fetch_granularity=self.control.fetch_granularity,
-            policy=self.policy,
-            epoch=UNDER_WAY * self.device.sm_count,
-            one_in=self.sets,
-        )
 
 
 def check_launch(instance: Instance, share: float = 1.0) -> None:
