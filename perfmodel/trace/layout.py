@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from math import inf
 from typing import Any, Final
 
@@ -20,7 +18,6 @@ Array = npt.NDArray[Any]
 
 ALIGNMENT: Final = 1 << 21
 """Buffers start at multiples of this [B]: the pages that large allocations come in."""
-MOST_ADDRESS: Final = 1 << 55
 
 PICK_STEPS: Final = 16
 """Steps of hitRatio. The hardware picks a sixteenth more than it is told, unless told none (found:
@@ -59,55 +56,25 @@ class Layout:
         return np.where((found >= 0) & (line < last[found]), found, len(self.names))
 
 
-def lay_out(instance: Instance, bases: Mapping[str, int] | None = None) -> Layout:
-    """Give every global buffer its addresses.
+def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
+    """Give every global buffer its addresses, one after the other, as if allocated in turn.
 
     Parameters
     ----------
     instance : Instance
-    bases : mapping of str to int, optional
-        Where buffers start [B]; the others follow one after the other, as if allocated in turn.
-
-    Raises
-    ------
-    PerfmodelError
-        If a name is unknown, or a start is no multiple of a line, or two buffers overlap.
+    first : int
+        Where the first may start [B].
     """
-    kernel = instance.kernel
     sizes = {
         b.name: int(instance.lengths[b.name]) * int(instance.element_bytes[b.name])
-        for b in kernel.buffers
+        for b in instance.kernel.buffers
         if b.space != "shared"
     }
-    given = dict(bases or {})
-    for name, start in given.items():
-        if name not in sizes:
-            raise PerfmodelError(
-                f"kernel {kernel.name!r} has no global buffer {shown(name)}"
-                f"{nearest(str(name), sizes) or '; it has ' + ', '.join(sizes)}"
-            )
-        if not 0 <= start < MOST_ADDRESS or start % LINE:
-            raise PerfmodelError(
-                f"buffer {name!r} must start at a multiple of {LINE} bytes from 0 to 2**55, "
-                f"not {shown(start)}"
-            )
-    free = ALIGNMENT
-    for name, start in given.items():
-        free = max(free, start + sizes[name])
-    for name, size in sizes.items():
-        if name not in given:
-            given[name] = -(-free // ALIGNMENT) * ALIGNMENT
-            free = given[name] + max(size, 1)
-    order = sorted(sizes, key=lambda name: given[name])
-    for one, other in pairwise(order):
-        if given[one] + sizes[one] > given[other]:
-            raise PerfmodelError(
-                f"buffers {one!r} and {other!r} overlap: {one!r} is {sizes[one]} bytes from "
-                f"{given[one]}, but {other!r} starts at {given[other]}; move one of them"
-            )
-    return Layout(
-        tuple(order), tuple(given[name] for name in order), tuple(sizes[name] for name in order)
-    )
+    starts = []
+    for size in sizes.values():
+        starts.append(-(-first // ALIGNMENT) * ALIGNMENT)
+        first = starts[-1] + max(size, 1)
+    return Layout(tuple(sizes), tuple(starts), tuple(sizes.values()))
 
 
 def check_control(control: L2Control, layout: Layout, l2_size: int) -> None:

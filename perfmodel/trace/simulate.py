@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
@@ -18,7 +17,7 @@ from perfmodel.trace.cache import Engine, Policy, has_numba, mix
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.l2 import L2, UNDER_WAY, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
-from perfmodel.trace.layout import check_control, lay_out
+from perfmodel.trace.layout import ALIGNMENT, check_control, lay_out
 from perfmodel.trace.program import batches, executions, program
 
 BATCH: Final = 1 << 14
@@ -93,7 +92,7 @@ class Simulator:
         residency: Residency,
         *,
         share: float = 1.0,
-        bases: Mapping[str, int] | None = None,
+        first: int = ALIGNMENT,
         progress: Progress | None = None,
     ) -> Simulation:
         """Run a launch, and return what moved.
@@ -105,8 +104,8 @@ class Simulator:
         residency : Residency
         share : float
             Share of the launch to run, over 0 to 1; see `perfmodel.trace.sampling`.
-        bases : mapping of str to int, optional
-            Where buffers start [B].
+        first : int
+            Where its first buffer may start [B].
         progress : callable, optional
             Told the share that is done.
 
@@ -114,10 +113,10 @@ class Simulator:
         ------
         PerfmodelError
             For a kernel without global accesses, arrays of configurations, a share that is not
-            over 0 to 1, or anything that `lay_out` or `check_control` refuses.
+            over 0 to 1, or anything that `check_control` refuses.
         """
         check_launch(instance, share)
-        layout = lay_out(instance, bases)
+        layout = lay_out(instance, first)
         check_control(self.control, layout, self.device.l2_size)
         run = Run(self, instance, residency, layout)
         return run.all(share, progress)

@@ -165,18 +165,18 @@ def test_what_a_launch_counts_on_any_machine() -> None:
 def test_persistence_after_use() -> None:
     # by hand: 8 MiB read with a window stay through a stream of 512 MiB without one
     table_, stream = bound("read", bytes=8 * MIB), bound("read", bytes=512 * MIB)
-    bases = {"in": 1 << 40}
+    far = 1 << 40
     window = AccessPolicyWindow("in", 8 * MIB)
 
-    def read(instance: Any, where: dict[str, int] | None = None) -> float:
-        return simulator.launch(instance, residency(instance), bases=where).dram_read_bytes
+    def read(instance: Any, first: int = 0) -> float:
+        return simulator.launch(instance, residency(instance), first=first).dram_read_bytes
 
     simulator = Simulator(H200, L2Control(set_aside=16 * MIB, window=window))
-    assert read(table_, bases) == 8 * MIB
+    assert read(table_, far) == 8 * MIB
     simulator.control = L2Control(set_aside=16 * MIB)
     read(stream)
     # nothing has asked for them since: they are still there
-    lines = simulator.l2.state.line >= (1 << 40) // 128
+    lines = simulator.l2.state.line >= far // 128
     assert int((lines & (simulator.l2.state.rank >> 50 == 2)).sum()) > 0.9 * 8 * MIB / 128
 
 
@@ -408,20 +408,6 @@ def test_nothing_to_simulate_is_refused(change: Any, says: str) -> None:
 def test_what_l2_cannot_do_is_refused(control: L2Control, says: str) -> None:
     with pytest.raises(PerfmodelError, match=says):
         launched(bound(table()), Simulator(H200, control))
-
-
-@pytest.mark.parametrize(
-    ("bases", "says"),
-    [
-        ({"x": 0, "y": 4096}, "'x' and 'y' overlap"),
-        ({"z": 0}, "no global buffer 'z'"),
-        ({"x": 100}, "multiple of 128"),
-    ],
-)
-def test_bad_places_are_refused(bases: dict[str, int], says: str) -> None:
-    instance = bound(table())
-    with pytest.raises(PerfmodelError, match=says):
-        Simulator(H200).launch(instance, residency(instance), bases=bases)
 
 
 def test_arrays_and_shares_are_refused() -> None:

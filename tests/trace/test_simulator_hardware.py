@@ -28,7 +28,7 @@ def profiled(kernel: Any, **params: Any) -> Simulation:
     """Simulate a launch after one that leaves what the profiler left."""
     simulator = Simulator(H200)
     left = bound("write", bytes=PROFILER_DIRTY // 4096 * 4096)
-    simulator.launch(left, residency(left), bases={"out": 1 << 40})
+    simulator.launch(left, residency(left), first=1 << 40)
     return launched(bound(kernel, **params), simulator)
 
 
