@@ -357,5 +357,5 @@ EXPECTED = {
 }
 
 LOOSE = {"ising_step": 5e-4, "cutoff_lattice": 5e-4, "cross_sections": 2e-4}
-"""Relative error of the norm that is allowed where 1e-4 is too strict: fast functions, and a spin in
-millions that turns the other way."""
+"""Relative error of the norm that is allowed where 1e-4 is too strict: fast functions, and a spin
+in millions that turns the other way."""
