@@ -149,8 +149,10 @@ ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hit
 
 
 def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
-    """Return what each access asks for and gets from where, a row each."""
-    return [_access(access) for access in prediction.details.traffic.accesses]
+    """Return what each access asks for and gets from where, a row each; none for those not made."""
+    accesses = prediction.details.traffic.accesses
+    made = [access for access in accesses if scalar(access.requests)]
+    return [_access(access) for access in made or accesses]
 
 
 def _accesses(prediction: Prediction) -> RenderableType:
@@ -195,7 +197,7 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         "L2",
         f"{units.data(traffic['l2_read_sectors'] * SECTOR)} read, "
         f"{units.data(traffic['l2_write_sectors'] * SECTOR)} written"
-        + (f", {units.data(atomics * SECTOR)} of atomics" if atomics else "")
+        + (f", {units.count(atomics)} passes of atomics" if atomics else "")
         + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]

@@ -53,6 +53,10 @@ def test_mps_needs_the_servers_environment(run: Run) -> None:
     ("words", "part"),
     [
         (["--set-aside", "40MiB"], "can set aside (persistingL2CacheMaxSize)"),
+        (
+            ["--set-aside", "40MiB"],
+            "41943040 bytes (40 MiB) is over the 32768000 bytes (31.25 MiB)",
+        ),
         (["--set-aside", "x"], "--set-aside must be"),
         (["--window", "1GiB"], "accessPolicyMaxWindowSize"),
         (["--window", "8MiB", "--window-buffer", "persistant"], "did you mean 'persistent'?"),
