@@ -211,10 +211,13 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
 
 def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
     """Say what L2 control is in effect, if any."""
-    control = prediction.details.setting.control
-    parts = []
+    setting = prediction.details.setting
+    control, parts = setting.control, []
     if control.set_aside:
         parts.append(f"{units.capacity(control.set_aside)} set aside")
+        if setting.claimed:
+            claimed = units.capacity(setting.claimed)
+            parts.append(f"windows of concurrent kernels mark {claimed} for it as well")
     if (w := control.window) is not None:
         parts.append(
             f"window of {units.capacity(w.num_bytes)} over {w.buffer}: hitRatio {w.hit_ratio:g}, "
