@@ -17,7 +17,9 @@ LONGEST: Final = 500
 
 _ROUNDING: Final = 1e-9
 """Share by which arithmetic on the same numbers may differ."""
-_SEPARATORS: Final = re.compile(r"[,;&]|\s\+\s|\s/\s|\band\b")
+_SEPARATORS: Final = re.compile(r"[,;&()→]|\s\+\s|\s/\s|\band\b")
+_CALL: Final = re.compile(r"\([^()]*\)\s*;?\s*$")
+_NAMED: Final = re.compile(r"^[A-Za-z_][\w.>-]*\s*==?\s*(?=\S)")
 _THOUSANDS: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 
 
@@ -93,6 +95,7 @@ _NAMES: Final = {
 
 
 def _numbers(solution: Solution, kind: NumberAnswer, given: str) -> Verdict:
+    given = _NAMED.sub("", given)  # num_bytes = 0
     if len(kind.values) == 1 and _THOUSANDS.match(given):
         given = given.replace(",", "")
     parts = [part for part in re.split(r"[,;]", given.strip("()[]")) if part.strip()]
@@ -192,14 +195,20 @@ def _chosen(solution: Solution, kind: ChoiceAnswer, given: str) -> Verdict:
 
 
 def _words(solution: Solution, kind: WordAnswer, given: str) -> Verdict:
-    parts = [given]
-    if len(kind.words) > 1:
-        parts = [p for p in _SEPARATORS.split(given) if p.strip()]
-        parts = given.split() if len(parts) == 1 else parts
-    spelled = [set[str]().union(*map(_forms, spellings)) for spellings in kind.words]
-    named = [next((i for i, s in enumerate(spelled) if _forms(p) & s), None) for p in parts]
-    right = None not in named and len(parts) == len(spelled) == len(set(named))
+    parts = [p for p in _SEPARATORS.split(given) if p.strip()]
+    if len(parts) == 1 and len(kind.words) > 1:
+        parts = given.split()
+    right = _all_named(kind, [given]) or _all_named(kind, parts)
     return Verdict(given, right, mistake=None if right else _known(solution, given))
+
+
+def _all_named(kind: WordAnswer, parts: Sequence[str]) -> bool:
+    """Return whether all that is wanted is named, and nothing else but what may be."""
+    spelled = [set[str]().union(*map(_forms, spellings)) for spellings in kind.words]
+    besides = set[str]().union(*map(_forms, kind.besides))
+    named = [{i for i, known in enumerate(spelled) if _forms(part) & known} for part in parts]
+    beside = all(_forms(p) & besides for p, found in zip(parts, named, strict=True) if not found)
+    return beside and set[int]().union(*named) == {*range(len(spelled))}
 
 
 def _known(solution: Solution, wrong: str) -> Mistake | None:
@@ -208,9 +217,10 @@ def _known(solution: Solution, wrong: str) -> Mistake | None:
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word as it is compared, whole and without what it is a member of."""
-    member = re.split(r"::|->|\.(?=[A-Za-z_])", word.strip())[-1]
-    return {_plain(word), _plain(member)} - {""}
+    """Return a word as it is compared: whole, and without arguments and what it is a member of."""
+    name = _CALL.sub("", word.strip())
+    member = re.split(r"::|->|\.(?=[A-Za-z_])", name)[-1]
+    return {_plain(word), _plain(name), _plain(member)} - {""}
 
 
 def _plain(word: str) -> str:

@@ -49,9 +49,18 @@ class NumberAnswer:
 
 @dataclass(frozen=True, slots=True)
 class WordAnswer:
-    """An answer in words: each entry must be named, in any order, by one of its spellings."""
+    """An answer in words: each entry must be named, in any order, by one of its spellings.
+
+    Attributes
+    ----------
+    words : tuple of tuple of str
+        Spellings of each.
+    besides : tuple of str
+        What may be named as well.
+    """
 
     words: tuple[tuple[str, ...], ...]
+    besides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

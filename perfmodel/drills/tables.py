@@ -38,7 +38,7 @@ _KEYS: Final = (
     *("mistake", "hardware"),
 )
 _REQUIRED: Final = ("id", "title", "question", "answer")
-_ANSWER: Final = ("value", "unit", "tolerance", "words", "choices", "right", "pick")
+_ANSWER: Final = ("value", "unit", "tolerance", "words", "besides", "choices", "right", "pick")
 _TOLERANCE: Final = 0.02
 _BUILT_IN_NAMES: Final = frozenset({"device"})
 
@@ -162,14 +162,18 @@ def _answer(entry: object, known: Collection[str], where: str) -> Answer:
         raise PerfmodelError(f"{where} must have one of value, words and choices, not {came}")
     allowed = {
         "value": ("value", "unit", "tolerance"),
-        "words": ("words",),
+        "words": ("words", "besides"),
         "choices": ("choices", "right", "pick"),
     }[kinds[0]]
     for key in table:
         if key not in allowed:
             raise PerfmodelError(f"{where}: {key} does not go with {kinds[0]}: take it out")
     if kinds[0] == "words":
-        return WordAnswer(_words(table["words"], f"{where}: words"))
+        besides = _words(table["besides"], f"{where}: besides") if "besides" in table else ()
+        return WordAnswer(
+            words=_words(table["words"], f"{where}: words"),
+            besides=tuple(word for spellings in besides for word in spellings),
+        )
     if kinds[0] == "choices":
         return _choice(table, known, where)
     tolerance = table.get("tolerance", _TOLERANCE)

@@ -279,12 +279,15 @@ class _Runner:
             if guessed
             else ""
         )
+        slow = steps <= self.most_steps
+        what = "takes too long to follow" if slow else "does not end"
+        remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
         error = NoEndError(
-            f"kernel {self.function.name!r} does not end: after {steps} steps and {seconds:.1f} s "
-            f"threads are still at PTX line {line}{hint}"
+            f"kernel {self.function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
+            f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
         )
         error.guessed = bool(guessed)
-        error.slow = steps <= self.most_steps
+        error.slow = slow
         raise error
 
     def _segments(self) -> tuple[list[_Segment], list[int]]:

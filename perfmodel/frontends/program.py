@@ -123,4 +123,4 @@ def load_program(
 
 def _choose(names: Sequence[str]) -> str:
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"choose one of {', '.join(names[:8])}{more}"
+    return f"choose one of {', '.join(names[:8])}{more} (--kernel NAME)"

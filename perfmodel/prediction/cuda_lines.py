@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from perfmodel.kernels.l2_control import L2Control
+
+_SET_ATTRIBUTE: Final = (
+    "cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow,",
+    "                       &attribute);",
+)
 
 
 def residency_lines(control: L2Control) -> tuple[str, ...]:
@@ -17,14 +24,15 @@ def residency_lines(control: L2Control) -> tuple[str, ...]:
         "auto& window = attribute.accessPolicyWindow;",
         f"window.base_ptr = (void*)({start});",
         f"window.num_bytes = {window.num_bytes};",
-        f"window.hitRatio = {window.hit_ratio:.4g}f;",
+        f"window.hitRatio = {window.hit_ratio:#.4g}f;",  # the point: 1f is no C++
         f"window.hitProp = {_property(window.hit_prop)};",
         f"window.missProp = {_property(window.miss_prop)};",
-        "cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &attribute);",
+        *_SET_ATTRIBUTE,
         "// launch, as often as the data is used; then give L2 back to everyone:",
         "window.num_bytes = 0;",
-        "cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &attribute);",
+        *_SET_ATTRIBUTE,
         "cudaCtxResetPersistingL2Cache();",
+        "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);",
     )
 
 

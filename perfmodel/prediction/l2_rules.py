@@ -129,13 +129,19 @@ def _check_numbers(control: L2Control, device: Device) -> None:
     most = device.l2_persisting_max
     if most is not None and control.set_aside > most:
         raise PerfmodelError(
-            f"set_aside of {control.set_aside} bytes is over the {most} bytes that {device.name} "
-            "can set aside (persistingL2CacheMaxSize): set less aside"
+            f"set_aside of {_sized(control.set_aside)} is over the {_sized(most)} that "
+            f"{device.name} can set aside (persistingL2CacheMaxSize): set less aside"
         )
     if most is None and control.set_aside > device.l2_size:
         raise PerfmodelError(
-            f"set_aside of {control.set_aside} bytes is over the {device.l2_size} bytes of L2"
+            f"set_aside of {_sized(control.set_aside)} is over the {_sized(device.l2_size)} of "
+            f"L2 that {device.name} has: set less aside"
         )
+
+
+def _sized(size: int) -> str:
+    """Return a size as it is given and as it is typed: ``"41943040 bytes (40 MiB)"``."""
+    return f"{size} bytes ({size / 2**20:.6g} MiB)"
 
 
 def _check_window(window: AccessPolicyWindow, device: Device) -> None:
@@ -144,7 +150,7 @@ def _check_window(window: AccessPolicyWindow, device: Device) -> None:
         raise PerfmodelError("a window's num_bytes and offset must not be negative")
     if most is not None and window.num_bytes > most:
         raise PerfmodelError(
-            f"window of {window.num_bytes} bytes is over the {most} bytes of {device.name}'s "
+            f"window of {_sized(window.num_bytes)} is over the {_sized(most)} of {device.name}'s "
             "accessPolicyMaxWindowSize: make it shorter"
         )
     if not 0 <= window.hit_ratio <= 1:

@@ -104,9 +104,9 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     reached = _input(prediction, name, "bytes") / prediction.terms_s[name]
     peak = units.percent(reached / prediction.details.device.dram_bandwidth)
     cost = prediction.traffic["dram_read_cost"]
-    scattered = f", scattered reads {units.number(cost)} times slower" if cost > 1.005 else ""
+    apart = f", reads {units.number(cost)} times as dear as a stream's" if cost > 1.005 else ""
     return "DRAM is busy", (
-        f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{scattered}"
+        f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{apart}"
     )
 
 
@@ -144,8 +144,16 @@ def _dispatch_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     return "Starting blocks takes", f"{units.count(blocks)} of them, {units.count(rate)} a second"
 
 
+def _atomics_bind(prediction: Prediction, name: str) -> tuple[str, str]:
+    passes = prediction.traffic["l2_atomic_sectors"]
+    each = prediction.terms_s[name] * prediction.details.device.sm_clock / max(passes, 1)
+    return "Atomics in L2 take", (
+        f"{units.count(passes)} passes through its slices, one every {units.number(each)} clocks"
+    )
+
+
 def _other_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    what = {"launch": "The launch", "ramp": "Start-up"}.get(name, name)
+    what = {"launch": "The launch", "ramp": "Start-up", "shared-loops": "Adding up"}.get(name, name)
     return f"{what} takes", TERMS.get(name, "the largest term")
 
 
@@ -157,6 +165,7 @@ _BINDING: Final = {
     "port": _port_binds,
     "writeback": _writeback_binds,
     "dispatch": _dispatch_binds,
+    "atomics": _atomics_bind,
     **dict.fromkeys(("issue", *PIPES), _pipe_binds),
     **dict.fromkeys(TENSOR_PIPES, _tensor_binds),
 }

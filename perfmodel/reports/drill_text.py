@@ -117,7 +117,7 @@ def question_report(drill: Drill, number: int, device: str) -> RenderableType:
         "",
         labelled(lines),
         "",
-        plain(f"perfmodel drill {number} --answer {_example(drill)}"),
+        plain(f"perfmodel drill {number} --answer X"),
     ]
     return Group(*parts)
 
@@ -261,17 +261,6 @@ def _wanted(drill: Drill) -> str:
     several = f"{len(kind.values)} values in order, commas between, each " * (len(kind.values) > 1)
     allowed = f"; within {100 * kind.tolerance:.3g}%" if kind.tolerance else "; exact"
     return f"{several}{wanted_unit(kind)}{allowed}"
-
-
-def _example(drill: Drill) -> str:
-    kind = drill.answer
-    if isinstance(kind, ChoiceAnswer):
-        return "a"
-    if isinstance(kind, NumberAnswer) and len(kind.values) == 1:
-        return {"seconds": "1ms", "bytes": "1GB", "bytes/second": "1GB/s", "share": "50%"}.get(
-            dimension(kind.unit), "1"
-        )
-    return '"..."'
 
 
 def _gpu(drill: Drill, device: str) -> list[tuple[str, str]]:

@@ -149,8 +149,10 @@ ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hit
 
 
 def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
-    """Return what each access asks for and gets from where, a row each."""
-    return [_access(access) for access in prediction.details.traffic.accesses]
+    """Return what each access asks for and gets from where, a row each; none for those not made."""
+    accesses = prediction.details.traffic.accesses
+    made = [access for access in accesses if scalar(access.requests)]
+    return [_access(access) for access in made or accesses]
 
 
 def _accesses(prediction: Prediction) -> RenderableType:
@@ -195,7 +197,7 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         "L2",
         f"{units.data(traffic['l2_read_sectors'] * SECTOR)} read, "
         f"{units.data(traffic['l2_write_sectors'] * SECTOR)} written"
-        + (f", {units.data(atomics * SECTOR)} of atomics" if atomics else "")
+        + (f", {units.count(atomics)} passes of atomics" if atomics else "")
         + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
@@ -209,10 +211,13 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
 
 def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
     """Say what L2 control is in effect, if any."""
-    control = prediction.details.setting.control
-    parts = []
+    setting = prediction.details.setting
+    control, parts = setting.control, []
     if control.set_aside:
         parts.append(f"{units.capacity(control.set_aside)} set aside")
+        if setting.claimed:
+            claimed = units.capacity(setting.claimed)
+            parts.append(f"windows of concurrent kernels mark {claimed} for it as well")
     if (w := control.window) is not None:
         parts.append(
             f"window of {units.capacity(w.num_bytes)} over {w.buffer}: hitRatio {w.hit_ratio:g}, "

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from perfmodel.expressions import text
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.prediction import Prediction
-from perfmodel.reports.tables import Align, table
+from perfmodel.reports.tables import Align, plain, table
 from perfmodel.reports.units import count, number, percent
 
 _SHARES: Final = {
@@ -150,7 +151,9 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
             rows.append((Text(_line(shown, files), style="bold"), *[None] * 6))
         rows.append(
             (
-                f"  {access.kind} {access.index}{_more(access.accesses)}",
+                Padding(
+                    plain(f"{access.kind} {access.index}{_more(access.accesses)}"), (0, 0, 0, 2)
+                ),
                 count(access.requests),
                 "-" if access.sectors_per_request is None else number(access.sectors_per_request),
                 number(access.wavefronts_per_request),

@@ -328,3 +328,8 @@ def test_completion(line: str, expected: set[str]) -> None:
         },
     )
     assert set(found.stdout.split()) == expected
+
+
+@pytest.mark.parametrize("number", ["37", "51"])  # 50%, and the first of the choices
+def test_a_question_does_not_give_its_answer_away(number: str, run: Run) -> None:
+    assert run("drill", number).rstrip().endswith(f"perfmodel drill {number} --answer X")

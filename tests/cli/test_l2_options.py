@@ -37,6 +37,13 @@ def test_a_window_of_no_bytes_is_closed(run: Run) -> None:
     assert found["l2_control"]["window"] is None
 
 
+def test_windows_that_share_the_set_aside_are_shown(run: Run) -> None:
+    # by hand: half of 16 MiB and all of 4 MiB
+    words = ("--window", "8MiB", "--concurrent", "16MiB:0.5", "--concurrent", "4MiB")
+    text = " ".join(run("predict", *WINDOW, *words, columns=100).split())
+    assert "windows of concurrent kernels mark 12 MiB for it as well" in text
+
+
 def test_mig_switches_the_set_aside_off(run: Run) -> None:
     found = json.loads(run("predict", *WINDOW, "--window", "8MiB", "--mig", "--json"))
     assert found["l2_control"]["set_aside"] == 0
@@ -53,6 +60,10 @@ def test_mps_needs_the_servers_environment(run: Run) -> None:
     ("words", "part"),
     [
         (["--set-aside", "40MiB"], "can set aside (persistingL2CacheMaxSize)"),
+        (
+            ["--set-aside", "40MiB"],
+            "41943040 bytes (40 MiB) is over the 32768000 bytes (31.25 MiB)",
+        ),
         (["--set-aside", "x"], "--set-aside must be"),
         (["--window", "1GiB"], "accessPolicyMaxWindowSize"),
         (["--window", "8MiB", "--window-buffer", "persistant"], "did you mean 'persistent'?"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import perfmodel
+from perfmodel.frontends.toolchain import find_tool
 
 Run = Callable[..., str]
 Refused = Callable[..., str]
@@ -107,3 +109,29 @@ def test_leave_it_alone_is_an_answer(run: Run) -> None:
     assert found["leave_it_alone"]
     assert "no buffer is read from L2 twice" in found["reason"]
     assert "Leave it alone" in run("advise", "copy")
+
+
+@pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
+def test_the_lines_of_advice_are_cuda(run: Run, tmp_path: Path) -> None:
+    # independent: the compiler takes them; the ratio of 1 is the one that wants its point
+    words = ["-D", "in_bytes=16MiB", "-D", "out_bytes=4GiB"]
+    options = json.loads(run("advise", "data-reset", *words, "--json"))["options"]
+    lines = next(c["cuda"] for c in options if c["kind"] == "residency")
+    assert any("hitRatio = 1.000f;" in line for line in lines)
+    # the article on L2 cache control: close the window, reset the lines; and undo the limit
+    assert lines[-3:] == [
+        "                       &attribute);",
+        "cudaCtxResetPersistingL2Cache();",
+        "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);",
+    ]
+    source = tmp_path / "advice.cu"
+    body = "\n".join(lines)
+    source.write_text(f"void use(cudaStream_t stream, float* in) {{\n{body}\n}}\n")
+    nvcc = str(find_tool("nvcc"))
+    made = subprocess.run(
+        [nvcc, "-arch=sm_90", "-c", str(source), "-o", str(tmp_path / "advice.o")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr

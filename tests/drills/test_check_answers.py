@@ -145,6 +145,36 @@ def test_names_in_any_order(answer: str, expected: bool) -> None:
         ("exam-annotated-pointer", "annotated_ptr", True),
         ("exam-annotated-pointer", "cuda::annotated_ptr<float>", False),
         ("exam-reset", "cudaCtxResetPersistingL2Cache();", True),
+        # published: as the article's exam table has its answers
+        ("exam-set-aside-call", "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, size)", True),
+        ("exam-set-aside-call", "cudaDeviceSetLimit(cudaLimitStackSize, size)", False),
+        ("exam-set-aside-call", "cudaDeviceSetLimit(size)", False),
+        (
+            "exam-window-objects",
+            "CUDA Stream (cudaStreamAttributeAccessPolicyWindow) / "
+            "Graph Kernel Node (cudaKernelNodeAttributeAccessPolicyWindow)",
+            True,
+        ),
+        ("exam-window-objects", "CUDA Stream (cudaStreamAttributeAccessPolicyWindow)", False),
+        (
+            "exam-query",
+            "cudaGetDeviceProperties → l2CacheSize / persistingL2CacheMaxSize / "
+            "accessPolicyMaxWindowSize",
+            True,
+        ),
+        ("exam-query", "cudaGetDeviceProperties(&prop, device)", True),
+        ("exam-query", "l2CacheSize", False),
+        (
+            "exam-query-fields",
+            "cudaGetDeviceProperties → l2CacheSize / persistingL2CacheMaxSize / "
+            "accessPolicyMaxWindowSize",
+            True,
+        ),
+        ("exam-query-fields", "l2CacheSize, persistingL2CacheMaxSize", False),
+        ("exam-reset-ways", "normal window / cudaCtxResetPersistingL2Cache() / automatic", True),
+        ("exam-reset-ways", "cudaCtxResetPersistingL2Cache, waiting", False),
+        ("exam-close-window", "num_bytes = 0", True),
+        ("exam-close-window", "num_bytes = 1B", False),
     ],
 )
 def test_words_and_choices(name: str, answer: str, expected: bool) -> None:

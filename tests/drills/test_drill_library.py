@@ -144,6 +144,8 @@ NAMED = {
     "exam-window-objects": "CUDA stream and graph kernel node",
     "exam-reset": "cudaCtxResetPersistingL2Cache()",
     "exam-query": "cudaGetDeviceProperties",
+    "exam-query-fields": "l2CacheSize, persistingL2CacheMaxSize, accessPolicyMaxWindowSize",
+    "exam-reset-ways": "cudaAccessPropertyNormal, cudaCtxResetPersistingL2Cache, waiting",
 }
 
 

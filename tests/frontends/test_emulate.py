@@ -240,6 +240,14 @@ def test_what_does_not_end_is_stopped_with_its_place() -> None:
     assert "the content of out is generated" in str(error.value)
 
 
+def test_what_takes_too_long_is_not_said_to_have_no_end() -> None:
+    spec = launch(2, 64, n=5, out=Buffer(4096))
+    prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
+    with pytest.raises(PerfmodelError, match="takes too long to follow: after") as error:
+        emulate(samples(), sample("forever"), prepared, most_seconds=0.0)
+    assert "does not end" not in str(error.value)
+
+
 def test_calls_without_a_body_give_zero_and_a_note() -> None:
     # property: what cannot be known is left out, and said
     found, out = single(

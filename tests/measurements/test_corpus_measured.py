@@ -72,6 +72,7 @@ def test_results_were_right() -> None:
         "corpus-blind2",
         "corpus-blind3",
         "corpus-blind4",
+        "corpus-blind5",
         "latency",
         "predicates",
         "walks",
@@ -94,6 +95,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind2", 32, "interval"),
         ("corpus-blind3", 32, "validation"),
         ("corpus-blind4", 48, "validation"),
+        ("corpus-blind5", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
