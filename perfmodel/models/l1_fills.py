@@ -49,8 +49,15 @@ def l1_fills(
                 base[v.name] = v.extent
     capacity = np.asarray(occupied.l1_size, dtype=float)
     sharing = np.minimum(resident, np.ceil(blocks / device.sm_count))
-    windows = loop_windows(instance)
-    found = fetched(cached, base, windows, capacity, SECTOR, [_ONE] * len(cached), sharing)
+    found: dict[int, Array] = {}
+    # Loops that follow each other do not run at the same time: each fills L1 by itself.
+    for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
+        windows = loop_windows(instance, root)
+        names = {w.name for w in windows} or {None}
+        nest = [g for g in cached if requests[g.members[0]].access.loop in names]
+        weights = [_ONE] * len(nest)
+        inside = fetched(nest, base, windows, capacity, SECTOR, weights, sharing)
+        found.update(zip(map(id, nest), inside, strict=True))
     fills = [r.sectors * 1.0 for r in requests]
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {
@@ -59,13 +66,17 @@ def l1_fills(
         if r.access.kind == "load" and r.access.cache == "l1"
     }
     stays = held(sum(lengths.values(), _ZERO), capacity)
-    for g, block_fills in zip(cached, found, strict=True):
-        still = np.ones(1, dtype=bool)
-        for axis in AXES:
+    for g in cached:
+        block_fills = found[id(g)]
+        still, alike = np.ones(1, dtype=bool), np.ones(1)
+        for axis, blocks_of in zip(AXES, instance.grid, strict=True):
             moves = g.strides[f"blockIdx.{axis}"] != 0
-            still = still & ~(moves & (np.asarray(instance.grid[AXES.index(axis)]) > 1))
+            still = still & ~(moves & (np.asarray(blocks_of) > 1))
+            alike = np.where(still, alike * np.asarray(blocks_of), alike)
+        # Blocks of an SM that start together walk in step: what they read alike comes once.
+        together = np.clip(alike / device.sm_count, 1.0, np.maximum(sharing, 1.0))
         # Data that every block reads alike stays for the next block of the SM.
-        times = np.where(still, np.minimum(blocks, device.sm_count), blocks)
+        times = np.where(still, np.minimum(blocks, device.sm_count), blocks / together)
         total = block_fills * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
         once = np.maximum(whole, block_fills)
@@ -90,10 +101,12 @@ def l1_fills(
     return multicast_fills(instance, requests, fills, device)
 
 
-def loop_windows(instance: Instance) -> list[Window]:
-    """Return the kernel's loops as windows, the most deeply nested first."""
+def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
+    """Return the loops within one that has none around, or all, as windows, innermost first."""
     kernel = instance.kernel
-    loops = sorted(kernel.loops, key=lambda loop: -len(kernel.loop_nest(loop.variable)))
+    nests = {loop.variable: kernel.loop_nest(loop.variable) for loop in kernel.loops}
+    loops = [v for v in kernel.loops if not root or nests[v.variable][0].variable == root[0]]
+    loops.sort(key=lambda loop: -len(nests[loop.variable]))
     return [
         Window(
             loop.variable,
