@@ -105,3 +105,42 @@ def test_waiting_by_hand(tmp_path: Path) -> None:
     stores = 8  # one request of a line a warp
     assert float(stages["data"][0]) == pytest.approx(requests * 8 * 4.4 / 8 + stores, rel=0.01)
     assert float(stages["port"][0]) == pytest.approx(requests * 32 / 8 * PORT_CLOCKS, rel=0.02)
+
+
+TWO_LOOPS = """
+name = "two-loops"
+summary = "a long walk through memory of its own, then one that all threads of a block share"
+[parameters]
+blocks = { default = 132, summary = "blocks" }
+shared_by = { default = 1, summary = "blocks that walk through the same" }
+[launch]
+grid = ["shared_by", "blocks // shared_by"]
+block = 128
+[buffers]
+own = { length = "blocks*1048576", element_bytes = 4 }
+alike = { length = "blocks*8192", element_bytes = 4 }
+[[loops]]
+variable = "k"
+trips = 8192
+[[loops]]
+variable = "n"
+trips = 8192
+[[accesses]]
+load = "own"
+index = "((blockIdx.y*shared_by + blockIdx.x)*8192 + k)*128 + threadIdx.x"
+loop = "k"
+[[accesses]]
+load = "alike"
+index = "blockIdx.y*8192 + n"
+loop = "n"
+"""
+
+
+def test_a_loop_fills_l1_by_itself(tmp_path: Path) -> None:
+    """Limit: of 8 floats in a sector one misses, whatever the loop before has read."""
+    path = tmp_path / "two-loops.toml"
+    path.write_text(TWO_LOOPS)
+    own, alike = predict(path, device="h200-sxm").details.traffic.accesses
+    assert float(own.l1_fill_sectors[0]) == float(own.sectors[0])
+    # four warps ask for each float
+    assert float(alike.l1_fill_sectors[0]) == pytest.approx(float(alike.sectors[0]) / 32)
