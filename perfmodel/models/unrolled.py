@@ -12,13 +12,15 @@ def loop_of(instance: Instance, access: Access) -> str | None:
     """Return the loop with whose other loads a thread waits for an access: its own, as a rule.
 
     A loop within a loop that runs once leaves no branch in the code: its loads go out with those of
-    the loop around it, as the x of one vector do with the rows of a matrix.
+    the loop around it, if that has any, as the x of one vector do with the rows of a matrix.
     """
     found = access.loop
+    loads = {a.loop for a in instance.kernel.accesses if a.kind == "load"}
     for loop in reversed(instance.kernel.loop_nest(access.loop)):
         if loop.parent is None or np.any(np.asarray(instance.trips[loop.variable]) != 1):
             break
-        found = loop.parent
+        if loop.parent in loads:
+            found = loop.parent
     return found
 
 
