@@ -11,8 +11,8 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.formula import Formula
 from perfmodel.models.followed_loads import followed_fills
+from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.l1_tables import table_fills
 from perfmodel.models.occupancy import Occupancy
@@ -32,9 +32,9 @@ FOUND = Formula(
         "walk": "what a block reads through L1 [B]",
     },
     holds="blocks that walk through the same data at a time",
-    source="derived: each is at a place of its own, and L1 holds what came last; of naive attention of "
-    "512, 768 and 1024 tokens it says 0.87, 0.58 and 0.44, measured 0.69 to 0.77, 0.45 to 0.68 "
-    "and 0.31 to 0.60 (with 16 and 12 blocks an SM, measurements/h200-prompts)",
+    source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
+    "attention, 16 and 12 blocks an SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
+    "and 1024 tokens, where it says 0.87, 0.58 and 0.44 (measurements/h200-attention/naive.csv)",
 )
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
@@ -67,7 +67,7 @@ def l1_fills(
     # Loops that follow each other do not run at the same time: each fills L1 by itself.
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
         windows = loop_windows(instance, root)
-        names = {w.name for w in windows} or {None}
+        names: set[str | None] = {w.name for w in windows} if root else {None}
         nest = [g for g in cached if requests[g.members[0]].access.loop in names]
         weights = [_ONE] * len(nest)
         inside = fetched(nest, base, windows, capacity, SECTOR, weights, sharing)
@@ -89,10 +89,10 @@ def l1_fills(
             still = still & ~(moves & (np.asarray(blocks_of) > 1))
             alike = np.where(still, alike * np.asarray(blocks_of), alike)
         together = np.clip(alike / device.sm_count, 1.0, np.maximum(sharing, 1.0))
-        once = FOUND(capacity=capacity, walk=np.maximum(walked, 1.0))
+        there = FOUND(capacity=capacity, walk=np.maximum(walked, 1.0))
         # Data that every block reads alike stays for the next block of the SM.
         times = np.where(
-            still, np.minimum(blocks, device.sm_count), blocks * (1 - once + once / together)
+            still, np.minimum(blocks, device.sm_count), blocks * (1 - there + there / together)
         )
         total = block_fills * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)

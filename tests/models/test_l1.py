@@ -144,3 +144,14 @@ def test_a_loop_fills_l1_by_itself(tmp_path: Path) -> None:
     assert float(own.l1_fill_sectors[0]) == float(own.sectors[0])
     # four warps ask for each float
     assert float(alike.l1_fill_sectors[0]) == pytest.approx(float(alike.sectors[0]) / 32)
+
+
+@pytest.mark.parametrize(("tokens", "measured"), [(512, 10.73e6), (768, 41.77e6), (1024, 92.17e6)])
+def test_blocks_of_an_sm_share_what_they_walk_through(tokens: int, measured: float) -> None:
+    """Measured: sectors of L2 that 16 blocks an SM read (measurements/h200-attention/naive.csv).
+
+    Never fitted on. Each for itself they would read 34, 76 and 135 million.
+    """
+    params = {"heads": 8, "tokens": tokens}
+    found = predict("prefill-attention", mapping="naive", device="h200-sxm", **params)
+    assert found.traffic["l2_read_sectors"] == pytest.approx(measured, rel=0.17)
