@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -63,15 +63,7 @@ def l1_fills(
                 base[v.name] = v.extent
     capacity = np.asarray(occupied.l1_size, dtype=float)
     sharing = np.minimum(resident, np.ceil(blocks / device.sm_count))
-    found: dict[int, Array] = {}
-    # Loops that follow each other do not run at the same time: each fills L1 by itself.
-    for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
-        windows = loop_windows(instance, root)
-        names: set[str | None] = {w.name for w in windows} if root else {None}
-        nest = [g for g in cached if requests[g.members[0]].access.loop in names]
-        weights = [_ONE] * len(nest)
-        inside = fetched(nest, base, windows, capacity, SECTOR, weights, sharing)
-        found.update(zip(map(id, nest), inside, strict=True))
+    found = block_fills(instance, requests, cached, base, capacity, sharing)
     fills = [r.sectors * 1.0 for r in requests]
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {
@@ -80,23 +72,17 @@ def l1_fills(
         if r.access.kind == "load" and r.access.cache == "l1"
     }
     stays = held(sum(lengths.values(), _ZERO), capacity)
-    walked = sum(found.values(), _ZERO) * SECTOR
-    for g in cached:
-        block_fills = found[id(g)]
-        still, alike = np.ones(1, dtype=bool), np.ones(1)
-        for axis, blocks_of in zip(AXES, instance.grid, strict=True):
-            moves = g.strides[f"blockIdx.{axis}"] != 0
-            still = still & ~(moves & (np.asarray(blocks_of) > 1))
-            alike = np.where(still, alike * np.asarray(blocks_of), alike)
-        together = np.clip(alike / device.sm_count, 1.0, np.maximum(sharing, 1.0))
-        there = FOUND(capacity=capacity, walk=np.maximum(walked, 1.0))
+    walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
+    there = FOUND(capacity=capacity, walk=walk)
+    for g, own in zip(cached, found, strict=True):
+        still, several = alike(instance, g, sharing, device)
         # Data that every block reads alike stays for the next block of the SM.
         times = np.where(
-            still, np.minimum(blocks, device.sm_count), blocks * (1 - there + there / together)
+            still, np.minimum(blocks, device.sm_count), blocks * (1 - there + there / several)
         )
-        total = block_fills * times
+        total = own * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
-        once = np.maximum(whole, block_fills)
+        once = np.maximum(whole, own)
         once = once * np.minimum(blocks, device.sm_count)
         total = total - stays * np.maximum(total - once, 0.0)
         asked = sum((requests[i].sectors for i in g.members), _ZERO)
@@ -116,6 +102,42 @@ def l1_fills(
                 r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
             )
     return multicast_fills(instance, requests, fills, device)
+
+
+def block_fills(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    base: Mapping[str, Array],
+    capacity: Array | float,
+    sharing: Array,
+) -> list[Array]:
+    """Return the sectors that a block fills L1 with, for each group of its loads.
+
+    Loops that follow each other do not run at the same time: each fills L1 by itself.
+    """
+    found: dict[int, Array] = {}
+    for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
+        windows = loop_windows(instance, root)
+        names: set[str | None] = {w.name for w in windows} if root else {None}
+        nest = [g for g in groups if requests[g.members[0]].access.loop in names]
+        weights = [_ONE] * len(nest)
+        inside = fetched(nest, base, windows, np.asarray(capacity), SECTOR, weights, sharing)
+        found.update(zip(map(id, nest), inside, strict=True))
+    return [found[id(g)] for g in groups]
+
+
+def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> tuple[Array, Array]:
+    """Return whether all blocks read the same, and how many of those on an SM do, if not all.
+
+    Blocks that follow each other in the grid go to one SM after the other.
+    """
+    still, same = np.ones(1, dtype=bool), np.ones(1)
+    for axis, blocks_of in zip(AXES, instance.grid, strict=True):
+        moves = group.strides[f"blockIdx.{axis}"] != 0
+        still = still & ~(moves & (np.asarray(blocks_of) > 1))
+        same = np.where(still, same * np.asarray(blocks_of), same)
+    return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
 
 
 def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
