@@ -21,6 +21,7 @@ from perfmodel.frontends.symbolic_loops import (
     Recurrence,
     at_iteration,
     continued,
+    extent,
     solved,
 )
 from perfmodel.frontends.symbolic_records import LoopRun
@@ -143,7 +144,7 @@ class LoopSolver:
         if tested_first:
             # The header runs once more than the body, but does nothing that counts.
             count = last
-        most = algebra.range(count).high
+        least, most = extent(count, algebra)
         if most > MOST_TRIPS:
             if not self.interpreter.trial:
                 raise PerfmodelError(
@@ -154,9 +155,10 @@ class LoopSolver:
         if most <= 0:
             return None, FALSE, None
         algebra.add_variable(variable.name, 0, most - 1)
-        same = algebra.number(count)
-        if same is not None:
+        if algebra.number(count) is not None:
             return LoopRun(index, variable.name, written(count), parent), reach, last
+        if least == most:
+            return LoopRun(index, variable.name, Number(most), parent), reach, last
         if tested_first:
             guard = all_of((reach, algebra.compared("<", single(variable), count)))
         else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
@@ -22,12 +23,17 @@ from perfmodel.frontends.symbolic_sums import (
     single,
     written,
 )
+from perfmodel.kernels.intervals import Interval
+
+Array = npt.NDArray[Any]
 
 MOST_TRIPS: Final = 1 << 40
 """Iterations that are believed; a loop of more never ends."""
 
 _TRIED: Final = 1 << 20
 """Iterations of a loop that has no closed form that are tried one by one."""
+_ALL_TRIED: Final = 1 << 18
+"""Blocks, threads and iterations of loops around whose counts of iterations are all computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +259,33 @@ def _tried(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
         first += size
         size = min(size * 2, _TRIED)
     return None
+
+
+def extent(count: Sum, algebra: Algebra) -> Interval:
+    """Return the least and greatest count of iterations of any thread.
+
+    Ranges of a sum's terms lose what they have in common: a chunk of ``min(start + length, n) -
+    start`` would be as long as the whole. Where few values decide, all are tried.
+    """
+    known = algebra.range(count)
+    if known.low == known.high:
+        return known
+    expression = written(algebra.concrete(count))
+    values: dict[str, Array] = {}
+    size, used = 1, sorted(names(expression))
+    for axis, name in enumerate(used):
+        low, high = algebra.range(single(Name(name)))
+        size *= high - low + 1
+        if size > _ALL_TRIED:
+            return known
+        shape = [1] * len(used)
+        shape[axis] = -1
+        values[name] = np.arange(low, high + 1).reshape(shape)
+    try:
+        tried = np.asarray(evaluate(expression, values))
+    except PerfmodelError:
+        return known
+    return Interval(max(known.low, int(tried.min())), min(known.high, int(tried.max())))
 
 
 def continued(

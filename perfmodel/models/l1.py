@@ -18,6 +18,7 @@ from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency import loop_unroll
 from perfmodel.models.requests import Requests
+from perfmodel.models.unrolled import loop_of
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -111,8 +112,9 @@ def waiting_shares(
     if access.kind != "load":
         return np.zeros(1), np.zeros(1)
     missing = np.asarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
-    beside = sum(o.access.kind == "load" and o.access.loop == r.access.loop for o in requests)
-    _, unroll = loop_unroll(instance, r.access.loop, beside)
+    loop = loop_of(instance, r.access)
+    beside = sum(o.access.kind == "load" and loop_of(instance, o.access) == loop for o in requests)
+    _, unroll = loop_unroll(instance, loop, beside)
     reads = 1 / np.maximum(missing, 1e-9)
     at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
     return missing, np.asarray(np.minimum(missing * at_once, 1.0))

@@ -24,6 +24,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
+from perfmodel.models.unrolled import loop_of
 from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
 
@@ -269,7 +270,7 @@ def _batch(
     every = [
         i
         for i, r in enumerate(requests)
-        if r.access.loop == loop
+        if loop_of(instance, r.access) == loop
         and (r.access.kind == "load" or _returns(instance, r))
         and (r.access.cache == "shared") == ahead
     ]

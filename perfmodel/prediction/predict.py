@@ -22,6 +22,7 @@ from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
+from perfmodel.models.unrolled import runs_once
 from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.interval import bottleneck, interval, spread
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
@@ -314,6 +315,7 @@ def _batches(
     instance = bind(kernel, {name: value[chunk] for name, value in flat.items()})
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
+    keys += runs_once(instance)
     if instance.pipeline is not None:  # with parts, the slowest block index means another thing
         keys.append(np.minimum(instance.pipeline.parts, 2))
     differing = [key for key in map(alike, map(np.asarray, keys)) if key.size > 1]

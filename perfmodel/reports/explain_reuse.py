@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES
+from perfmodel.models.l1_fills import FOUND, alike, block_fills
 from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units
@@ -160,6 +161,21 @@ def reuse_steps(section: str, reuse: Reuse, cache: str) -> Iterator[Step]:
         kept = found
     if kept is not None:
         yield kept
+
+
+def walk_steps(section: str, details: Details, reuse: Reuse) -> Iterator[Step]:
+    """Yield what a block of an SM finds of data that those beside it read too, if any do."""
+    instance, device = details.instance, details.device
+    shared = (alike(instance, g, reuse.sharing, device) for g in reuse.groups)
+    several = max((scalar(n) for still, n in shared if not np.all(still)), default=1.0)
+    if several <= 1.0:
+        return
+    fills = block_fills(
+        instance, details.requests, reuse.groups, reuse.base, reuse.capacity, reuse.sharing
+    )
+    walk = scalar(sum(fills, np.zeros(1))) * SECTOR
+    note = f"up to {units.number(several)} blocks of an SM read the same"
+    yield step(section, FOUND, {"capacity": reuse.capacity, "walk": max(walk, 1.0)}, note)
 
 
 def _longer(described: str, window: Window) -> str:

@@ -23,7 +23,7 @@ from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units
 from perfmodel.reports.explain_requests import AccessShare
-from perfmodel.reports.explain_reuse import Reuse, l1_reuse, reuse_steps
+from perfmodel.reports.explain_reuse import Reuse, l1_reuse, reuse_steps, walk_steps
 from perfmodel.reports.step import Step, definition, named, scalar, step
 
 L1: Final = "L1 of an SM"
@@ -161,6 +161,7 @@ def l1_steps(
     reuse = l1_reuse(details)
     if reuse is not None and reuse.happens(_asked_of_l1(details, reuse)):
         yield from reuse_steps(L1, reuse, "L1")
+        yield from walk_steps(L1, details, reuse)
     for share in shares:
         access = details.traffic.accesses[share.position]
         cached = details.requests[share.position].access.cache == "l1"

@@ -76,6 +76,23 @@ def test_a_grid_stride_loop_by_hand() -> None:
     ] * 2
 
 
+@pytest.mark.parametrize("n", [1000, 65])
+def test_a_chunk_is_as_long_as_a_block_has_it(n: int) -> None:
+    # by hand: 64 elements a block, four at a time; all of n is more than a block ever walks
+    body = """ld.param.u64 %d0, [in];
+    ld.param.u32 %r6, [n]; ld.param.u32 %r7, [length];
+    mov.u32 %r1, %ctaid.x; mul.lo.s32 %r9, %r1, %r7; add.s32 %r8, %r9, %r7;
+    min.s32 %r3, %r8, %r6; setp.ge.s32 %p1, %r9, %r3; @%p1 bra DONE;
+    mul.wide.s32 %d2, %r9, 4; add.s64 %d3, %d0, %d2;
+    AGAIN: ld.global.f32 %f6, [%d3]; add.s64 %d3, %d3, 16; add.s32 %r9, %r9, 4;
+    setp.lt.s32 %p2, %r9, %r3; @%p2 bra AGAIN;
+    DONE: ret;"""
+    module = written(body, ".param .u64 in, .param .u32 n, .param .u32 length")
+    spec = launch(16, 32, **{"in": Buffer(4096)}, n=n, length=64)
+    made = translated(program(module, {"k": ("in", "n", "length")}), spec)
+    assert [text(x.trips) for x in made.loops] == ["16"]
+
+
 def test_halving_loops_by_hand() -> None:
     made = kernel("reduce", launch(4, 256, 1024, n=1000))
     assert [(x.variable, text(x.trips)) for x in made.loops] == [("k", "8")]

@@ -39,9 +39,9 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.140),  # 4.3%, 13.2%
     ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.180),  # 7.1%, 17.4%
     ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.310),  # 10.3%, 30.3%
-    ("ffn-gemv", "own", "halves", "cold"): (19, 0.055, 0.185),  # 4.9%, 18.1%
-    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.160),  # 5.1%, 15.1%
-    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.075, 0.225),  # 6.8%, 22.0%
+    ("ffn-gemv", "own", "halves", "cold"): (19, 0.045, 0.155),  # 4.0%, 14.7%
+    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.200),  # 4.9%, 19.4%
+    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.065, 0.190),  # 6.0%, 18.0%
     ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.415),  # 7.6%, 40.5%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
@@ -57,8 +57,8 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
     ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.7%
     ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
-    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.105, 0.165),  # 9.8%, 16.0%
-    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.100, 0.170),  # 9.4%, 16.3%
+    ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.055, 0.140),  # 5.0%, 13.4%
+    ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.050, 0.115),  # 4.6%, 10.7%
     ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.145),  # 8.3%, 13.8%
     ("softmax", "torch", "fp32", "warm"): (31, 0.090, 0.135),  # 8.4%, 12.6%
     ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.115),  # 6.1%, 10.7%

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models.chain import slowest_sm
 
@@ -44,3 +45,11 @@ def test_the_spread_is_that_of_single_sms() -> None:
     assert slowest < max(alone) - device.l2_latency * device.sm_clock
     many = slowest_sm(np.full(1, 1e6), np.full(1, 1e4), device)[0] * device.sm_clock
     assert many == pytest.approx(np.mean(alone) - alone[0], rel=0.1)
+
+
+def test_loads_of_a_loop_that_runs_once_go_out_with_those_around_it() -> None:
+    """By hand: two rows of 16 B a lane and two of x in flight, over 20 pieces of 512 B."""
+    for batch, expected in ((1, [("c", 10.0)]), (2, [("c", 5.0), ("b", 10.0)])):
+        found = predict("ffn-gemv", mapping="warp", rows=1056, columns=5120, batch=batch)
+        chain = found.details.time.chain
+        assert [(b.loop, float(b.count[0])) for b in chain.batches] == expected

@@ -105,3 +105,53 @@ def test_waiting_by_hand(tmp_path: Path) -> None:
     stores = 8  # one request of a line a warp
     assert float(stages["data"][0]) == pytest.approx(requests * 8 * 4.4 / 8 + stores, rel=0.01)
     assert float(stages["port"][0]) == pytest.approx(requests * 32 / 8 * PORT_CLOCKS, rel=0.02)
+
+
+TWO_LOOPS = """
+name = "two-loops"
+summary = "a long walk through memory of its own, then one that all threads of a block share"
+[parameters]
+blocks = { default = 132, summary = "blocks" }
+shared_by = { default = 1, summary = "blocks that walk through the same" }
+[launch]
+grid = ["shared_by", "blocks // shared_by"]
+block = 128
+[buffers]
+own = { length = "blocks*1048576", element_bytes = 4 }
+alike = { length = "blocks*8192", element_bytes = 4 }
+[[loops]]
+variable = "k"
+trips = 8192
+[[loops]]
+variable = "n"
+trips = 8192
+[[accesses]]
+load = "own"
+index = "((blockIdx.y*shared_by + blockIdx.x)*8192 + k)*128 + threadIdx.x"
+loop = "k"
+[[accesses]]
+load = "alike"
+index = "blockIdx.y*8192 + n"
+loop = "n"
+"""
+
+
+def test_a_loop_fills_l1_by_itself(tmp_path: Path) -> None:
+    """Limit: of 8 floats in a sector one misses, whatever the loop before has read."""
+    path = tmp_path / "two-loops.toml"
+    path.write_text(TWO_LOOPS)
+    own, alike = predict(path, device="h200-sxm").details.traffic.accesses
+    assert float(own.l1_fill_sectors[0]) == float(own.sectors[0])
+    # four warps ask for each float
+    assert float(alike.l1_fill_sectors[0]) == pytest.approx(float(alike.sectors[0]) / 32)
+
+
+@pytest.mark.parametrize(("tokens", "measured"), [(512, 10.73e6), (768, 41.77e6), (1024, 92.17e6)])
+def test_blocks_of_an_sm_share_what_they_walk_through(tokens: int, measured: float) -> None:
+    """Measured: sectors of L2 that 16 blocks an SM read (measurements/h200-attention/naive.csv).
+
+    Never fitted on. Each for itself they would read 34, 76 and 135 million.
+    """
+    params = {"heads": 8, "tokens": tokens}
+    found = predict("prefill-attention", mapping="naive", device="h200-sxm", **params)
+    assert found.traffic["l2_read_sectors"] == pytest.approx(measured, rel=0.17)

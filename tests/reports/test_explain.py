@@ -12,6 +12,7 @@ import pytest
 
 from perfmodel import Prediction, predict
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.l1_fills import FOUND
 from perfmodel.models.reuse import fetched
 from perfmodel.reports.explain import explain, explanation_record, left_out
 from perfmodel.reports.explain_reuse import l1_reuse
@@ -268,6 +269,16 @@ def test_rows_of_lanes(predicted: Predicted) -> None:
     assert {s.result for s in steps["sectors of a row of lanes"]} == {2, 1}
     # By hand: 2 rows of 16 floats read; 16 columns of 2 floats, a sector each, written.
     assert [s.result for s in steps["sectors a request"]] == [4, 16]
+
+
+def test_what_blocks_of_an_sm_share_is_derived() -> None:
+    """By hand: keys and values of 1024 tokens, 256 B each, a row of scores and a query."""
+    params = {"heads": 8, "tokens": 1024}
+    made = predict("prefill-attention", mapping="naive", device="h200-sxm", **params)
+    (found,) = _by_title(explain(made))[FOUND.name]
+    assert found.result == pytest.approx(224 * 1024 / (2 * 1024 * 256 + 4096), rel=0.01)
+    alone = predict("gemm", mapping="coalesced", N=1024)
+    assert FOUND.name not in _by_title(explain(alone))
 
 
 def test_irregular_index_is_said_to_be_counted(tmp_path: Path) -> None:
