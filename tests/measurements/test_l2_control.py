@@ -401,6 +401,7 @@ TURNED = FOLDER.parent / "h200-l2-turns"
 def test_windows_that_nearly_fill_a_set_aside(function: str, rms: float) -> None:
     # measured, 8 and 10 ways: re-reads that miss of windows of 0.5 to 1.2 times the set-aside, by
     # DRAM reads; those beside a write and a read were fitted on (0.035 rms), not the third (0.027)
+    # nor what was measured later, at another place of memory (0.035)
     off = []
     for row in rows("fills", TURNED, function=function):
         if row["set_bytes"] not in (31457280, 39321600):
@@ -409,7 +410,7 @@ def test_windows_that_nearly_fill_a_set_aside(function: str, rms: float) -> None
         stream = 0 if function == "data_reset" else row["large_bytes"]
         missed = (row["dram_read_bytes"] - stream - table) / (row["large_bytes"] - table)
         off.append(float(overflow(table / way, 1.0, row["set_bytes"] / way)) - missed)
-    assert len(off) >= 26
+    assert len(off) >= 44
     assert np.sqrt(np.mean(np.square(off))) < rms
 
 
@@ -428,12 +429,25 @@ def test_blocks_that_move_on_hit_what_others_have_read() -> None:
         assert np.sqrt(np.mean(np.square(off[shift]))) < rms, shift
 
 
+@pytest.mark.parametrize(("shift", "rms"), [(3, 0.03), (50, 0.065)])
+def test_other_sets_and_steps_measured_afterwards(shift: int, rms: float) -> None:
+    # counted after the fit: 36 to 104 MiB read 10 and 40 times, other steps: 0.022 and 0.057 rms
+    off = []
+    for row in rows("counters", TURNED, use="validation", blocks=264, shift=shift):
+        size, again = row["bytes"], row["bytes"] * (row["iterations"] - 1)
+        found = predict(
+            TURNS, device=DEVICE, shift=shift, bytes=size, iterations=row["iterations"]
+        ).traffic["dram_read_bytes"]
+        off.append((found - row["dram_read_bytes"]) / again)
+    assert len(off) == 14
+    assert np.sqrt(np.mean(np.square(off))) < rms
+
+
 def test_it_is_drift_that_lets_them_hit() -> None:
     # measured: in step they miss all of 56 MiB and more, as what is held less long than a pass
     missed = {
         (r["bytes"] >> 20, r["function"]): (r["dram_read_bytes"] / r["bytes"] - 1) / 19
         for r in rows("counters", TURNED, iterations=20, shift=1)
-        if r["blocks"] == 264
     }
     for mib in (56, 64, 72, 80, 96, 128):
         assert missed[mib, "turns_stepped"] > 0.99
