@@ -256,7 +256,7 @@ def _table(
         own_kept = (kept + _INTRUDING * size * streaming) * running
         between = ((read - size * streaming) * running, written * running)
         first_of = instance.kernel.accesses.index(requests[members[buffer][0]].access)
-        moves = np.asarray(instance.moves[first_of])
+        moves = np.asarray(instance.moves[first_of]) % np.asarray(instance.blocks)
         workings, lost = part_misses(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
