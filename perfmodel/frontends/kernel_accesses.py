@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from perfmodel.expressions import Node, Number, Operation, names
 from perfmodel.frontends.memory_instructions import Moved
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE, all_of
 from perfmodel.frontends.symbolic_records import MemoryAccess, is_data
 from perfmodel.frontends.symbolic_sums import Sum
 from perfmodel.kernels.kernel import DATA_TYPES, Access
+
+_UNORDERED: Final = frozenset({"nc", "shared", "local"})
+"""What no store through another pointer to global memory writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +96,29 @@ def named_accesses(accesses: Sequence[Access]) -> list[Access]:
     return found
 
 
-def chained(accesses: Sequence[Access], placed: Sequence[Placed]) -> list[Access]:
-    """Say which load an access waits for: the last one of its loop that its index comes from."""
+def chained(
+    accesses: Sequence[Access], placed: Sequence[Placed], function: Function
+) -> list[Access]:
+    """Say which load an access waits for: the last one of its loop that its index comes from.
+
+    Outside of loops also the last that an earlier store through another pointer waits for, which
+    may write what the load reads: ptxas keeps their order, and warps issue in order. In loops the
+    paces have it (`perfmodel.frontends.dependence`).
+    """
     by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
+    held: dict[str, frozenset[int]] = {}
     found = []
     for access, p in zip(accesses, placed, strict=True):
+        sources = p.access.sources
+        modifiers = function.instructions[p.access.at].modifiers
+        if access.loop is None and _UNORDERED.isdisjoint(modifiers):
+            if access.kind == "load":
+                sources = sources.union(*(s for base, s in held.items() if base != p.base))
+            elif access.kind == "store":
+                held[p.base] = held.get(p.base, frozenset()) | p.access.stored
         needs = [
             by_instruction[at]
-            for at in sorted(p.access.sources)
+            for at in sorted(sources)
             if at in by_instruction and at < p.access.at
         ]
         same = [n for n in needs if n.loop == access.loop and n.kind == "load"]

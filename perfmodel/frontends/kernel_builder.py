@@ -116,7 +116,7 @@ class Builder:
                 indices[p.access.at] = index
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
-        accesses = chained(accesses, placed)
+        accesses = chained(accesses, placed, self.function)
         on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
         work = work_of(
             self.function,

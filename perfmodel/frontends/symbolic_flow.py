@@ -32,6 +32,7 @@ from perfmodel.frontends.symbolic_registers import (
     alive_registers,
     is_memory,
     order,
+    read_registers,
     written_registers,
 )
 from perfmodel.frontends.symbolic_sums import Sum
@@ -235,8 +236,10 @@ class Flow:
                 coordinates = tuple(interpreter.integer(c, state, at) for c in operand.coordinates)
             if not interpreter.trial and taken != FALSE:
                 sources = interpreter.sources(address, *coordinates)
+                read = () if instruction.opcode != "st" else read_registers(instruction)
+                stored = interpreter.sources(*(state[r] for r in read if r in state))
                 self.found.accesses.append(
-                    MemoryAccess(at, address, taken, loop, sources, number, coordinates)
+                    MemoryAccess(at, address, taken, loop, sources, number, coordinates, stored)
                 )
         kind = instruction.modifiers[-1]
         for part_of, target in enumerate(written_registers(instruction)):

@@ -57,6 +57,8 @@ class MemoryAccess:
         Which of the instruction's `memory_parts` it is.
     coordinates : tuple of Sum
         Of a tensor copy.
+    stored : frozenset of int
+        Loads that what it stores comes from.
     """
 
     at: int
@@ -66,6 +68,7 @@ class MemoryAccess:
     sources: frozenset[int]
     part: int = 0
     coordinates: tuple[Sum, ...] = ()
+    stored: frozenset[int] = frozenset()
 
     @property
     def key(self) -> int:

@@ -80,6 +80,7 @@ def _access(
         *_ATOMIC_KEYS,
         "weights",
         "multicast",
+        "moves",
     )
     check_keys(value, (*_KINDS, *others), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
@@ -120,6 +121,7 @@ def _access(
         weights=_weights(value, key, scope),
         needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
         multicast=scope.of_launch(value.get("multicast", 1), f"{key}: multicast"),
+        moves=scope.of_launch(value.get("moves", 0), f"{key}: moves"),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access

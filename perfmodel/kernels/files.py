@@ -61,6 +61,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
     # needs = "rows"                      # an earlier load whose value makes the index
     # multicast = 2                       # blocks of a cluster that share one read of L2
+    # moves = 1                           # blocks by which each goes on to another's part, a turn
     name = "x"
 
     [[accesses]]

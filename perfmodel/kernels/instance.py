@@ -84,8 +84,8 @@ class Instance:
         Useful floating-point operations of the launch.
     loads_in_flight : int or None
         As the kernel states it.
-    multicast, pipeline
-        As the kernel states them; the first for each of ``kernel.accesses``.
+    multicast, moves, pipeline
+        As the kernel states them; the first two for each of ``kernel.accesses``.
     """
 
     kernel: Kernel
@@ -104,6 +104,7 @@ class Instance:
     flop: Numbers
     loads_in_flight: Integers | None
     multicast: tuple[Integers, ...]
+    moves: tuple[Integers, ...]
     pipeline: PipelineValues | None = None
 
     @property
@@ -273,6 +274,10 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         ),
         multicast=tuple(
             _spread(bound.whole(access.multicast, f"multicast of {access.name!r}", 1, 16), shape)
+            for access in kernel.accesses
+        ),
+        moves=tuple(
+            _spread(bound.whole(access.moves, f"moves of {access.name!r}", 0, 2**31), shape)
             for access in kernel.accesses
         ),
         pipeline=pipeline_values(kernel.pipeline, bound.whole, shape),

@@ -200,6 +200,9 @@ class Access:
         What it asks for, if it was counted; then its index is only an example.
     multicast : Node
         Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
+    moves : Node
+        Blocks by which the part that a block reads moves on with each turn of the outermost loop;
+        the index says where it is in the first. 0: each comes back to its own.
     """
 
     buffer: str
@@ -219,6 +222,7 @@ class Access:
     source: str = ""
     counted: Counted | None = None
     multicast: Node = _ONE
+    moves: Node = _ZERO
 
 
 @dataclass(frozen=True, slots=True)

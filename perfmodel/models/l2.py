@@ -17,8 +17,8 @@ L2_READS = Formula(
     unit="s",
     text="max((reads + filled + unpacked)/read + scattered/dram, fetched/dram)",
     symbols={
-        "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.6 [B]",
-        "filled": "bytes that misses at random places bring in, lone sectors as 1.6 [B]",
+        "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.64 [B]",
+        "filled": "bytes that misses at random places bring in, lone sectors as 1.64 [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
@@ -65,7 +65,7 @@ Fitted: reads of 512 MiB that DRAM moves at ratios of 1.2 to 4 reach 5.3 to 6.2 
 of sets of 64 to 256 MiB 6.0 to 7.5, by content (measurements/h200-l2, zeros and small integers);
 copies overlap as those of tables do.
 """
-LONE_SECTOR: Final = 1.6
+LONE_SECTOR: Final = 1.64
 """Sectors that one alone of its line costs L2: it takes so many requests a second, whatever they
 ask for.
 

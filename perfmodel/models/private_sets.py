@@ -1,7 +1,11 @@
-"""Sets that SMs read again and again, each SM its own part: what L2 loses of them near its size.
+"""Sets that SMs read again and again, part by part: what L2 loses of them near its size.
 
-Such data is held once. At first a set of most of L2's size loses more than one that has been read
-for long, whose lines have found their side and their place; that takes the longer the larger it is.
+Where each SM has its own part, data is held once. At first a set of most of L2's size loses more
+than one that has been read for long, whose lines have found their side and their place; that takes
+the longer the larger it is.
+
+Where blocks move on to what others have read, those that find it catch up with those that fetch it.
+In the end blocks run in groups: the first misses for all of them. In step they would miss all.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
 from perfmodel.models.residency import DISTANCE, Workings, distance_inputs
@@ -58,6 +63,49 @@ LAUNCHES_BEFORE: Final = 3.0
 warms L2 up and those of as many repeats."""
 
 
+HALF_DRIFTED = Formula(
+    name="re-reads after which most blocks follow others",
+    unit="1",
+    text="warmth*scale*max(0.02, d/c - 0.71)**power",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+        "warmth": "0.6 where the launch before has left part of the set: some get ahead [1]",
+        "scale": "at 1.71 times L2 [1]",
+        "power": "how it grows with the set [1]",
+    },
+    holds="as `MOVED_KNEE`",
+    source="fitted together with it; warm launches: times of 60 to 90 MiB read 6, 25 and 100 times",
+)
+MOVED_KNEE = Formula(
+    name="re-reads of others' parts lost for lack of room",
+    unit="1",
+    text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+        "young": "share of the re-reads before blocks follow others: see `YOUNG_SHARE` [1]",
+        "middle": "share of L2 at which half of the first re-reads miss [1]",
+        "width": "share of L2 that halves what is kept, beyond [1]",
+        "steady": "share of these that still miss at last [1]",
+    },
+    holds="sets of 8 to 128 MiB on an H200, two blocks an SM, read 5 to 60 times",
+    source="fitted: DRAM reads of sets in which blocks move on by 1 or 2, and by 37: 0.011 and "
+    "0.017 rms of the share missed. With all blocks in step after each time, sets of 56 MiB and "
+    "more miss all of it (measurements/h200-l2-turns/counters.csv)",
+)
+NEAR: Final = {"middle": 0.7, "width": 0.035, "steady": 0.058}
+NEAR_HALF: Final = {"scale": 55.0, "power": 1.6}
+"""Blocks that move on to what a close neighbour has read: most are on the same side of L2."""
+FAR: Final = {"middle": 0.6, "width": 0.033, "steady": 0.17}
+FAR_HALF: Final = {"scale": 32.0, "power": 1.1}
+"""To what blocks further away have read, on either side: more of it is held on both."""
+NEIGHBOURS: Final = 8
+"""Blocks in a row on SMs of one side: places.txt, measurements/h200-l2-sets."""
+WARM_DRIFT: Final = 0.6
+"""See `HALF_DRIFTED`."""
+
+
 def private_misses(
     kept: Any, read: Any, written: Any, capacity: float, passes: Any, before: Any = 0.0
 ) -> Workings:
@@ -86,3 +134,78 @@ def private_misses(
         (YOUNG_SHARE, age),
         (PRIVATE_KNEE, room | {"young": young}),
     )
+
+
+def moved_misses(
+    kept: Any, read: Any, written: Any, capacity: float, passes: Any, near: Any, warm: bool
+) -> Workings:
+    """Work out the same where blocks move on to what others have read.
+
+    Parameters
+    ----------
+    kept, read, written, capacity, passes
+        As for `private_misses`.
+    near : array
+        Whether close neighbours have read it, see `NEIGHBOURS`.
+    warm : bool
+        Whether the same launch ran before.
+    """
+    used = distance_inputs(1.0, kept, read, written)
+    room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
+    near = np.asarray(near)
+    grows = {n: np.where(near, NEAR_HALF[n], FAR_HALF[n]) for n in NEAR_HALF}
+    drift = room | grows | {"warmth": WARM_DRIFT if warm else 1.0}
+    again = np.maximum(np.asarray(passes, dtype=float) - 1, 1.0)
+    age = {"again": again, "before": 0.0, "half": np.asarray(HALF_DRIFTED(**drift))}
+    ends = {n: np.where(near, NEAR[n], FAR[n]) for n in NEAR}
+    young = np.asarray(YOUNG_SHARE(**age))
+    return (
+        (DISTANCE, used),
+        (HALF_DRIFTED, drift),
+        (YOUNG_SHARE, age),
+        (MOVED_KNEE, room | ends | {"young": young}),
+    )
+
+
+def part_misses(
+    kept: Any,
+    between: tuple[Any, Any],
+    capacity: float,
+    passes: Any,
+    running: Any,
+    moves: Any,
+    sm_count: int,
+    warm: bool,
+) -> tuple[Workings, npt.NDArray[Any]]:
+    """Work out the share of the re-reads of parts that miss, and say it.
+
+    Parameters
+    ----------
+    kept : array
+        Bytes of the set that are to stay.
+    between : pair of array
+        Bytes of streams read and written in one pass over it.
+    capacity : float
+        L2 [B].
+    passes : array
+        Times that the part is read.
+    running : array
+        Share of the blocks that run together.
+    moves : array
+        Blocks by which each moves on after each time; 0: it comes back to its own part.
+    sm_count : int
+    warm : bool
+        Whether the same launch ran before.
+    """
+    # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
+    # of 16 KiB (measurements/h200-rows/seen.csv).
+    times = np.where(running < 1, 1e9, passes)
+    before = LAUNCHES_BEFORE * (passes - 1) * warm
+    own = private_misses(kept, *between, capacity, times, before)
+    lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
+    if not np.any(moves > 0):
+        return own, lost
+    apart = moves % sm_count
+    near = np.minimum(apart, sm_count - apart) <= NEIGHBOURS
+    moved = moved_misses(kept, *between, capacity, passes, near, warm)
+    return moved, np.where(moves > 0, MOVED_KNEE(**moved[-1][1]), lost)

@@ -18,7 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.private_sets import LAUNCHES_BEFORE, PRIVATE_KNEE, private_misses
+from perfmodel.models.private_sets import part_misses
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
 from perfmodel.models.sides import NEAR_LOST
@@ -255,12 +255,11 @@ def _table(
         # A block comes back to its own while it runs: only what runs beside it is in the way.
         own_kept = (kept + _INTRUDING * size * streaming) * running
         between = ((read - size * streaming) * running, written * running)
-        # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
-        # of 16 KiB (measurements/h200-rows/seen.csv).
-        times = np.where(running < 1, 1e9, passes)
-        before = LAUNCHES_BEFORE * (passes - 1) * warm
-        workings = private_misses(own_kept, *between, capacity, times, before)
-        lost = np.asarray(PRIVATE_KNEE(**workings[-1][1]))
+        first_of = instance.kernel.accesses.index(requests[members[buffer][0]].access)
+        moves = np.asarray(instance.moves[first_of]) % np.asarray(instance.blocks)
+        workings, lost = part_misses(
+            own_kept, between, capacity, passes, running, moves, device.sm_count, warm
+        )
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)

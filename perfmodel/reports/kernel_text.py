@@ -152,6 +152,8 @@ def _how(access: Access) -> str:
         parts.append(f"waits for {access.needs}")
     if access.multicast != _ONE:
         parts.append(f"one read for {text(access.multicast)} blocks")
+    if access.moves != Number(0):
+        parts.append(f"moving on by {text(access.moves)} blocks each turn")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)

@@ -109,6 +109,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 **({"weights": _weights(access.weights)} if access.weights is not None else {}),
                 "needs": access.needs or None,
                 **({"multicast": text(access.multicast)} if access.multicast != _ONE else {}),
+                **({"moves": text(access.moves)} if access.moves != Number(0) else {}),
             }
             for access in kernel.accesses
         ],

@@ -18,6 +18,7 @@ from measured import FOLDER, rows
 
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.residency import overflow
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
 
@@ -388,3 +389,82 @@ def test_stores_to_a_table_are_written_back_once_a_pass() -> None:
             large_bytes=row["large_bytes"],
         )
         assert found.traffic["dram_write_bytes"] == pytest.approx(row["dram_write_bytes"], rel=0.12)
+
+
+TURNED = FOLDER.parent / "h200-l2-turns"
+
+
+@pytest.mark.parametrize(
+    ("function", "rms"),
+    [("data_reset", 0.04), ("read_persistent", 0.04), ("sliding_window", 0.035)],
+)
+def test_windows_that_nearly_fill_a_set_aside(function: str, rms: float) -> None:
+    # measured, 8 and 10 ways: re-reads that miss of windows of 0.5 to 1.2 times the set-aside, by
+    # DRAM reads; those beside a write and a read were fitted on (0.035 rms), not the third (0.027)
+    # nor what was measured later, at another place of memory (0.035)
+    off = []
+    for row in rows("fills", TURNED, function=function):
+        if row["set_bytes"] not in (31457280, 39321600):
+            continue
+        table, way = row["small_bytes"], 62914560 / 16
+        stream = 0 if function == "data_reset" else row["large_bytes"]
+        missed = (row["dram_read_bytes"] - stream - table) / (row["large_bytes"] - table)
+        off.append(float(overflow(table / way, 1.0, row["set_bytes"] / way)) - missed)
+    assert len(off) >= 44
+    assert np.sqrt(np.mean(np.square(off))) < rms
+
+
+def test_blocks_that_move_on_hit_what_others_have_read() -> None:
+    # counted: share of the re-reads that miss; by 1 and 2 (0.011 rms) and by 37 blocks (0.017),
+    # fitted on
+    off: dict[int, list[float]] = {}
+    for row in rows("counters", TURNED, function="working_set_read", use="fit"):
+        size, times = row["bytes"], row["iterations"]
+        found = predict(TURNS, device=DEVICE, shift=row["shift"], bytes=size, iterations=times)
+        missed = (row["dram_read_bytes"] - size) / (size * (times - 1))
+        again = found.traffic["dram_read_bytes"] - size
+        off.setdefault(row["shift"], []).append(again / (size * (times - 1)) - missed)
+    assert {shift: len(o) for shift, o in off.items()} == {1: 36, 2: 12, 37: 36}
+    for shift, rms in ((1, 0.015), (2, 0.02), (37, 0.02)):
+        assert np.sqrt(np.mean(np.square(off[shift]))) < rms, shift
+
+
+@pytest.mark.parametrize(("shift", "rms"), [(3, 0.03), (50, 0.065)])
+def test_other_sets_and_steps_measured_afterwards(shift: int, rms: float) -> None:
+    # counted after the fit: 36 to 104 MiB read 10 and 40 times, other steps: 0.022 and 0.057 rms
+    off = []
+    for row in rows("counters", TURNED, use="validation", blocks=264, shift=shift):
+        size, again = row["bytes"], row["bytes"] * (row["iterations"] - 1)
+        found = predict(
+            TURNS, device=DEVICE, shift=shift, bytes=size, iterations=row["iterations"]
+        ).traffic["dram_read_bytes"]
+        off.append((found - row["dram_read_bytes"]) / again)
+    assert len(off) == 14
+    assert np.sqrt(np.mean(np.square(off))) < rms
+
+
+def test_it_is_drift_that_lets_them_hit() -> None:
+    # measured: in step they miss all of 56 MiB and more, as what is held less long than a pass
+    missed = {
+        (r["bytes"] >> 20, r["function"]): (r["dram_read_bytes"] / r["bytes"] - 1) / 19
+        for r in rows("counters", TURNED, iterations=20, shift=1)
+    }
+    for mib in (56, 64, 72, 80, 96, 128):
+        assert missed[mib, "turns_stepped"] > 0.99
+    assert missed[56, "working_set_read"] < 0.3
+
+
+@pytest.mark.parametrize(("cache", "median", "tail"), [("warm", 0.09, 0.2), ("cold", 0.1, 0.22)])
+def test_times_of_blocks_that_move_on(cache: str, median: float, tail: float) -> None:
+    # measured, fitted on nothing: 5% and 9% off in the median, 16% and 20% at the ninetieth
+    # percentile (40% and 38%, up to 114%, where each was taken to come back to its own part)
+    off = []
+    for row in rows("sets", FOLDER.parent / "h200-l2-sets", function="working_set_read")[::5]:
+        if row["cache"] != cache or row["bytes"] < 40 * 2**20:
+            continue
+        sizes = {k: row[k] for k in ("bytes", "iterations", "blocks", "shift")}
+        found = predict(TURNS, device=DEVICE, timing="events", cache=row["cache"], **sizes).time_s
+        off.append(abs(found * 1e6 / row["time_us"] - 1))
+    assert len(off) > 15
+    assert np.median(off) < median
+    assert np.percentile(off, 90) < tail

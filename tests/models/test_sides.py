@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
-from perfmodel.kernels import Kernel, builtin
+from perfmodel.kernels import Kernel, builtin, load_kernel
+from perfmodel.models.private_sets import MOVED_KNEE, NEAR, moved_misses
 from perfmodel.models.sides import CROSSING_TIME, NEAR_LOST, crossing_inputs
-from perfmodel.prediction import predict
+from perfmodel.prediction import predict, predict_many
+from perfmodel.validation.sweeps import KERNELS
 
 H200 = load_device("h200-sxm")
 MIB = 1 << 20
@@ -102,3 +105,31 @@ def test_sets_settle(mib: int, iterations: int, sets: float) -> None:
         "dram_read_bytes"
     ]
     assert read / (mib * MIB) == pytest.approx(sets, rel=0.13)
+
+
+def test_blocks_that_come_back_to_their_own_part_are_as_before() -> None:
+    # property: 0 blocks further is one's own part, alone and among other steps; and who moves on
+    # hits more of a set that L2 cannot hold
+    kernel = load_kernel(KERNELS / "working-set-turns.toml")
+    own = replace(kernel, accesses=(replace(kernel.accesses[0], moves=Number(0)),))
+    sizes: dict[str, Any] = {"device": H200, "bytes": 64 * MIB, "iterations": 60}
+    stays = predict(own, **sizes).traffic["dram_read_bytes"]
+    several = predict_many(kernel, shift=[0, 1, 37, 264], **sizes).traffic["dram_read_bytes"]
+    assert several[0] == several[3] == stays  # 264 blocks further on is where each began
+    for shift, found in zip((0, 1, 37), several[:3], strict=True):
+        assert predict(kernel, shift=shift, **sizes).traffic["dram_read_bytes"] == found
+    assert several[1] < several[2] < 0.5 * stays
+
+
+def test_drift_has_limits() -> None:
+    # limits: at first nobody follows, at last nearly all do; nothing is lost of small sets
+    given: dict[str, Any] = {"kept": 64 * MIB, "read": 0.0, "written": 0.0, "capacity": 60.0 * MIB}
+
+    def missed(**changed: Any) -> float:
+        workings = moved_misses(**(given | {"near": True, "warm": False} | changed))
+        return float(MOVED_KNEE(**workings[-1][1]))
+
+    assert missed(passes=2) > 0.99
+    assert missed(passes=1e6) == pytest.approx(NEAR["steady"], abs=0.01)
+    assert missed(passes=30, kept=16 * MIB) < 1e-3
+    assert missed(passes=30, warm=True) < missed(passes=30)

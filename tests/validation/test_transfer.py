@@ -25,7 +25,7 @@ def test_what_is_measured_goes_over_in_its_own_unit() -> None:
     assert MADE.l2_latency * 1410e6 == pytest.approx(290)
     assert MADE.l1_latency * 1410e6 == pytest.approx(32)
     assert MADE.dram_latency == pytest.approx(290 / 1410e6 + 401 / 1980e6)
-    assert MADE.l2_read_bandwidth == pytest.approx(8.27e12 * 108 * 1410 / (132 * 1980))
+    assert MADE.l2_read_bandwidth == pytest.approx(8.46e12 * 108 * 1410 / (132 * 1980))
     assert MADE.block_dispatch_rate == pytest.approx(1.665e9 * 1410 / 1980)
     assert MADE.dram_read_efficiency == 0.9895
     assert MADE.launch_floor == pytest.approx(1.5e-6)
