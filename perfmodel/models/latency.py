@@ -277,7 +277,8 @@ def _batch(
     if not members:
         return None
     times, unroll = loop_unroll(instance, loop, len(every))
-    count = np.where(unroll < 1, times / unroll, np.ceil(times / unroll))  # waits that some skip
+    runs = times / unroll
+    count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
