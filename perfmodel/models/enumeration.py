@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
+_WHOLE_BLOCKS: Final = 1 << 16
+"""Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Counts:
         Distinct 64 B halves of lines, summed over requests.
     step : float
         The largest power of two that divides every address, a line at most [B].
+    block_sectors : float
+        Distinct sectors of a block's warps together, summed over block executions.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     """
@@ -56,6 +60,7 @@ class Counts:
     sampled: float
     pairs: float
     step: float
+    block_sectors: float
     sharing: Sharing | None = None
 
 
@@ -114,7 +119,7 @@ def count(
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0)
     # What neither index nor guards depend on repeats the same requests.
     used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
     alike = math.prod(extent for name, extent in every.items() if name not in used)
@@ -162,6 +167,9 @@ def count(
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
         ):
             totals[name] += float(found.sum()) * scale
+    few = max(1, _WHOLE_BLOCKS // address[0].size)
+    together = (address[:few] // SECTOR).reshape(min(few, samples), -1)
+    within = _distinct(together, active[:few].reshape(together.shape)).sum()
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
@@ -169,6 +177,7 @@ def count(
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
+        block_sectors=float(within) * scale * samples / len(together) * pieces,
         **totals,
     )
 

@@ -52,6 +52,9 @@ class Requests:
     step : array or None
         The largest power of two that divides every address, a line at most [B]; None for a closed
         form.
+    block_sectors : array or None
+        Distinct sectors of a block's warps together, summed over block executions; None for a
+        closed form.
     """
 
     access: Access
@@ -72,6 +75,7 @@ class Requests:
     sharing: Sharing | None = None
     pairs: Array | None = None
     step: Array | None = None
+    block_sectors: Array | None = None
 
     @property
     def executions(self) -> Array:
