@@ -45,8 +45,9 @@ class Counts:
         Distinct 64 B halves of lines, summed over requests.
     step : float
         The largest power of two that divides every address, a line at most [B].
-    block_sectors : float
-        Distinct sectors of a block's warps together, summed over block executions.
+    in_blocks : tuple of three float
+        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
+        executions.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     """
@@ -60,7 +61,7 @@ class Counts:
     sampled: float
     pairs: float
     step: float
-    block_sectors: float
+    in_blocks: tuple[float, float, float]
     sharing: Sharing | None = None
 
 
@@ -119,7 +120,7 @@ def count(
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, (0, 0, 0))
     # What neither index nor guards depend on repeats the same requests.
     used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
     alike = math.prod(extent for name, extent in every.items() if name not in used)
@@ -168,8 +169,11 @@ def count(
         ):
             totals[name] += float(found.sum()) * scale
     few = max(1, _WHOLE_BLOCKS // address[0].size)
-    together = (address[:few] // SECTOR).reshape(min(few, samples), -1)
-    within = _distinct(together, active[:few].reshape(together.shape)).sum()
+    together = address[:few].reshape(min(few, samples), -1)
+    there = active[:few].reshape(together.shape)
+    parts = (SECTOR, LINE // 2, LINE)
+    within = [float(_distinct(together // part, there).sum()) for part in parts]
+    blocks = scale * samples / len(together) * pieces
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
@@ -177,7 +181,7 @@ def count(
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
-        block_sectors=float(within) * scale * samples / len(together) * pieces,
+        in_blocks=(within[0] * blocks, within[1] * blocks, within[2] * blocks),
         **totals,
     )
 

@@ -52,9 +52,9 @@ class Requests:
     step : array or None
         The largest power of two that divides every address, a line at most [B]; None for a closed
         form.
-    block_sectors : array or None
-        Distinct sectors of a block's warps together, summed over block executions; None for a
-        closed form.
+    in_blocks : array of three rows, or None
+        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
+        executions; None for a closed form.
     """
 
     access: Access
@@ -75,7 +75,7 @@ class Requests:
     sharing: Sharing | None = None
     pairs: Array | None = None
     step: Array | None = None
-    block_sectors: Array | None = None
+    in_blocks: Array | None = None
 
     @property
     def executions(self) -> Array:
