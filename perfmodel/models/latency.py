@@ -21,9 +21,10 @@ from perfmodel.models.chain import Batch, Chain, slowest_sm
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1_tables import EARLY_MISSES, early_misses
+from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
+from perfmodel.models.table_costs import l2_misses
 from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
 
@@ -321,7 +322,7 @@ def _batch(
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
-        "p2": _l2_misses(
+        "p2": l2_misses(
             traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
         ),
     }
@@ -339,25 +340,6 @@ def _batch(
         for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
             inputs[p] = np.where(fetches > 0, waits, inputs[p])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
-
-
-def _l2_misses(
-    traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
-) -> Array:
-    """Return the probability that one of the `k` lines that are waited for together misses L2.
-
-    First reads of a table at random places thin out as L2 comes to hold it.
-    """
-    buffers = {requests[i].access.buffer for i in members if requests[i].random}
-    tables = [t for t in traffic.tables if t.random and t.buffer in buffers]
-    steady = np.atleast_1d(missing)
-    if not tables or len(buffers) < len({requests[i].access.buffer for i in members}):
-        return np.asarray(1 - (1 - steady) ** k)
-    again = sum((t.again * t.misses for t in tables), np.zeros(1))
-    read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
-    later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
-    first = np.minimum(1 - (1 - (steady - later)) ** k, EARLY_MISSES(new=steady - later, k=k))
-    return np.asarray(1 - (1 - first) * (1 - later) ** k)
 
 
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:

@@ -39,7 +39,7 @@ from perfmodel.models.latency import (
     block_chain,
     first_touch,
 )
-from perfmodel.models.launch import code_fetch, launch_floor
+from perfmodel.models.launch import LAST_TIME, code_fetch, launch_floor
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
@@ -115,19 +115,6 @@ DISPATCH_TIME = Formula(
     holds="always",
     source="measured with empty kernels (launch.csv)",
 )
-LAST_TIME = Formula(
-    name="time until the last block ends, at the least",
-    unit="s",
-    text="dispatch + last",
-    symbols={
-        "dispatch": "time to start all blocks [s]",
-        "last": "time of one block, what the start-up has of it apart [s]",
-    },
-    holds="always: the last block starts after all others",
-    source="derived; gathers of 33 to 1700 blocks take 0.6 to 0.9 us more than as many empty "
-    "blocks, copies 0.4, whatever their number (measurements/h200-gather/times.csv)",
-)
-
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",

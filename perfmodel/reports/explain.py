@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
+from perfmodel.models.launch import LAST_TIME
 from perfmodel.models.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
@@ -22,7 +23,6 @@ from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
 from perfmodel.models.time import (
     DISPATCH_TIME,
     FRONT_OVERLAP,
-    LAST_TIME,
     OVERLAP,
     STAGES_TIME,
     beside_memory,
