@@ -82,7 +82,7 @@ class Instance:
         Instructions of a thread, for each of ``kernel.arithmetic``.
     flop : float
         Useful floating-point operations of the launch.
-    loads_in_flight : int or None
+    loads_in_flight : int, float or None
         As the kernel states it.
     multicast, moves, pipeline
         As the kernel states them; the first two for each of ``kernel.accesses``.
@@ -102,7 +102,7 @@ class Instance:
     atomics: tuple[AtomicValues | None, ...]
     counts: tuple[Numbers, ...]
     flop: Numbers
-    loads_in_flight: Integers | None
+    loads_in_flight: Numbers | None
     multicast: tuple[Integers, ...]
     moves: tuple[Integers, ...]
     pipeline: PipelineValues | None = None

@@ -322,7 +322,8 @@ class Kernel:
         Ceiling that they belong to, one of `PRECISIONS`; or a parameter whose words are those of
         tensor cores without ``_tensor``.
     loads_in_flight : Node or None
-        Loads that a thread issues before it needs the first; None derives it from the loops.
+        Loads that a thread issues before it needs the first, a mean where its machine code has
+        several ways; None derives it from the loops.
     barriers : tuple of Barrier
         Where the warps of a block wait for one another: then a block's instructions are issued
         between its waits, not during them.

@@ -118,7 +118,9 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         flop=scope.of_launch(table.get("flop", 0), "flop", integer=False),
         precision=read_precision(table, parameters, where),
         loads_in_flight=(
-            None if in_flight is None else scope.of_launch(in_flight, "loads_in_flight")
+            None
+            if in_flight is None
+            else scope.of_launch(in_flight, "loads_in_flight", integer=False)
         ),
         barriers=each_table(table, "barriers", "barrier", scope, _barrier),
         paces=each_table(table, "paces", "pace", scope, _pace),

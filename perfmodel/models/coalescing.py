@@ -18,6 +18,8 @@ SECTOR: Final = 32
 """Bytes of a sector, the unit in which L1, L2 and the profiler count."""
 LINE: Final = 128
 """Bytes of a cache line: four sectors under one tag."""
+PAGE: Final = 2 << 20
+"""Bytes of a page of device memory, by NVIDIA's documentation of virtual memory management."""
 
 Array = npt.NDArray[Any]
 

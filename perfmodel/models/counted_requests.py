@@ -89,7 +89,10 @@ def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> R
     requests = pieces * sum((c.requests for c in activity.classes), np.zeros(1))
     lanes = pieces * total_lanes(activity)
     times = requests / np.maximum(counted.requests, 1e-9)
-    names_of = ("sectors", "lines", "data_wavefronts", "tag_wavefronts", "pairs")
+    names_of = (
+        *("sectors", "lines", "data_wavefronts", "tag_wavefronts"),
+        *("pairs", "pages", "in_blocks"),
+    )
     counts = {
         name: np.where(counted.requests > 0, found * times, found)
         for name in names_of
@@ -166,6 +169,8 @@ def counted_requests(
         sharing=stacked_sharing([row.sharing for row in rows]),
         pairs=column("pairs"),
         step=column("step"),
+        pages=column("pages"),
+        in_blocks=column("in_blocks").T,
     )
 
 

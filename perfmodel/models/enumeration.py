@@ -17,7 +17,7 @@ import numpy.typing as npt
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram
-from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
+_WHOLE_BLOCKS: Final = 1 << 16
+"""Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Counts:
         Distinct 64 B halves of lines, summed over requests.
     step : float
         The largest power of two that divides every address, a line at most [B].
+    pages : float
+        Distinct pages, summed over requests.
+    in_blocks : tuple of three float
+        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
+        executions.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     """
@@ -56,6 +63,8 @@ class Counts:
     sampled: float
     pairs: float
     step: float
+    pages: float
+    in_blocks: tuple[float, float, float]
     sharing: Sharing | None = None
 
 
@@ -114,7 +123,7 @@ def count(
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0)
+        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0, (0, 0, 0))
     # What neither index nor guards depend on repeats the same requests.
     used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
     alike = math.prod(extent for name, extent in every.items() if name not in used)
@@ -149,7 +158,8 @@ def count(
     takes_part = active.any(axis=-1)
     scale = alike * executions / samples
 
-    totals = dict.fromkeys(("sectors", "pairs", "lines", "data_wavefronts", "tag_wavefronts"), 0.0)
+    summed = ("sectors", "pairs", "lines", "pages", "data_wavefronts", "tag_wavefronts")
+    totals = dict.fromkeys(summed, 0.0)
     for piece in range(pieces):
         moved = address + piece * width
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
@@ -158,10 +168,17 @@ def count(
             ("sectors", _distinct(moved // SECTOR, active)),
             ("pairs", _distinct(moved // (LINE // 2), active)),
             ("lines", _distinct(moved // LINE, active)),
+            ("pages", _distinct(moved // PAGE, active)),
             ("data_wavefronts", data_wavefronts(based, width, active, shared) * takes_part),
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
         ):
             totals[name] += float(found.sum()) * scale
+    few = max(1, _WHOLE_BLOCKS // address[0].size)
+    together = address[:few].reshape(min(few, samples), -1)
+    there = active[:few].reshape(together.shape)
+    parts = (SECTOR, LINE // 2, LINE)
+    within = [float(_distinct(together // part, there).sum()) for part in parts]
+    blocks = scale * samples / len(together) * pieces
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     return Counts(
         requests=float(takes_part.sum()) * scale * pieces,
@@ -169,6 +186,7 @@ def count(
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
+        in_blocks=(within[0] * blocks, within[1] * blocks, within[2] * blocks),
         **totals,
     )
 

@@ -17,6 +17,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency import loop_unroll
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.unrolled import loop_of
 from perfmodel.traffic import AccessTraffic, Traffic
@@ -26,13 +27,14 @@ Array = npt.NDArray[Any]
 L1_CYCLES = Formula(
     name="L1 clocks an SM",
     unit="clocks",
-    text="max(data + fills, tags, lanes, port)",
+    text="max(data + fills, tags, lanes, port, pages)",
     symbols={
         "data": "data wavefronts of stores, of loads that hit, and of masked accesses [clocks]",
         "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
         "tags": "tag wavefronts of all requests [clocks]",
         "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
         "port": "clocks that sectors from L2 take through the SM's port [clocks]",
+        "pages": "clocks to look up pages that the SM has no translation for [clocks]",
     },
     holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
@@ -58,6 +60,15 @@ PORT_CLOCKS: Final = 0.4
 
 Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
 (measurements/h200-l1/ports.csv).
+"""
+
+PAGE_REACH: Final = 145.0 * 2**20
+PAGE_CLOCKS: Final = 6.2
+"""Bytes of a table that an SM has the translations of, and clocks of every look-up of another page.
+
+Fitted: gathers of single floats, warm, of tables of 2 MiB to 16 GiB, which take the same time up
+to 192 MiB and twice as long of 4 GiB (measurements/h200-gather/times.csv, fit rows): the share of
+misses is 1 - reach/table at random places. One SM takes as long as all of them do.
 """
 
 
@@ -98,7 +109,16 @@ def l1_stages(
         "tags": traffic.l1_tag_wavefronts / sms,
         "lanes": (all_requests + masked) * (WARP_SIZE / device.lsu_lanes) / sms,
         "port": traffic.l2_read_sectors * PORT_CLOCKS / sms,
+        "pages": page_misses(instance, requests) * PAGE_CLOCKS / sms,
     }
+
+
+def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return how often loads at random places find no translation of their page in their SM."""
+    chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
+    sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
+    missing = np.maximum(1 - PAGE_REACH / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
+    return np.asarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
 
 
 def waiting_shares(

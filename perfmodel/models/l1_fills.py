@@ -101,6 +101,9 @@ def l1_fills(
             fills[i] = table_fills(
                 r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
             )
+            if r.in_blocks is not None and r.access.loop is None:
+                # Warps of a block ask within a microsecond: for the same sector once together.
+                fills[i] = np.minimum(fills[i], r.in_blocks[0])
     return multicast_fills(instance, requests, fills, device)
 
 

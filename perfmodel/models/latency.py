@@ -24,6 +24,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
+from perfmodel.models.table_costs import l2_misses
 from perfmodel.models.unrolled import loop_of
 from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
@@ -278,7 +279,8 @@ def _batch(
     if not members:
         return None
     times, unroll = loop_unroll(instance, loop, len(every))
-    count = np.where(unroll < 1, times / unroll, np.ceil(times / unroll))  # waits that some skip
+    runs = times / unroll
+    count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
@@ -321,7 +323,9 @@ def _batch(
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
-        "p2": np.atleast_1d(1 - (1 - missing) ** np.where(alone, fresh, np.maximum(fresh, lines))),
+        "p2": l2_misses(
+            traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
+        ),
     }
     if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
         turned = 2.0 ** (WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD)

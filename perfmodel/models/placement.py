@@ -45,7 +45,11 @@ def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
     """Return the bytes of the L2 lines that hold what an access touches."""
     if r.random:
         n = np.maximum(buffer_bytes(instance, r) / LINE, 1.0)
-        return np.asarray(TABLE_WEIGHT * LINE * n * (1 - np.exp(-r.lines / n)))
+        draws = r.lines if r.in_blocks is None else r.in_blocks[2]
+        # A line that one SM reads lies on one side of L2, and by its home: again is what counts.
+        touched_lines = 1 - np.exp(-draws / n)
+        again = 2 * (1 - np.exp(-draws / n / 2)) - touched_lines
+        return np.asarray(LINE * n * (touched_lines + (TABLE_WEIGHT - 1) * again))
     filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, LINE / SECTOR)
     # What one request leaves of a line, others may take.
     whole = np.maximum(touched, buffer_bytes(instance, r))

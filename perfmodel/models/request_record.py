@@ -52,6 +52,11 @@ class Requests:
     step : array or None
         The largest power of two that divides every address, a line at most [B]; None for a closed
         form.
+    pages : array or None
+        Distinct pages, summed over requests; None for a closed form.
+    in_blocks : array of three rows, or None
+        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
+        executions; None for a closed form.
     """
 
     access: Access
@@ -72,6 +77,8 @@ class Requests:
     sharing: Sharing | None = None
     pairs: Array | None = None
     step: Array | None = None
+    pages: Array | None = None
+    in_blocks: Array | None = None
 
     @property
     def executions(self) -> Array:

@@ -188,7 +188,8 @@ def _only_where(taken: Array, requests: Requests) -> Requests:
     names_of = ("requests", "sectors", "lines", "active_lanes")
     counts = {name: getattr(requests, name) * taken for name in names_of}
     waves = {n: getattr(requests, n) * taken for n in ("data_wavefronts", "tag_wavefronts")}
-    return replace(requests, **counts, **waves)
+    within = None if requests.in_blocks is None else requests.in_blocks * taken
+    return replace(requests, **counts, **waves, in_blocks=within)
 
 
 def _of_atomic(

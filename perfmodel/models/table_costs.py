@@ -11,9 +11,11 @@ import numpy.typing as npt
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
+from perfmodel.models.l1_tables import EARLY_MISSES
 from perfmodel.models.l2 import LONE_SECTOR
 from perfmodel.models.requests import Requests
 from perfmodel.models.tables import Table, random_draws
+from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -155,3 +157,22 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
         persisting = persisting + read * lost
         streaming = streaming + read * given["streaming"] * given["streaming_miss"]
     return np.asarray(persisting), np.asarray(streaming)
+
+
+def l2_misses(
+    traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
+) -> Array:
+    """Return the probability that one of the `k` lines that are waited for together misses L2.
+
+    First reads of a table at random places thin out as L2 comes to hold it.
+    """
+    buffers = {requests[i].access.buffer for i in members if requests[i].random}
+    tables = [t for t in traffic.tables if t.random and t.buffer in buffers]
+    steady = np.atleast_1d(missing)
+    if not tables or len(buffers) < len({requests[i].access.buffer for i in members}):
+        return np.asarray(1 - (1 - steady) ** k)
+    again = sum((t.again * t.misses for t in tables), np.zeros(1))
+    read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
+    first = np.minimum(1 - (1 - (steady - later)) ** k, EARLY_MISSES(new=steady - later, k=k))
+    return np.asarray(1 - (1 - first) * (1 - later) ** k)

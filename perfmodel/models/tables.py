@@ -342,10 +342,12 @@ def _random_reads(
 def random_draws(
     requests: Sequence[Requests], members: Sequence[int], granule: float
 ) -> tuple[Array, Array]:
-    """Return how many lines random accesses draw, and the bytes that a miss brings of each."""
+    """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
     chosen = [requests[i] for i in members if requests[i].random]
-    draws = np.maximum(sum((r.lines for r in chosen), np.zeros(1)), 1.0)
-    wide = sum((fetched_by(r, granule) * r.lines for r in chosen), np.zeros(1)) / draws
+    lines = [r.lines if r.in_blocks is None else r.in_blocks[2] for r in chosen]
+    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
+    wide = sum(parts, np.zeros(1)) / draws
     return draws, np.maximum(wide, granule)
 
 
@@ -353,8 +355,12 @@ def fetched_by(request: Requests, granule: float) -> Array:
     """Return the bytes that a miss brings of one line, for an access at random places."""
     if granule >= LINE:
         return np.full(1, float(LINE))
-    parts = request.sectors if granule <= SECTOR or request.pairs is None else request.pairs
-    return np.asarray(parts * max(granule, SECTOR) / np.maximum(request.lines, 1.0))
+    if request.in_blocks is not None:  # runs that warps of a block share are drawn once
+        sectors, pairs, lines = request.in_blocks
+    else:
+        sectors, pairs, lines = request.sectors, request.pairs, request.lines
+    parts = sectors if granule <= SECTOR or pairs is None else pairs
+    return np.asarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
 
 
 def _marked(

@@ -39,7 +39,7 @@ from perfmodel.models.latency import (
     block_chain,
     first_touch,
 )
-from perfmodel.models.launch import code_fetch, launch_floor
+from perfmodel.models.launch import LAST_TIME, code_fetch, launch_floor
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs, memory_time
@@ -115,7 +115,6 @@ DISPATCH_TIME = Formula(
     holds="always",
     source="measured with empty kernels (launch.csv)",
 )
-
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -298,6 +297,7 @@ def time_model(
         "rounds": rounds,
     }
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
+    last = LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0}))
     if device.block_dispatch_rate is not None:
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
@@ -347,6 +347,9 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    if "dispatch" in terms:
+        inputs["last"] = {"dispatch": terms["dispatch"], "last": np.atleast_1d(last)}
+        together = np.maximum(together, LAST_TIME(**inputs["last"]))
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))

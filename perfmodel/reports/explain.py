@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
+from perfmodel.models.launch import LAST_TIME
 from perfmodel.models.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
@@ -54,11 +55,12 @@ _INVISIBLE: Final = 1e-12
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, turns, resources)",
+    "max(waiting, turns, resources, last)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
         "turns": "time of warps that wait and compute in turn [s]",
         "resources": "time of all resources [s]",
+        "last": "time until the last block ends, at the least [s]",
     },
 )
 
@@ -220,7 +222,12 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         "waiting": waiting.result,
         "turns": in_turns.result,
         "resources": resources.result,
+        "last": 0.0,
     }
+    if "last" in given:
+        last = step(TIME, LAST_TIME, given["last"])
+        yield last
+        values["last"] = last.result
     together = step(TIME, _TOGETHER, values)
     yield together
     yield from _total(prediction, together.result, unit)

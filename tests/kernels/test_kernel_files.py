@@ -179,7 +179,6 @@ def nested(levels: int) -> dict[str, str]:
         ("flop", "i", r"t, flop uses blockIdx.x \(by way of i\): use parameters"),
         ("flop", float("nan"), "t, flop: number nan must be finite"),
         ("loads_in_flight", "threadIdx.x", "loads_in_flight uses threadIdx.x"),
-        ("loads_in_flight", "n/2", "t, loads_in_flight: .* gives fractions; use //"),
         ("accesses", {}, r"accesses must be a list of tables, each under \[\[accesses\]\]"),
         ("accesses", [1], "accesses must be a list of tables"),
         ("accesses", "x", "accesses must be a list of tables"),

@@ -142,3 +142,17 @@ def test_the_busiest_sm_of_unequal_blocks(held: int, rounds: int) -> None:
     assert float(found[0]) == pytest.approx(expected, rel=0.01)
     alike = bind(replace(kernel(), unequal=Unequal()))
     assert float(crowding(alike, blocks, np.array([float(held)]), 132)[0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("share", "waits"), [(20, 1), (32, 1), (60, 2), (66, 2), (96, 2), (100, 3), (240, 4), (800, 7)]
+)
+def test_an_unrolled_loop_whose_last_turn_is_not_full_is_waited_for_in_turn(
+    share: int, waits: int
+) -> None:
+    # independent: the ways of nvcc 13.0's loop (four turns, two, one) that lanes of a warp take,
+    # followed by hand
+    values = {"lookups": 8192, "stream_bytes": share * 4 * 8192}
+    found = predict("embedding", device=H200, cache="cold", **values)
+    (stream,) = (b for b in found.details.time.chain.batches if b.loop == "s")
+    assert stream.waited == waits

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.expressions import evaluate
+from perfmodel.expressions.mixing import mixed
 from perfmodel.kernels import bind, builtin
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.geometry import block_shape
@@ -56,6 +57,26 @@ def test_every_lane_counted(name: str, values: dict[str, int]) -> None:
     for position, got in enumerate(requests(instance)):
         for what, expected in counted(instance, position).items():
             assert float(np.ravel(getattr(got, what))[0]) == pytest.approx(expected), (what, got)
+
+
+@pytest.mark.parametrize("run", [1, 3, 12, 48, 1000])
+def test_a_block_asks_for_a_sector_once(run: int) -> None:
+    # independent: plain Python, sets of a block's addresses
+    n, words = 5000, 1 << 15
+    rows, table, _ = requests(
+        bind(builtin("gather"), {"n": n, "run": run, "table_bytes": 4 * words})
+    )
+    draws = words // run
+    picked = [mixed(i // run, draws) * run + i % run for i in range(n)]
+    for got, elements in ((rows, [i // run for i in range(n)]), (table, picked)):
+        if got.strides is not None:  # closed forms have footprints
+            assert run == 1
+            continue
+        blocks = [elements[start : start + 256] for start in range(0, n, 256)]
+        for place, granule in enumerate((32, 64, 128)):
+            expected = sum(len({4 * e // granule for e in block}) for block in blocks)
+            assert got.in_blocks is not None
+            assert got.in_blocks[place] == pytest.approx(expected)
 
 
 def test_what_repeats_has_a_closed_form() -> None:
