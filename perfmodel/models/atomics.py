@@ -201,7 +201,8 @@ def _atomic_time(
         "slot": slot,
         "turn": turn,
         "s": per_packet,
-        "again": np.minimum(1.0, hot[0] * per_packet / busiest),
+        "again": np.minimum(1.0, hot[0] * per_packet / busiest)
+        ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
     }
     network = {
         "passes": passes,
