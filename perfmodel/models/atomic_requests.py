@@ -6,9 +6,11 @@ address, inside a warp and over the whole launch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,9 @@ from perfmodel.models.contention import (
 )
 
 Array = npt.NDArray[Any]
+
+_FEW: Final = 512
+"""Elements up to which it matters that some warps pass the last one and go on at the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,9 @@ def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: A
 def _modulo_conflicts(
     m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array
 ) -> Conflicts:
-    m, pitch, lanes, uniform = np.broadcast_arrays(m, pitch, lanes, uniform)
+    m, pitch, lanes, uniform, start = np.broadcast_arrays(
+        *map(np.atleast_1d, (m, pitch, lanes, uniform, start))
+    )
     distinct = np.minimum(m, lanes)
     # All addresses start where they start; of more, warps take the next ones in turn.
     turn = np.gcd(np.maximum(m, 1).astype(np.int64), WARP_SIZE)
@@ -135,7 +142,10 @@ def _modulo_conflicts(
         return row_granules(count, pitch, np.mod(start, granule), common, granule)
 
     def rounds(granule: int) -> Array:
-        rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
+        left = np.where(m <= lanes, lanes % m, lanes)
+        rest = granules(left, granule)
+        for i in np.flatnonzero((m <= _FEW) & ~uniform & (left > 0)):
+            rest[i] = _wrapped(int(m[i]), int(left[i]), float(pitch[i]), float(start[i]), granule)
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
         return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
 
@@ -144,6 +154,15 @@ def _modulo_conflicts(
     one = np.ones(m.shape)
     at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes)
     return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def _wrapped(m: int, lanes: int, pitch: float, start: float, granule: int) -> float:
+    """Return the mean granules of some lanes side by side of m elements that all warps go round."""
+    first = np.arange(0, m, math.gcd(m, WARP_SIZE))
+    at = (first[:, None] + np.arange(lanes)) % m * pitch + start
+    pieces = np.sort(at // granule, axis=-1)
+    return float(1 + (np.diff(pieces) != 0).sum(axis=-1).mean())
 
 
 def _even(addresses: Array, pitch: Array) -> Hot:

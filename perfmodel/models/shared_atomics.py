@@ -76,7 +76,7 @@ LOOP_CLOCKS = Formula(
     "step, within 45%",
     source="derived: a success undoes the tries whose load came before it. Fitted: `p` (additions "
     "again and again, measurements/h200-sxm-suite/shared-atomics.csv, fit rows), `tail` "
-    "(measurements/h200-shared-loops)",
+    "(measurements/h200-atomics)",
 )
 LOOP_TRIES = Formula(
     name="tries for each success of a full SM",
@@ -85,7 +85,7 @@ LOOP_TRIES = Formula(
     symbols={"w": "warps of the block that try the address [1]"},
     holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
     "with the clocks between wavefronts in it",
-    source="fitted (measurements/h200-shared-loops): of the tries of other warps those fail that "
+    source="fitted (measurements/h200-atomics): of the tries of other warps those fail that "
     "are between load and swap at a success, a fixed share of each turn",
 )
 IN_STEP = Formula(
@@ -97,7 +97,7 @@ IN_STEP = Formula(
     },
     holds="threads that add once; those that add again and again lose step",
     source="fitted: 4 and 8 warps keep step, 16 don't, 12 do of 4 B and don't of 8 B "
-    "(measurements/h200-shared-loops)",
+    "(measurements/h200-atomics)",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of loops in shared memory",
@@ -141,7 +141,7 @@ LOOP_SOONER: Final = (0.22, 0.31)
 """`alone` and `p` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122 clocks
 for lone warps (shared-atomics.csv); fitted: within 4% in the median (the same, fit rows)."""
 LOOP_SWAP: Final = (44.0, 55.0)
-"""`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-shared-loops)."""
+"""`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-atomics)."""
 LOOP_TURN: Final = (3.0, 4.25)
 LOOP_TURN_APART: Final = (3.0, 6.0)
 """Wavefronts of a try whose lanes meet at one address, and of one whose lanes have 32: one of the
