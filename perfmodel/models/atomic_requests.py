@@ -139,13 +139,14 @@ def _modulo_conflicts(
 
     def granules(count: Array, granule: int) -> Array:
         common = np.gcd(step.astype(np.int64), granule)
-        return row_granules(count, pitch, np.mod(start, granule), common, granule)
+        found = row_granules(count, pitch, np.mod(start, granule), common, granule)
+        for i in np.flatnonzero((m <= _FEW) & ~uniform & (count > 0)):
+            given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
+            found[i] = _wrapped(*given, granule)
+        return found
 
     def rounds(granule: int) -> Array:
-        left = np.where(m <= lanes, lanes % m, lanes)
-        rest = granules(left, granule)
-        for i in np.flatnonzero((m <= _FEW) & ~uniform & (left > 0)):
-            rest[i] = _wrapped(int(m[i]), int(left[i]), float(pitch[i]), float(start[i]), granule)
+        rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
         return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
 
