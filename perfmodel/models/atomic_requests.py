@@ -6,9 +6,11 @@ address, inside a warp and over the whole launch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,9 @@ from perfmodel.models.contention import (
 )
 
 Array = npt.NDArray[Any]
+
+_FEW: Final = 512
+"""Elements up to which it matters that some warps pass the last one and go on at the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ def sharing(
     element : int
         Bytes of an element.
     """
+    if not activity.classes:
+        return None
     split = _split(index, values)
     core = split.core
     pitch = np.abs(split.scale) * element
@@ -87,7 +94,7 @@ def sharing(
             return _random(access, bins, pitch, full, uniform, values)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
-        return _modulo(bins, pitch, full, uniform, split.start * element)
+        return _modulo(bins, pitch, activity, uniform, split.start * element)
     flat = plane(index, values, variables)
     if not flat.affine:
         return None
@@ -103,12 +110,28 @@ def sharing(
     step = steps[0] * element if steps else np.zeros(1)
     places = np.minimum(places, total_lanes(activity))
     step = np.where(uniform, float(LINE), step)
-    return _modulo(places, step, full, uniform, flat.offset * element)
+    return _modulo(places, step, activity, uniform, flat.offset * element)
 
 
-def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) -> Sharing:
-    m, pitch, lanes, uniform = np.broadcast_arrays(m, pitch, lanes, uniform)
-    hot = _even(m, pitch)
+def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:
+    m, pitch = np.broadcast_arrays(m, pitch)
+    # Lanes meet in whole numbers: warps in part count on their own, not as a mean number of lanes.
+    each = [
+        (c.requests, _modulo_conflicts(m, pitch, c.active, uniform, start))
+        for c in activity.classes
+    ]
+    total = np.maximum(sum((times for times, _ in each), np.zeros(1)), 1e-9)
+    columns = zip(*(tuple(times * count for count in found) for times, found in each), strict=True)
+    mean = Conflicts(*(np.atleast_1d(sum(column) / total) for column in columns))
+    return Sharing(mean, m, pitch, 1 / m, _even(m, pitch))
+
+
+def _modulo_conflicts(
+    m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array
+) -> Conflicts:
+    m, pitch, lanes, uniform, start = np.broadcast_arrays(
+        *map(np.atleast_1d, (m, pitch, lanes, uniform, start))
+    )
     distinct = np.minimum(m, lanes)
     # All addresses start where they start; of more, warps take the next ones in turn.
     turn = np.gcd(np.maximum(m, 1).astype(np.int64), WARP_SIZE)
@@ -116,7 +139,11 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) 
 
     def granules(count: Array, granule: int) -> Array:
         common = np.gcd(step.astype(np.int64), granule)
-        return row_granules(count, pitch, np.mod(start, granule), common, granule)
+        found = row_granules(count, pitch, np.mod(start, granule), common, granule)
+        for i in np.flatnonzero((m <= _FEW) & ~uniform & (count > 0)):
+            given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
+            found[i] = _wrapped(*given, granule)
+        return found
 
     def rounds(granule: int) -> Array:
         rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
@@ -127,8 +154,16 @@ def _modulo(m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array) 
     conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF))
     one = np.ones(m.shape)
     at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes)
-    both = (np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True))
-    return Sharing(Conflicts(*both), m, pitch, 1 / m, hot)
+    return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def _wrapped(m: int, lanes: int, pitch: float, start: float, granule: int) -> float:
+    """Return the mean granules of some lanes side by side of m elements that all warps go round."""
+    first = np.arange(0, m, math.gcd(m, WARP_SIZE))
+    at = (first[:, None] + np.arange(lanes)) % m * pitch + start
+    pieces = np.sort(at // granule, axis=-1)
+    return float(1 + (np.diff(pieces) != 0).sum(axis=-1).mean())
 
 
 def _even(addresses: Array, pitch: Array) -> Hot:

@@ -43,6 +43,16 @@ SLICE_TIME = Formula(
     holds="enough threads to keep the slice busy",
     source="derived: passes of one slice are serial",
 )
+FULL_PASSES = Formula(
+    name="share of passes through full sectors",
+    unit="1",
+    text="min(1, max(0, 2*share - 1))",
+    symbols={"share": "of the passes' bytes, those that lanes change [1]"},
+    holds="lanes side by side, modulo any number: within 6%",
+    source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
+    "int32 addresses take 6.4, 7.9 and 6.2 clocks a warp: 1.15 for full passes, 1.48 for others "
+    "(measurements/h200-atomics/lines.csv)",
+)
 NETWORK_TIME = Formula(
     name="time of the way to L2",
     unit="s",
@@ -102,8 +112,6 @@ and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit r
 OVERLAP: Final = 6.0
 """Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
 
-_FULL: Final = 0.99
-"""Share of a sector's bytes from which on it counts as full."""
 _USUAL_SLICES: Final = 80
 """L2 slices where a device does not say: assumed."""
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
@@ -174,12 +182,14 @@ def _atomic_time(
     filled = np.clip((of_pass * r.width - r.width) / (SECTOR - r.width), 0.0, 1.0)
     partial, rate = device.require("atomic_interval"), device.require("atomic_sector_rate")
     turn_of_float = device.atomic_float_interval or partial
-    full = filled > _FULL
-    each = np.where(full, device.atomic_full_interval or partial, partial)
+    whole = FULL_PASSES(share=of_pass * r.width / SECTOR)
+    # Fewer addresses than a sector has room for fill none.
+    whole = np.where(c.addresses * r.width < SECTOR, 0.0, whole)
     # Only additions know what the bits mean.
     adds = r.access.operation in ("add", "increment")
     floats, doubles = (f[dtype] & adds for f in (_FLOATS, _DOUBLES))
-    each = np.where(full, each * np.where(doubles, WIDE_FLOAT, 1.0), each)
+    in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
+    each = partial + (in_full - partial) * whole
     if compares:
         several = np.clip(lanes / np.maximum(packets, 1e-9) - 1, 0.0, 1.0)
         more = COMPARE_SECTOR_CLOCKS - COMPARE_CLOCKS
@@ -195,13 +205,14 @@ def _atomic_time(
     pieces = np.where(hot[2] > 0, most, 1.0)
     slot = slice_slot(each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock)
     # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
-    slot = np.maximum(slot, each * np.where(full & doubles, DOUBLE_SPREAD, 0.0))
+    slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
     slot = each if compares else slot
     one_pass = {
         "slot": slot,
         "turn": turn,
         "s": per_packet,
-        "again": np.minimum(1.0, hot[0] * per_packet / busiest),
+        "again": np.minimum(1.0, hot[0] * per_packet / busiest)
+        ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
     }
     network = {
         "passes": passes,

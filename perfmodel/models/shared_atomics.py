@@ -58,17 +58,46 @@ WRAPPED_WARPS = Formula(
 LOOP_CLOCKS = Formula(
     name="clocks from one success to the next",
     unit="clocks",
-    text="max(alone, turn*all)/w**p",
+    text="max(step*alone/w**0.05 + (1 - step)*max(swap, alone/w**p), "
+    "turn*all/w*tries*(1 + tail/rounds))",
     symbols={
+        "step": "1 where the warps of a block keep step, so that one of each turn succeeds [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
-        "turn": "clocks that a try keeps the SM [clocks]",
-        "all": "warps of the SM that try anything [1]",
         "w": "warps of the block that try the address [1]",
+        "swap": "clocks from a load to its compare-and-swap [clocks]",
         "p": "how much sooner than the next try of the same warp one of another succeeds [1]",
+        "turn": "wavefronts of a try: what it keeps the SM [clocks]",
+        "all": "warps of the SM that try anything [1]",
+        "tries": "tries for each success [1]",
+        "tail": "how much longer the last block of a round takes than the mean [1]",
+        "rounds": "rounds of blocks, one after the other [1]",
     },
-    holds="1 to 64 warps an SM within 25%",
-    source="fitted: float32 and 64-bit additions at 1 to 1024 addresses, and privatised sums "
-    "(measurements/h200-sxm-suite/shared-atomics.csv, privatized.csv, fit rows)",
+    holds="1 to 64 warps an SM within 15%; some 8 warps on their own, which may or may not keep "
+    "step, within 45%",
+    source="derived: a success undoes the tries whose load came before it. Fitted: `p` (additions "
+    "again and again, measurements/h200-sxm-suite/shared-atomics.csv, fit rows), `tail` "
+    "(measurements/h200-atomics)",
+)
+LOOP_TRIES = Formula(
+    name="tries for each success of a full SM",
+    unit="1",
+    text="min(w, 0.375*w + 1.25)",
+    symbols={"w": "warps of the block that try the address [1]"},
+    holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
+    "with the clocks between wavefronts in it",
+    source="fitted (measurements/h200-atomics): of the tries of other warps those fail that "
+    "are between load and swap at a success, a fixed share of each turn",
+)
+IN_STEP = Formula(
+    name="whether the warps of a block keep step",
+    unit="1",
+    text="min(1, max(0, 3 - x/0.3))",
+    symbols={
+        "x": "clocks of a try of all warps of the block, over those from a load to its swap [1]",
+    },
+    holds="threads that add once; those that add again and again lose step",
+    source="fitted: 4 and 8 warps keep step, 16 don't, 12 do of 4 B and don't of 8 B "
+    "(measurements/h200-atomics)",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of loops in shared memory",
@@ -107,14 +136,18 @@ BEST_COPIES = Formula(
     source="derived: where the derivative of `COPIES_TIME` by c vanishes",
 )
 
-LOOP_ALONE: Final = (98.0, 117.0)
-LOOP_TURN: Final = (3.0, 6.1)
+LOOP_ALONE: Final = (97.0, 115.0)
 LOOP_SOONER: Final = (0.22, 0.31)
-"""`alone`, `turn` and `p` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122
-clocks for lone warps, 196 of 8 B for 32 that do not meet (shared-atomics.csv). The others are
-fitted: of 4 B within 4% in the median, 19% at the 90th percentile (the same rows and
-privatized.csv, fit rows).
-"""
+"""`alone` and `p` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122 clocks
+for lone warps (shared-atomics.csv); fitted: within 4% in the median (the same, fit rows)."""
+LOOP_SWAP: Final = (44.0, 55.0)
+"""`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-atomics)."""
+LOOP_TURN: Final = (3.0, 4.25)
+LOOP_TURN_APART: Final = (3.0, 6.0)
+"""Wavefronts of a try whose lanes meet at one address, and of one whose lanes have 32: one of the
+load and two of the swap, 3.2 for 8 B; 2 and 4 (counted by the profiler, the same folder)."""
+LOOP_TAIL: Final = 0.15
+"""`tail` of `LOOP_CLOCKS`."""
 AGGREGATED_CLOCKS: Final = 8.0
 """Clocks that an SM takes for each warp that comes to a sum of warps at one address of a block,
 where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is
@@ -223,7 +256,9 @@ def loop_inputs(
         wanted = contenders(lanes / blocks * r.sharing.hottest, r.random, popular)
         turns = np.where(loop, wanted, 0.0)
         tried = np.maximum(1.0, warps * np.minimum(1.0, WARP_SIZE * r.sharing.hottest))
-        each = np.asarray(loop_clocks(tried, warps * held, r.width))
+        once_each = np.asarray(instance.runs(r.access.loop), dtype=float) <= 1
+        lanes_apart = np.maximum(np.asarray(r.sharing.conflicts.addresses, dtype=float), 1.0)
+        each = loop_clocks(tried, warps, held, rounds, once_each, lanes_apart, r.width)
         clocks = turns * each
         total = clocks if total is None else total + clocks
         last = {"turns": turns, "each": each}
@@ -234,23 +269,38 @@ def loop_inputs(
     return {"rounds": rounds, "clock": clock, **last}
 
 
-def loop_clocks(tried: Any, every: Any, width: int) -> Array:
+def loop_clocks(
+    tried: Any, warps: Any, held: Any, rounds: Any, once: Any, apart: Any, width: int
+) -> Array:
     """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
 
     Parameters
     ----------
     tried : array
         Warps of the block that try the address.
-    every : array
-        Warps of the SM.
+    warps : array
+        Warps of the block.
+    held : array
+        Blocks that share an SM.
+    rounds : array
+        Rounds of blocks.
+    once : array
+        Whether each thread adds only once.
+    apart : array
+        Addresses of a warp.
     width : int
         Bytes of an element, 4 or 8.
     """
     wide = int(width == 8)
-    given = {"alone": LOOP_ALONE[wide], "turn": LOOP_TURN[wide], "p": LOOP_SOONER[wide]}
-    return np.asarray(
-        LOOP_CLOCKS(**given, all=np.asarray(every, float), w=np.asarray(tried, float))
-    )
+    w, block = np.asarray(tried, float), np.asarray(warps, float)
+    tries = np.asarray(LOOP_TRIES(w=w))
+    # Lanes of a warp win together, but where more than some eight warps try an address.
+    own = np.log2(apart) / np.log2(WARP_SIZE) / np.maximum(w / 8, 1.0)
+    turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own
+    step = np.where(once, IN_STEP(x=block * turn / LOOP_SWAP[wide]), 0.0)
+    given = {"alone": LOOP_ALONE[wide], "swap": LOOP_SWAP[wide], "p": LOOP_SOONER[wide]}
+    every = {"turn": turn, "all": block * held, "tries": tries, "tail": LOOP_TAIL}
+    return np.asarray(LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=step, w=w))
 
 
 def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:

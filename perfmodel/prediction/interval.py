@@ -33,9 +33,11 @@ NORMAL_90: Final = 1.6449
 REGIMES: Final = ("launch", "latency", "l1", "l2", "dram", "compute", "atomics")
 """Regimes, as the scoreboard has them."""
 
-CLASSES: Final = (*REGIMES, "sampled", "pipeline", "narrow")
+CLASSES: Final = (*REGIMES, "sampled", "pipeline", "narrow", "retries")
 """Classes of residuals: the regimes, predictions with an index that has no closed form, those of
-blocks that copy ahead, and those of blocks that copy ahead in pieces of less than 16 bytes."""
+blocks that copy ahead, those of blocks that copy ahead in pieces of less than 16 bytes, and those
+of lanes that try again and again in global memory."""
+_RETRIES: Final = ("cas-loop", "lock-loop")
 _WHOLE: Final = 16
 """Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
 
@@ -124,19 +126,25 @@ def regime(details: Details, largest: str) -> str:
 
 
 def residual_class(details: Details, largest: str) -> str:
-    """Return whose residuals a prediction has: its regime's, "sampled", "pipeline" or "narrow".
+    """Return whose residuals a prediction has: its regime's, or one of the other `CLASSES`.
 
     What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
     in their own way, whatever the regime. For rows that are no whole pieces of 16 bytes a library
     has older kernels, and picks worse among them. Where an index has no closed form, its warps are
-    counted and its reuse is taken as random: that is where predictions err most.
+    counted and its reuse is taken as random: that is where predictions err most. How soon lanes
+    that compete succeed depends on which L2 partition and slice their addresses are in, which no
+    launch knows: some take twice as long at another place (measurements/h200-cas/loops.csv).
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
     if details.instance.pipeline is not None:
         loads = [r for r in details.requests if r.access.kind == "load"]
         narrow = any(float(np.min(r.width)) < _WHOLE for r in loads)
         return "narrow" if narrow else "pipeline"
-    return "sampled" if sampled else regime(details, largest)
+    if sampled:
+        return "sampled"
+    own = regime(details, largest)
+    tries = any(r.access.operation in _RETRIES for r in details.requests)
+    return "retries" if own == "atomics" and tries else own
 
 
 def origin(device: Device) -> Origin:

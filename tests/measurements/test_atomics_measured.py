@@ -126,8 +126,16 @@ def test_privatized_loops() -> None:
     wanted = {"dtype": "float32", "use": "validation"}
     rows = list(suite("privatized", timing="events", cache="warm", **wanted))
     found = errors(rows, "atomic-privatized", ("n", "block", "dtype"))
-    assert np.median(np.abs(found)) < 0.15
-    assert np.quantile(np.abs(found), 0.9) < 0.25
+    assert np.median(np.abs(found)) < 0.10
+    assert np.quantile(np.abs(found), 0.9) < 0.18
+
+
+def test_privatized_sums_of_doubles() -> None:
+    # measured, never fitted on (measurements/h200-builtins): these were 42% to 47% off before
+    # wavefronts of 8 bytes were counted
+    for n, block, time in ((57742663, 384, 5112e-6), (8487525, 256, 587e-6)):
+        found = predict("atomic-privatized", device=DEVICE, n=n, block=block, dtype="float64")
+        assert found.time_s == pytest.approx(time, rel=0.1), n
 
 
 def test_shared_atomics() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,9 @@ from perfmodel.models.contention import counted_conflicts, random_conflicts
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import Requests, access_requests
-from perfmodel.models.shared_atomics import COPIES_TIME, best_copies
+from perfmodel.models.shared_atomics import COPIES_TIME, best_copies, loop_clocks
 
+ROOT = Path(__file__).parents[2]
 WIDTHS = {"int32": 4, "uint64": 8}
 
 
@@ -56,12 +59,53 @@ def test_modulo_against_counting(addresses: int, spacing: int, dtype: str) -> No
     lanes = np.arange(n) % addresses * spacing * WIDTHS[dtype]
     counted = counted_conflicts(lanes.reshape(-1, 32))
     assert float(found.active_lanes[0]) == n
-    # A few elements that do not divide a warp have partial rounds, which are rounded up.
-    slack = 0.02 if 32 % addresses == 0 or addresses % 32 == 0 else 0.6
     for name in ("sectors", "lines", "passes", "packets"):
         expected = float(getattr(counted, name).mean())
         each = float(np.ravel(getattr(found.sharing.conflicts, name))[0])
-        assert each == pytest.approx(expected, rel=slack), name
+        assert each == pytest.approx(expected, rel=0.02), name
+
+
+@pytest.mark.parametrize("addresses", [1, 7, 31, 32, 33])
+def test_a_warp_in_part_changes_next_to_nothing(addresses: int) -> None:
+    # independent: counted one by one. A mean of 31.9999 lanes would miss whole rounds
+    n = (1 << 17) - 12
+    found = requests(0, n=n, addresses=addresses)
+    assert found.sharing is not None
+    lanes = (np.arange(1 << 17) % addresses * 4).reshape(-1, 32)
+    counted = counted_conflicts(lanes, (np.arange(1 << 17) < n).reshape(-1, 32))
+    for name in ("addresses", "sectors", "passes", "packets"):
+        each = float(np.ravel(getattr(found.sharing.conflicts, name))[0])
+        assert each == pytest.approx(float(getattr(counted, name).mean()), rel=0.01), name
+
+
+@pytest.mark.parametrize("addresses", [12, 20, 24, 31, 32, 33, 36, 40])
+def test_full_sectors_and_others(addresses: int) -> None:
+    # measured: clocks a warp of int32 elements side by side, half a clock of them the launch's
+    # (measurements/h200-atomics/lines.csv)
+    with (ROOT / "measurements" / "h200-atomics" / "lines.csv").open() as file:
+        (row,) = [
+            row
+            for row in csv.DictReader(file)
+            if (row["dtype"], row["returns"], row["spacing"], row["offset"])
+            == ("int32", "0", "1", "0")
+            and int(row["addresses"]) == addresses
+        ]
+    found = predict("atomic-add", device="h200-sxm", n=1 << 24, addresses=addresses)
+    clocks = found.terms_s["atomics"] * 1.98e9 / (1 << 19)
+    assert clocks == pytest.approx(float(row["clocks_a_warp"]) - 0.5, rel=0.1)
+
+
+def test_floats_wait_where_few_pieces_share_a_slice() -> None:
+    # measured: 64 elements of 4 B, 128 B apart, take 68.9 us as integers and 69.3 as floats, 16
+    # of them 202 and 262 (measurements/h200-sxm-suite/atomics.csv)
+    def time(addresses: int, dtype: str) -> float:
+        found = predict(
+            "atomic-add", device="h200-sxm", n=1 << 20, addresses=addresses, spacing=32, dtype=dtype
+        )
+        return found.time_s
+
+    assert time(64, "float32") == pytest.approx(time(64, "int32"), rel=0.08)
+    assert time(16, "float32") > 1.2 * time(16, "int32")
 
 
 def test_one_address_a_warp() -> None:
@@ -221,6 +265,28 @@ def test_best_copies_is_the_minimum(turns: float, bins: int) -> None:
 
 def lanes_a_second(device: str, kernel: str, lanes: int, **params: int | str) -> float:
     return lanes / predict(kernel, device=device, cache="warm", **params).time_s
+
+
+def test_tries_in_shared_memory() -> None:
+    # measured: wavefronts for each success of a full SM, counted by the profiler; the model's turn
+    # is that, and up to a third more between them (measurements/h200-atomics/counted.csv)
+    with (ROOT / "measurements" / "h200-atomics" / "counted.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if int(row["warps"]) * int(row["held"]) == 64]
+    rows = [row for row in rows if row["addresses"] == "1"]
+    assert len(rows) == 8
+    for row in rows:
+        warps, held = int(row["warps"]), int(row["held"])
+        counted = int(row["shared_wavefronts"]) / (132 * warps * 32)
+        width = 8 if row["dtype"] == "float64" else 4
+        each = float(loop_clocks(warps, warps, held, 1e9, False, 1.0, width))
+        assert 0.97 * counted < each < 1.34 * counted, row
+
+
+def test_blocks_that_add_once_keep_step() -> None:
+    # property: 8 warps of a block on its own succeed once a turn, 16 more often
+    alone = float(loop_clocks(1, 1, 1, 1e9, True, 1.0, 4))
+    assert float(loop_clocks(8, 8, 1, 1e9, True, 1.0, 4)) > 0.85 * alone
+    assert float(loop_clocks(16, 16, 1, 1e9, True, 1.0, 4)) < 0.6 * alone
 
 
 @pytest.mark.parametrize("addresses", [1, 2, 8, 32])

@@ -106,6 +106,17 @@ def test_an_index_without_a_closed_form_has_residuals_of_its_own() -> None:
     assert residual_class(copy.details, copy.bottleneck) == regime(copy.details, copy.bottleneck)
 
 
+def test_lanes_that_try_again_have_residuals_of_their_own() -> None:
+    # property: where they decide; not where lanes have addresses of their own, in little time
+    for kernel in ("cas-loop", "lock-loop"):
+        many = predict(kernel, device=H200, n=1 << 16, addresses=64)
+        assert residual_class(many.details, many.bottleneck) == "retries"
+    alone = predict("cas-loop", device=H200, n=32, addresses=1 << 20)
+    assert residual_class(alone.details, alone.bottleneck) == "launch"
+    once = predict("atomic-add", device=H200, n=1 << 22)
+    assert residual_class(once.details, once.bottleneck) == "atomics"
+
+
 @pytest.fixture(scope="module")
 def held_out() -> list[Case]:
     # every third case of the recorded measurements that was never fitted on
