@@ -187,9 +187,10 @@ def time_model(
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
-    tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, crowded)
+    tail, l1_tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, held, crowded)
     balance = np.atleast_1d(BALANCE(**tail))
-    inputs: dict[str, dict[str, Any]] = {"balance": tail}
+    l1_balance = np.atleast_1d(BALANCE(**l1_tail))
+    inputs: dict[str, dict[str, Any]] = {"balance": tail, "l1-balance": l1_tail}
     terms: dict[str, Array] = {}
 
     def sm_unit(name: str, cycles: Any, balance: Array = balance) -> None:
@@ -204,10 +205,10 @@ def time_model(
         sm_unit(pipe, cycles, np.asarray(alike + (balance - alike) * part))
     masked = instructions.get("masked", np.zeros(1))
     stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
-    sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
+    sm_unit("l1", np.asarray(L1_CYCLES(**stages)), l1_balance)
     inputs["l1"] |= stages
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
-    own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
+    own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=l1_balance))
 
     asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic) * SECTOR),
