@@ -54,6 +54,7 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
+from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.models.waves import (
     BALANCE,
     ROUNDS,
@@ -348,6 +349,12 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    walk = walk_inputs(instance, requests, traffic, chain, device) if in_steps is None else None
+    if walk is not None:
+        inputs["walk"] = walk
+        rounds = inputs["rounds"]["x"]
+        inputs["beside-walk"] = beside_walk(together, walk, chain.slowest, rounds)
+        together = np.asarray(BESIDE_WALK(**inputs["beside-walk"]))
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
