@@ -8,6 +8,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     flop = "n"                            # of the whole launch; default 0
     precision = "fp32"                    # ceiling of the flop
     loads_in_flight = 1                   # optional; else from the loops; may be a mean
+    loads_a_wait = 1                      # optional: between waits where all come from DRAM
     dependent = false                     # optional: a loop's instructions wait for one another
     longest = 1                           # optional: work of the longest block over the average
     # precision = "dtype"                 # or a parameter with words such as "bf16", "fp8"

@@ -324,6 +324,9 @@ class Kernel:
     loads_in_flight : Node or None
         Loads that a thread issues before it needs the first, a mean where its machine code has
         several ways; None derives it from the loops.
+    loads_a_wait : Node or None
+        Loads of a loop from one wait to the next where each comes as late as the others and
+        instructions wait in order; None takes those in flight.
     barriers : tuple of Barrier
         Where the warps of a block wait for one another: then a block's instructions are issued
         between its waits, not during them.
@@ -369,6 +372,7 @@ class Kernel:
     mapping: str = ""
     notes: tuple[str, ...] = ()
     dependent: bool = False
+    loads_a_wait: Node | None = None
     paces: tuple[Pace, ...] = ()
     longest: Node = _ONE
     pipeline: Pipeline | None = None

@@ -45,7 +45,7 @@ _KEYS: Final = (
     "guard",
     "flop",
     "precision",
-    "loads_in_flight",
+    *("loads_in_flight", "loads_a_wait"),
     *("dependent", "longest"),
     "parameters",
     "menu",
@@ -121,6 +121,11 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
             None
             if in_flight is None
             else scope.of_launch(in_flight, "loads_in_flight", integer=False)
+        ),
+        loads_a_wait=(
+            None
+            if "loads_a_wait" not in table
+            else scope.of_launch(table["loads_a_wait"], "loads_a_wait", integer=False)
         ),
         barriers=each_table(table, "barriers", "barrier", scope, _barrier),
         paces=each_table(table, "paces", "pace", scope, _pace),

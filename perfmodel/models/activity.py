@@ -40,10 +40,13 @@ class Activity:
     shares : mapping of str to array
         Share of a guard's range that passes, under the slowest variable that it cuts short:
         the footprint of an access that moves with that variable shrinks by it.
+    warp_shares : mapping of str to array
+        The same of warps: one that passes in part is whole.
     """
 
     classes: tuple[WarpClass, ...]
     shares: Mapping[str, Array]
+    warp_shares: Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,7 @@ def warp_classes(
     spans: list[Span] = []
     lane_choices: dict[str, list[_Choice]] = {}
     shares: dict[str, Array] = {}
+    warp_shares: dict[str, Array] = {}
     for number in numbers.values():
         digits, start = number.digits, number.start
         count = np.maximum(number.stop - start, 0.0)
@@ -170,6 +174,9 @@ def warp_classes(
         used |= {v.name for v in digits}
         shares |= _shares(digits, count)
         lanes = [v for v in digits if v.in_lane]
+        width = lanes[0].extent if lanes else np.ones(1)
+        whole = (np.ceil(number.stop / width) - np.floor(start / width)) * width
+        warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
         # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
         if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
             return None
@@ -197,7 +204,7 @@ def warp_classes(
         for choice in itertools.product(*(lane_choices[name] for name in names))
         if np.any(math.prod(times for times, *_ in choice) > 0)
     )
-    return Activity(classes, shares)
+    return Activity(classes, shares, warp_shares)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,14 @@ def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> R
         for name in names_of
         if (found := getattr(counted, name)) is not None
     }
-    return replace(counted, requests=requests, active_lanes=lanes, shares=activity.shares, **counts)
+    return replace(
+        counted,
+        requests=requests,
+        active_lanes=lanes,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+        **counts,
+    )
 
 
 def uses_random(node: Node) -> bool:

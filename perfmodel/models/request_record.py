@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Requests:
     variables : tuple of Variable
     shares : mapping of str to array
         Share of each variable's range that the guards let through.
+    warp_shares : mapping of str to array
+        The same, with warps whole that the guards let through in part.
     sampled : float or None
         None for a closed form, else the share of the launch that was counted.
     period : array or None
@@ -79,6 +81,7 @@ class Requests:
     step: Array | None = None
     pages: Array | None = None
     in_blocks: Array | None = None
+    warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def executions(self) -> Array:

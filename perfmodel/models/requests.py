@@ -106,6 +106,7 @@ def access_requests(
                 width=width,
                 variables=variables,
                 shares=activity.shares,
+                warp_shares=activity.warp_shares,
                 **closed._asdict(),
             )
             return _only_where(taken, affine)
@@ -119,6 +120,7 @@ def access_requests(
             offset=flat.offset * element,
             variables=variables,
             shares=activity.shares,
+            warp_shares=activity.warp_shares,
         )
         return _only_where(taken, known_strides)
     cycle = _modulo(index, values)
@@ -142,6 +144,7 @@ def access_requests(
                     width=width,
                     variables=variables,
                     shares=activity.shares,
+                    warp_shares=activity.warp_shares,
                     **closed._asdict(),
                 )
                 if closed is not None
@@ -154,6 +157,7 @@ def access_requests(
                 strides={name: stride * element for name, stride in flat.strides.items()},
                 offset=flat.offset * element,
                 shares=activity.shares,
+                warp_shares=activity.warp_shares,
                 period=period,
             )
             return _only_where(taken, periodic)
@@ -211,6 +215,7 @@ def _of_atomic(
         offset=np.zeros(1),
         variables=variables,
         shares=activity.shares,
+        warp_shares=activity.warp_shares,
         random=uses_random(access.index),
         sharing=shared,
     )

@@ -54,6 +54,7 @@ from perfmodel.models.steps import (
     waits_alone,
 )
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
+from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.models.waves import (
     BALANCE,
     ROUNDS,
@@ -186,9 +187,10 @@ def time_model(
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
-    tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, crowded)
+    tail, l1_tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, held, crowded)
     balance = np.atleast_1d(BALANCE(**tail))
-    inputs: dict[str, dict[str, Any]] = {"balance": tail}
+    l1_balance = np.atleast_1d(BALANCE(**l1_tail))
+    inputs: dict[str, dict[str, Any]] = {"balance": tail, "l1-balance": l1_tail}
     terms: dict[str, Array] = {}
 
     def sm_unit(name: str, cycles: Any, balance: Array = balance) -> None:
@@ -203,10 +205,10 @@ def time_model(
         sm_unit(pipe, cycles, np.asarray(alike + (balance - alike) * part))
     masked = instructions.get("masked", np.zeros(1))
     stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
-    sm_unit("l1", np.asarray(L1_CYCLES(**stages)))
+    sm_unit("l1", np.asarray(L1_CYCLES(**stages)), l1_balance)
     inputs["l1"] |= stages
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
-    own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=balance))
+    own_l1 = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=l1_balance))
 
     asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic) * SECTOR),
@@ -347,6 +349,12 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    walk = walk_inputs(instance, requests, traffic, chain, device) if in_steps is None else None
+    if walk is not None:
+        inputs["walk"] = walk
+        rounds = inputs["rounds"]["x"]
+        inputs["beside-walk"] = beside_walk(together, walk, chain.slowest, rounds)
+        together = np.asarray(BESIDE_WALK(**inputs["beside-walk"]))
     if "dispatch" in terms:
         inputs["last"] = {"dispatch": terms["dispatch"], "last": np.atleast_1d(last)}
         together = np.maximum(together, LAST_TIME(**inputs["last"]))

@@ -28,6 +28,7 @@ from perfmodel.models.time import (
     beside_memory,
 )
 from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, mixed_pipes, queued_pipes
+from perfmodel.models.walks import BESIDE_WALK, WALK_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
@@ -230,6 +231,13 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         values["last"] = last.result
     together = step(TIME, _TOGETHER, values)
     yield together
+    if "walk" in given:
+        walk = step(TIME, WALK_TIME, given["walk"])
+        beside = step(TIME, BESIDE_WALK, given["beside-walk"])
+        if beside.result > 1.001 * together.result:
+            yield walk
+            yield beside
+        together = beside
     yield from _total(prediction, together.result, unit)
 
 

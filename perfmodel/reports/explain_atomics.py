@@ -17,6 +17,7 @@ from perfmodel.models.locks import LOCK_TIME, WAITING
 from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
+from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.record import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 
@@ -71,7 +72,7 @@ def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator
     yield step(section, NETWORK_TIME, given["network"])
     sent = step(section, SEND_CYCLES, given["send"])
     yield sent
-    balance = scalar(details.time.inputs["l1"]["balance"])
+    balance = scalar(BALANCE(**details.time.inputs["balance"]))
     values = {"clocks": sent.result, "clock": details.time.clock, "balance": balance}
     yield step(section, _SEND_TIME, values)
     if "loop" in found.parts_s:

@@ -151,7 +151,11 @@ def launch_steps(details: Details, unit: Unit) -> Iterator[Step]:
     )
     sms = float(device.sm_count)
     most = f"{math.ceil(blocks / sms)} blocks on one SM, {units.number(blocks / sms)} on average"
-    yield step(section, BALANCE, details.time.inputs["balance"], most)
+    inputs = details.time.inputs
+    yield step(section, BALANCE, inputs["balance"], most)
+    if scalar(BALANCE(**inputs["l1-balance"])) != scalar(BALANCE(**inputs["balance"])):
+        # Blocks cut short by lanes have as many instructions, and fewer wavefronts.
+        yield step(section, named(BALANCE, f"{BALANCE.name}, for L1"), inputs["l1-balance"])
 
 
 def l1_steps(

@@ -117,6 +117,20 @@ def test_tag_wavefronts_of_boxes_are_the_mean_over_their_lanes() -> None:
     assert len(np.unique(found)) > 20
 
 
+def test_tag_wavefronts_of_rows_are_near_those_of_every_warp_and_step() -> None:
+    # independent: all warps that walk down a matrix of so many columns, at every step of a row
+    ratios = []
+    for columns in (300, 306, 379, 477, 511, 600, 777, 1000, 1111, 1300):
+        rows = np.arange(320).reshape(10, 1, 32)
+        steps = np.arange(columns).reshape(1, -1, 1)
+        every = tag_wavefronts((1 << 40) + 4 * (rows * columns + steps)).mean()
+        box = Box(*(np.full(1, n) for n in (32, 4 * columns, 1, 0)))
+        _, found = pattern_wavefronts(box, np.zeros(1, int), np.full(1, 4), 4)
+        ratios.append(found[0] / every)
+    assert np.std(ratios) < 0.035
+    assert np.all(np.abs(np.array(ratios) - 1) < 0.08)
+
+
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 def test_data_wavefronts_equal_brute_force(width: int) -> None:
     # independent: 32 banks of 4 B; 8 B lanes go by halves, 16 B lanes by quarters of a warp

@@ -1,0 +1,89 @@
+"""Handing out blocks: which SM gets which, where the last blocks along an axis are smaller.
+
+Blocks are handed out in order, x fastest, to whichever SM has room first; an SM works its blocks
+oldest first. Small blocks let the SMs that got them take more of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+MOST_ROUNDS: Final = 12
+"""Rounds of blocks up to which they are handed out one by one: later small blocks hardly tell."""
+
+
+def busiest_work(
+    counts: Sequence[Array], cuts: Sequence[Array], held: Array, sm_count: int
+) -> tuple[Array, Array]:
+    """Return the work of the SM that ends last, and of all blocks, in whole blocks.
+
+    Parameters
+    ----------
+    counts : sequence of array
+        Blocks with work along each axis of the grid, the fastest first.
+    cuts : sequence of array
+        Work of the last of them, over a whole block's.
+    held : array
+        Blocks that an SM holds at a time.
+    sm_count : int
+        SMs.
+
+    Notes
+    -----
+    Derived. Blocks go out `sm_count` at a time, each to the SM that has had room for longest; one
+    by one gives the same within 3% for 40 to 3000 blocks of random grids.
+    """
+    arrays = np.broadcast_arrays(*counts, *cuts, held)
+    shape = arrays[0].shape
+    axes = len(counts)
+    flat = np.stack([a.reshape(-1) for a in arrays]).astype(float)
+    total = np.prod(flat[:axes] - 1 + flat[axes : 2 * axes], axis=0)
+    blocks = np.prod(flat[:axes], axis=0)
+    # Without small blocks, or with one for each SM, or very many, the order does not tell.
+    last_slice = blocks / flat[axes - 1]
+    full = np.floor(blocks / sm_count)
+    left = blocks - full * sm_count
+    slowest = np.ones(blocks.shape)
+    for axis in range(axes):
+        slowest = np.where(flat[axis] > 1, flat[axes + axis], slowest)
+        last_slice = np.where(flat[axis] > 1, np.prod(flat[:axis], axis=0), last_slice)
+    found = full + np.where(left == 0, 0.0, np.where(left <= last_slice, slowest, 1.0))
+    told = np.any(flat[axes : 2 * axes] < 1, axis=0) & (blocks > 1)
+    told &= blocks <= MOST_ROUNDS * sm_count
+    if np.any(told):
+        found[told] = _one_by_one(flat[:, told], axes, sm_count)
+    return found.reshape(shape), total.reshape(shape)
+
+
+def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:
+    """Return the work of the SM that ends last; `grids` are counts, cuts and blocks held."""
+    blocks = np.prod(grids[:axes], axis=0)
+    # The largest first: those that are done with leave from the end.
+    largest = np.argsort(-blocks, kind="stable")
+    grids, blocks = grids[:, largest], blocks[largest]
+    counts, cuts, held = grids[:axes], grids[axes : 2 * axes], grids[-1].astype(int)
+    rows = np.arange(len(blocks))
+    # When the last blocks of each SM end, by turns: there is room once the first of them has.
+    ends = np.zeros((int(held.max()), len(blocks), sm_count))
+    for turn, at in enumerate(range(0, int(blocks[0]), sm_count)):
+        n = int(np.searchsorted(-blocks, -at))
+        here, now = rows[:n, None], ends[turn % len(ends), :n]
+        index = np.broadcast_to(at + np.arange(sm_count), (n, sm_count))
+        slower, work = index, np.where(index < blocks[:n, None], 1.0, 0.0)
+        for count, cut in zip(counts[:, :n, None], cuts[:, :n, None], strict=True):
+            rest = slower // count
+            work = np.where(slower - rest * count == count - 1, work * cut, work)
+            slower = rest
+        room = ends[(turn - held[:n]) % len(ends), rows[:n]]
+        order = np.argsort(room, axis=1, kind="stable")
+        before = ends[(turn - 1) % len(ends), :n]
+        now[here, order] = before[here, order] + work
+    result = np.zeros(len(blocks))
+    result[largest] = ends.max(axis=(0, 2))
+    return result

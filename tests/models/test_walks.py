@@ -1,0 +1,97 @@
+"""Walks over cold data: against products as measured, and what does not make a block wait."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfmodel.hardware import load_device
+from perfmodel.kernels.files import parse_kernel
+from perfmodel.models.walks import BESIDE_WALK, WALK_TIME, beside_walk
+from perfmodel.prediction import Prediction, predict
+
+H200 = load_device("h200-sxm")
+PRODUCTS = Path(__file__).parents[2] / "measurements/h200-walks/products.csv"
+EMPTY_US = 2.784  # between events of that session: its session.toml
+
+
+def walked(blocks: int, before: str = "", stride: str = "0") -> Prediction:
+    """Predict blocks of a warp that all read the same 64 KiB, or with a stride their own."""
+    return predict(
+        parse_kernel(
+            f"""
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = {blocks}
+block = 32
+[buffers]
+table = {{ length = "{max(blocks, 1)}*16384" }}
+out = {{ length = "{blocks}*32" }}
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "t*32 + threadIdx.x + blockIdx.x*{stride}"
+loop = "t"
+[[accesses]]
+store = "out"
+index = "blockIdx.x*32 + threadIdx.x"
+{before}
+"""
+        ),
+        device=H200,
+    )
+
+
+def test_blocks_that_share_cold_data_wait_nearly_as_long_as_for_their_own() -> None:
+    # measured: a step of 128 B takes 733 clocks alone, 736 with data of their own, and 622 to 629
+    # with the same (measurements/h200-walks/walk.csv): no less than DRAM's pace
+    alone, shared, own = walked(1), walked(132), walked(132, stride="16384")
+    assert 0.75 < shared.time_s / own.time_s < 1
+    assert alone.time_s == pytest.approx(own.time_s, rel=0.15)
+    clocks = shared.time_s * H200.sm_clock / 512
+    assert clocks == pytest.approx(625, rel=0.12)
+
+
+def test_data_that_was_read_before_the_loop_keeps_nobody_waiting() -> None:
+    # property: where threads took all of it first, the walk finds it in L2
+    first = """
+[[accesses]]
+name = "first"
+load = "table"
+index = "blockIdx.x*16384 + threadIdx.x*512"
+vector = 4
+"""
+    assert walked(132, first).details.time.inputs["walk"]["cold"] < 512
+
+
+def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
+    # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
+    given = dict.fromkeys(("waits", "near", "spread", "first", "cold", "most"), np.zeros(1))
+    for own, expected in ((3.0, 10.0), (8.0, 13.0)):
+        walk = {**given, "own": np.full(1, own), "dram": 0.0, "m": np.ones(1), "s": np.ones(1)}
+        assert WALK_TIME(**walk) == own
+        found = beside_walk(np.full(1, 10.0), walk, np.zeros(1), np.full(1, 2.0))
+        assert BESIDE_WALK(**found) == pytest.approx(expected)
+
+
+def test_products_with_a_cold_b_as_measured() -> None:
+    # measured: products whose blocks fit two an SM, of up to 132 SMs; rows for validation
+    errors = []
+    for row in csv.DictReader(PRODUCTS.open()):
+        if row["kernel"] != "coalesced" or row["in_l2"] != "none" or int(row["blocks"]) > 264:
+            continue
+        m, n, k = (int(row[name]) for name in "MNK")
+        if k < 128:
+            continue
+        found = predict("gemm", mapping="coalesced", device=H200, M=m, N=n, K=k)
+        took = float(row["time_us"]) - EMPTY_US
+        errors.append((found.time_s - found.terms_s["launch"]) * 1e6 / took - 1)
+    assert len(errors) > 30
+    assert np.median(np.abs(errors)) < 0.06
+    assert np.max(np.abs(errors)) < 0.16
