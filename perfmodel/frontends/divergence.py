@@ -65,6 +65,18 @@ def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     return frozenset(found)
 
 
+def varying_constants(function: Function) -> frozenset[int]:
+    """Return the loads from constant memory whose address may differ from lane to lane."""
+    parting = parting_registers(function)
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld"
+        and "const" in i.modifiers
+        and any(isinstance(o, Address) and _parts(o.base, parting) for o in i.operands)
+    )
+
+
 def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
     """Return the instructions that addresses of shared variables take, by where they are used."""
     loops = {block for loop in flow.loops for block in loop.blocks}

@@ -13,6 +13,7 @@ from typing import Final
 
 from perfmodel.expressions import Name, Number
 from perfmodel.expressions.nodes import TooLongError
+from perfmodel.frontends.divergence import varying_constants
 from perfmodel.frontends.emulate import (
     MOST_SECONDS,
     Emulation,
@@ -90,7 +91,7 @@ def kernel_from_ptx(
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
-    if _needs_emulation(found, placed):
+    if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]

@@ -55,6 +55,7 @@ PIPES: Final = {
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
     "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
+    "constant": "words that a warp reads from constant memory, at addresses that lanes differ in",
     "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
