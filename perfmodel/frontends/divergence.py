@@ -54,9 +54,12 @@ def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     found = set()
     for number, block in enumerate(flow.blocks):
         last = function.instructions[block.stop - 1]
+        forward = all(number < target < len(flow.blocks) for target in block.successors)
+        if last.opcode == "brx" and forward and read_registers(last) & parting:
+            found.add(number)  # a table of ways
+            continue
         if last.opcode != "bra" or last.guard is None or len(block.successors) != 2:
             continue
-        forward = all(number < target < len(flow.blocks) for target in block.successors)
         if not forward or last.guard.register.name not in parting:
             continue
         starts = [function.instructions[flow.blocks[t].start] for t in block.successors]

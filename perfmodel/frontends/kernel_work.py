@@ -110,10 +110,14 @@ def work_of(
         totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
 
     meeting, varying = meetings(function, flow), varying_constants(function)
+    ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
         if run.block in meeting:
             add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
+        if function.instructions[block.stop - 1].opcode == "brx":
+            # where each way begins stands in constant memory
+            add("constant", run.loop, sum(ran.get(way, 0.0) for way in block.successors))
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
             kept = branch if instruction.opcode == "bra" else slots
