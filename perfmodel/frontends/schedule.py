@@ -14,9 +14,6 @@ from typing import Final
 MOST_SCHEDULED: Final = 4096
 """Instructions of a block past which they are taken in the order of the text."""
 
-RESERVES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24)
-"""Registers that loads are tried to leave free, one after the other."""
-
 GUARD: Final = "!"
 """Behind a value's name: it is read as a guard, for which it is there later."""
 
@@ -124,51 +121,19 @@ def scheduled(
     count = len(steps)
     if count > MOST_SCHEDULED:
         return list(steps)
-    links = _links(steps, guard)
-    height = _heights(steps, links[1], load_latency)
+    before, after = _links(steps, guard)
+    height = _heights(steps, after, load_latency)
     uses: dict[str, int] = {}
     for step in steps:
         for value in _values(step):
             uses[value] = uses.get(value, 0) + 1
     made = {value for step in steps for value in step.writes}
     live = alive_through + sum(words.get(v, 1) for v in uses if v not in made)
-
-    def order(reserve: int) -> tuple[list[Step], int]:
-        return _ordered(
-            steps, links, height, words, alive_after, uses, live, budget, reserve, load_latency
-        )
-
-    best, most = order(0)
-    if most <= budget or not any(step.load for step in steps):
-        return best
-    # Loads that fill the registers leave none to work with. Of the orders that need the fewest
-    # beyond those that there are, the one that waits least.
-    found = [(best, most), *map(order, RESERVES)]
-    fewest = max(budget, min(needed for _, needed in found))
-    fitting = [steps for steps, needed in found if needed <= fewest]
-    return min(fitting, key=lambda steps: Clock(guard).run(steps, load_latency))
-
-
-def _ordered(
-    steps: Sequence[Step],
-    links: tuple[list[set[int]], list[list[tuple[int, float | None]]]],
-    height: Sequence[float],
-    words: Registers,
-    alive_after: frozenset[str],
-    used: Mapping[str, int],
-    live: int,
-    budget: int,
-    reserve: int,
-    load_latency: float,
-) -> tuple[list[Step], int]:
-    """Return an order in which loads leave some registers free, and the registers that it needs."""
-    before, after = links
-    uses = dict(used)
     waiting = [len(b) for b in before]
-    there = [0.0] * len(steps)
-    ready = [i for i in range(len(steps)) if not waiting[i]]
+    there = [0.0] * count
+    ready = [i for i in range(count) if not waiting[i]]
     order: list[Step] = []
-    now, most = 0.0, live
+    now = 0.0
 
     def growth(i: int) -> int:
         step = steps[i]
@@ -178,14 +143,13 @@ def _ordered(
 
     def spare(i: int) -> int:
         # Vectors lie in aligned registers: as many as they have but one may stay free before them.
-        return reserve + len(steps[i].writes) - 1 if steps[i].load else 0
+        return len(steps[i].writes) - 1 if steps[i].load else 0
 
     while ready:
         best = _best(ready, there, height, now, budget - live, growth, spare)
         ready.remove(best)
         step = steps[best]
         live += growth(best)
-        most = max(most, live)
         for value in _values(step):
             uses[value] -= 1
         at = max(now, there[best]) if step.slots else there[best]
@@ -198,7 +162,7 @@ def _ordered(
             if not waiting[j]:
                 ready.append(j)
         order.append(step)
-    return order, most
+    return order
 
 
 def _values(step: Step) -> set[str]:
