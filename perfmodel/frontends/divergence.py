@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from perfmodel.frontends.memory_instructions import counts_lanes
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -112,6 +113,7 @@ def aggregated(function: Function) -> dict[int, float]:
         where = next((o for o in i.operands if isinstance(o, Address)), None)
         value = i.operands[-1]
         same = where is not None and not _parts(where.base, parting)
+        same = same and not counts_lanes(function, i)
         if same and (i.opcode == "red" or not _parts(value, parting)):
             found[at] = AGGREGATED[i.opcode]
     return found

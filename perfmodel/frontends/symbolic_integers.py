@@ -45,11 +45,12 @@ _Work = Callable[[Algebra, tuple[str, ...], list[Sum]], Sum | None]
 
 def _multiply(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     whole = product(values[0], values[1])
+    bits = bits_of(modifiers[-1])
+    if modifiers[-1][:1] == "u" and not {"hi", "wide"}.isdisjoint(modifiers):
+        # the upper bits of a product show whether its factors are negative
+        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
     if "hi" not in modifiers:
         return whole
-    bits = bits_of(modifiers[-1])
-    if modifiers[-1][:1] == "u":
-        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
     return algebra.quotient(whole, constant(1 << bits))
 
 
