@@ -216,8 +216,8 @@ def _with_base(
     if p.base:
         return p
     count = emulation.counts.get(p.access.key)
-    if count is None or count.region == -3:
-        return p
+    if count is None or count.region == -3 or count.region >= len(emulation.regions):
+        return p  # it goes to no buffer that is known: a pointer read from unknown content
     if count.region < 0:
         space = "shared" if count.region == -1 else "local"
         base = next((name for name, b in bases.items() if b.space == space), "")

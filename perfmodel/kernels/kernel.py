@@ -201,6 +201,9 @@ class Access:
         What it asks for, if it was counted; then its index is only an example.
     multicast : Node
         Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
+    copied : bool
+        Whether the same instruction stores what it loads in shared memory (``cp.async.ca``): what
+        L1 has goes there in the passes that the store takes.
     """
 
     buffer: str
@@ -220,6 +223,7 @@ class Access:
     source: str = ""
     counted: Counted | None = None
     multicast: Node = _ONE
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ def l1_stages(
             fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
             continue
         missing, waiting = waiting_shares(instance, r, requests, access)
-        hits = hits + access.data_wavefronts * (1 - waiting)
+        passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
+        hits = hits + passes * (1 - waiting)
         first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
         first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
         fills = fills + first * missing + access.lines * (waiting - missing)
@@ -98,6 +99,17 @@ def l1_stages(
         "lanes": (all_requests + masked) * (WARP_SIZE / device.lsu_lanes) / sms,
         "port": traffic.l2_read_sectors * PORT_CLOCKS / sms,
     }
+
+
+def copied_passes(r: Requests, access: AccessTraffic) -> Array:
+    """Return the clocks that copies to shared memory hold the data stage, beside their stores.
+
+    What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
+    2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them
+    (measurements/h200-branches/copies.csv).
+    """
+    stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
+    return np.asarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
 
 
 def waiting_shares(
