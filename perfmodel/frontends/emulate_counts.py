@@ -114,10 +114,10 @@ class Counter:
         if not len(lanes):
             return
         if at in self._constants:
-            count = self.counts.setdefault(at, Count(width))
+            read = self.counts.setdefault(at, Count(width))
             words = (lanes >> 5 << 32) + (address.astype(np.int64) >> 2 & 0xFFFFFFFF)
-            count.requests += len(np.unique(lanes >> 5))
-            count.data += len(np.unique(words)) * -(-width // 4)
+            read.requests += len(np.unique(lanes >> 5))
+            read.data += len(np.unique(words)) * -(-width // 4)
             return
         if not self.touches.full:
             self.touches.take(at, _own(address, lanes), lanes)

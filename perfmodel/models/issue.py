@@ -56,8 +56,8 @@ _LANES: Final = {
 CONSTANT_CLOCKS: Final = 2.0
 """Clocks that an SM takes for each word that lanes of a warp read from constant memory.
 
-Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and 64.1
-clocks of an SM with 64 warps (measurements/h200-branches/tables.csv).
+Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
+64.1 clocks a load of an SM with 64 warps (measurements/h200-branches/tables.csv).
 """
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
