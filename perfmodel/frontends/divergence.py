@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from perfmodel.frontends.memory_instructions import counts_lanes
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -54,15 +55,30 @@ def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     found = set()
     for number, block in enumerate(flow.blocks):
         last = function.instructions[block.stop - 1]
+        forward = all(number < target < len(flow.blocks) for target in block.successors)
+        if last.opcode == "brx" and forward and read_registers(last) & parting:
+            found.add(number)  # a table of ways
+            continue
         if last.opcode != "bra" or last.guard is None or len(block.successors) != 2:
             continue
-        forward = all(number < target < len(flow.blocks) for target in block.successors)
         if not forward or last.guard.register.name not in parting:
             continue
         starts = [function.instructions[flow.blocks[t].start] for t in block.successors]
         if not any(start.opcode in _ENDS for start in starts):
             found.add(number)
     return frozenset(found)
+
+
+def varying_constants(function: Function) -> frozenset[int]:
+    """Return the loads from constant memory whose address may differ from lane to lane."""
+    parting = parting_registers(function)
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld"
+        and "const" in i.modifiers
+        and any(isinstance(o, Address) and _parts(o.base, parting) for o in i.operands)
+    )
 
 
 def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
@@ -97,6 +113,7 @@ def aggregated(function: Function) -> dict[int, float]:
         where = next((o for o in i.operands if isinstance(o, Address)), None)
         value = i.operands[-1]
         same = where is not None and not _parts(where.base, parting)
+        same = same and not counts_lanes(function, i)
         if same and (i.opcode == "red" or not _parts(value, parting)):
             found[at] = AGGREGATED[i.opcode]
     return found

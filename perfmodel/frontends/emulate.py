@@ -135,7 +135,10 @@ class _Runner:
         atomics = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
         )
-        self.counter = Counter(atomics, Touches(_cached(function), self.padded))
+        constants = frozenset(
+            at for at, i in enumerate(function.instructions) if "const" in i.modifiers
+        )
+        self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
         self.arrivals = Arrivals()
         self.segments, self.first = self._segments()
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)

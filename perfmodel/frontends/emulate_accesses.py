@@ -105,11 +105,10 @@ def _load(
     names = _targets(instruction.operands[0])
     size = dtype.itemsize
     width = min(size * len(names), 16)
-    counted = "const" not in instruction.modifiers
 
     def run(active: Active) -> None:
         address = read(active)
-        if counted and report is not None:
+        if report is not None:
             report(at, address, active.lanes, width)
         for i, name in enumerate(names):
             if name is None:

@@ -97,16 +97,27 @@ class Counter:
         Instructions whose addresses are kept.
     touches : Touches
         Told what goes through L1.
+    constants : collection of int
+        Instructions that read constant memory, of which the words are counted (as `data`).
     """
 
-    def __init__(self, atomics: frozenset[int], touches: Touches) -> None:
+    def __init__(
+        self, atomics: frozenset[int], touches: Touches, constants: frozenset[int] = frozenset()
+    ) -> None:
         self.counts: dict[int, Count] = {}
+        self._constants = constants
         self._atomics = atomics
         self.touches = touches
 
     def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
         """Take in one execution."""
         if not len(lanes):
+            return
+        if at in self._constants:
+            read = self.counts.setdefault(at, Count(width))
+            words = (lanes >> 5 << 32) + (address.astype(np.int64) >> 2 & 0xFFFFFFFF)
+            read.requests += len(np.unique(lanes >> 5))
+            read.data += len(np.unique(words)) * -(-width // 4)
             return
         if not self.touches.full:
             self.touches.take(at, _own(address, lanes), lanes)

@@ -110,6 +110,9 @@ class Builder:
                     aggregated=self._aggregated(p),
                     source=self._source(p),
                     counted=self._counted(p),
+                    copied=self.function.instructions[p.access.at].opcode == "cp"
+                    and p.moved.kind == "load"
+                    and not p.moved.bulk,
                 )
             )
             if not p.counted:

@@ -13,6 +13,7 @@ from typing import Final
 
 from perfmodel.expressions import Name, Number
 from perfmodel.expressions.nodes import TooLongError
+from perfmodel.frontends.divergence import varying_constants
 from perfmodel.frontends.emulate import (
     MOST_SECONDS,
     Emulation,
@@ -90,7 +91,7 @@ def kernel_from_ptx(
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
-    if _needs_emulation(found, placed):
+    if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
@@ -215,8 +216,8 @@ def _with_base(
     if p.base:
         return p
     count = emulation.counts.get(p.access.key)
-    if count is None or count.region == -3:
-        return p
+    if count is None or count.region == -3 or count.region >= len(emulation.regions):
+        return p  # it goes to no buffer that is known: a pointer read from unknown content
     if count.region < 0:
         space = "shared" if count.region == -1 else "local"
         base = next((name for name, b in bases.items() if b.space == space), "")

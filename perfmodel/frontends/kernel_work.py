@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
 from perfmodel.frontends.dependence import paces
-from perfmodel.frontends.divergence import MEETING, meetings
+from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.latencies import latencies
@@ -109,16 +109,23 @@ def work_of(
     def add(pipe: str, loop: str | None, count: float) -> None:
         totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
 
-    meeting = meetings(function, flow)
+    meeting, varying = meetings(function, flow), varying_constants(function)
+    ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
         if run.block in meeting:
             add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
+        if function.instructions[block.stop - 1].opcode == "brx":
+            # where each way begins stands in constant memory
+            add("constant", run.loop, sum(ran.get(way, 0.0) for way in block.successors))
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
             kept = branch if instruction.opcode == "bra" else slots
             for pipe, count in counts[at].items():
                 add(pipe, run.loop, count * kept)
+            if emulation is not None and at in varying and at in emulation.counts:
+                read = emulation.counts[at]
+                add("constant", run.loop, kept * read.data / max(read.requests, 1))
             if is_memory(instruction) and slots > warps:
                 add("masked", run.loop, slots - warps)
             kind = instruction.modifiers[-1] if instruction.modifiers else ""

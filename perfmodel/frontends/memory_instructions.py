@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.frontends.ptx.memory_parts import memory_parts
-from perfmodel.frontends.ptx.syntax import SIZES, Function, Instruction
+from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 from perfmodel.kernels.kernel import AccessKind, AtomicOperation, CacheLevel
 
@@ -15,6 +15,8 @@ _BULK: Final = 16
 _ROWS: Final = frozenset({"ldmatrix", "stmatrix", "cp"})
 """Instructions whose type says nothing of what a lane moves."""
 _PAST_L1: Final = frozenset({"cg", "cv", "volatile", "acquire", "relaxed", "mmio"})
+_COUNTED: Final = frozenset({"u32", "s32"})
+"""Types that shared memory counts in one instruction, read from machine code of sm_90."""
 _TYPES: Final = {
     "f32": "float32",
     "f64": "float64",
@@ -77,7 +79,7 @@ def moved(function: Function, at: int, part: int = 0) -> Moved:
             unit=unit,
             width=place.width,
             dtype=_TYPES.get(kind) if place.width == unit else None,
-            operation=_operation(modifiers),
+            operation=_operation(function, instruction),
             returns=instruction.opcode == "atom" and _is_used(function, instruction),
         )
     # cp.async.cg and multimem go past L1.
@@ -85,9 +87,26 @@ def moved(function: Function, at: int, part: int = 0) -> Moved:
     return Moved(place.kind, unit, place.width, "l2" if past and place.kind == "load" else "l1")
 
 
-def _operation(modifiers: tuple[str, ...]) -> AtomicOperation:
+def counts_lanes(function: Function, instruction: Instruction) -> bool:
+    """Say whether an atomic is one that counts lanes, for which nobody queues: ATOMS.POPC.INC.
+
+    It adds a constant 1 in shared memory, and nobody wants the old value.
+    """
+    modifiers = instruction.modifiers
+    return (
+        {"shared", "add"} <= {*modifiers}
+        and modifiers[-1] in _COUNTED
+        and instruction.operands[-1] == Immediate(1)
+        and not (instruction.opcode == "atom" and _is_used(function, instruction))
+    )
+
+
+def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
+    modifiers = instruction.modifiers
     if "exch" in modifiers:
         return "exchange"
+    if counts_lanes(function, instruction):
+        return "increment"
     return "cas" if "cas" in modifiers else "add"
 
 

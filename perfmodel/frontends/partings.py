@@ -45,6 +45,10 @@ def partings(
         inner = [way for way in ways if way.block != meeting]
         if not inner or run.warps <= 0 or any(way.loop != run.loop for way in inner):
             continue
+        if len(flow.blocks[number].successors) > 2:
+            # of a table's ways each beyond the first is gone on its own
+            found[run.loop] = found.get(run.loop, 0.0) + sum(w.warps for w in ways) - run.warps
+            continue
         if len(inner) > 1:
             parted = min(sum(way.warps for way in inner) - run.warps, *(w.warps for w in inner))
         else:

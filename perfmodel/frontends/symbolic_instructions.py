@@ -32,7 +32,7 @@ from perfmodel.frontends.symbolic_values import DATUM, Datum, Unknown, Value, ba
 
 _HASH: Final = 1 << 20
 """Factors from which on a product that overflows 32 bits is meant to: a hash."""
-_BITS: Final = frozenset({"xor", "or", "not"})
+_BITS: Final = frozenset({"xor", "or", "not", "prmt"})
 _LONGEST: Final = 4000
 """Parts of a condition and of what it chooses between, beyond which that is not followed."""
 _LARGEST: Final = 400

@@ -45,11 +45,12 @@ _Work = Callable[[Algebra, tuple[str, ...], list[Sum]], Sum | None]
 
 def _multiply(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     whole = product(values[0], values[1])
+    bits = bits_of(modifiers[-1])
+    if modifiers[-1][:1] == "u" and not {"hi", "wide"}.isdisjoint(modifiers):
+        # the upper bits of a product show whether its factors are negative
+        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
     if "hi" not in modifiers:
         return whole
-    bits = bits_of(modifiers[-1])
-    if modifiers[-1][:1] == "u":
-        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
     return algebra.quotient(whole, constant(1 << bits))
 
 
@@ -120,6 +121,29 @@ def _inserted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
     return plus(values[1], scaled(minus(field, cleared), 1 << start))
 
 
+def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
+    selector = values[2].number
+    if selector is None or modifiers != ("b32",):
+        return None
+    chosen = [selector >> 4 * i & 15 for i in range(4)]
+    if any(byte > 7 for byte in chosen):
+        return None  # the sign of a byte
+    sources = [algebra.unsigned(v, 32) for v in values[:2]]
+    total, at = constant(0), 0
+    while at < 4:
+        # bytes that lie side by side in a source and in the result are one field
+        first, source = chosen[at] % 4, chosen[at] // 4
+        end = at + 1
+        while end < 4 and chosen[end] == chosen[at] + end - at and chosen[end] // 4 == source:
+            end += 1
+        field = algebra.quotient(sources[source], constant(1 << 8 * first))
+        if end < 4:  # what is above the result's bits is lost, as in a shift
+            field = algebra.remainder(field, constant(1 << 8 * (end - at)))
+        total = plus(total, scaled(field, 1 << 8 * at))
+        at = end
+    return total
+
+
 def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     if algebra.range(values[0]).low >= 0:
         return values[0]
@@ -153,6 +177,7 @@ INTEGER: Final[dict[str, _Work]] = {
     "abs": _absolute,
     "bfe": _field,
     "bfi": _inserted,
+    "prmt": _permuted,
     "and": lambda algebra, modifiers, v: algebra.masked(v[0], v[1], bits_of(modifiers[-1])),
     "or": lambda algebra, modifiers, v: algebra.joined(v[0], v[1]),
     "xor": lambda algebra, modifiers, v: algebra.exclusive(v[0], v[1], bits_of(modifiers[-1])),

@@ -55,6 +55,7 @@ PIPES: Final = {
     "tf32_tensor": "the same in tf32",
     "fp8_tensor": "the same in fp8",
     "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
+    "constant": "words that a warp reads from constant memory, at addresses that lanes differ in",
     "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
@@ -203,6 +204,9 @@ class Access:
     moves : Node
         Blocks by which the part that a block reads moves on with each turn of the outermost loop;
         the index says where it is in the first. 0: each comes back to its own.
+    copied : bool
+        Whether the same instruction stores what it loads in shared memory (``cp.async.ca``): what
+        L1 has goes there in the passes that the store takes.
     """
 
     buffer: str
@@ -223,6 +227,7 @@ class Access:
     counted: Counted | None = None
     multicast: Node = _ONE
     moves: Node = _ZERO
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,12 @@ _LANES: Final = {
     "lsu": "lsu_lanes",
 }
 
+CONSTANT_CLOCKS: Final = 2.0
+"""Clocks that an SM takes for each word that lanes of a warp read from constant memory.
+
+Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
+64.1 clocks a load of an SM with 64 warps (measurements/h200-branches/tables.csv).
+"""
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0
@@ -65,7 +71,7 @@ def issue_slots(pipe: str, count: Any) -> Array:
     The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
     banks are those of instructions counted elsewhere.
     """
-    if pipe in TENSOR_PIPES or pipe == "lsu":
+    if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
         return np.zeros(np.shape(count))
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
@@ -167,6 +173,11 @@ def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Arr
                     l=float(getattr(device, lanes)),
                 )
             )
+    if "constant" in instructions:
+        words = np.atleast_1d(instructions["constant"])
+        cycles["constant"] = np.asarray(
+            PIPE_CYCLES(i=words, m=float(device.sm_count), l=WARP_SIZE / CONSTANT_CLOCKS)
+        )
     for pipe in TENSOR_PIPES:
         if pipe in instructions and np.any(instructions[pipe] > 0):
             rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)

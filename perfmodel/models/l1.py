@@ -99,7 +99,8 @@ def l1_stages(
             fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
             continue
         missing, waiting = waiting_shares(instance, r, requests, access)
-        hits = hits + access.data_wavefronts * (1 - waiting)
+        passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
+        hits = hits + passes * (1 - waiting)
         first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
         first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
         fills = fills + first * missing + access.lines * (waiting - missing)
@@ -119,6 +120,17 @@ def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
     sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
     missing = np.maximum(1 - PAGE_REACH / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
     return np.asarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
+
+
+def copied_passes(r: Requests, access: AccessTraffic) -> Array:
+    """Return the clocks that copies to shared memory hold the data stage, beside their stores.
+
+    What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
+    2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them
+    (measurements/h200-branches/copies.csv).
+    """
+    stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
+    return np.asarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
 
 
 def waiting_shares(

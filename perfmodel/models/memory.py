@@ -362,9 +362,16 @@ def l2_misses(
             misses[i] = np.minimum(a * together, asked) * part
             reads[i] = np.minimum(a, asked) * float(atom) * part
             touched[i] = (whole * part, weight)
+    # Several loads at irregular places of one buffer bring each of its sectors once, all together.
+    among: dict[tuple[str, str], Array] = {}
     for i, r in enumerate(requests):
         if r.strides is None:
-            misses[i], reads[i] = _irregular(misses[i], touched[i][0], float(atom), capacity)
+            key = (r.access.buffer, r.access.kind)
+            among[key] = among.get(key, _ZERO) + np.minimum(misses[i], touched[i][0] / SECTOR)
+    for i, r in enumerate(requests):
+        if r.strides is None:
+            every = among[r.access.buffer, r.access.kind]
+            misses[i], reads[i] = _irregular(misses[i], touched[i][0], float(atom), capacity, every)
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
@@ -395,13 +402,17 @@ def l2_misses(
 
 
 def _irregular(
-    asked: Array, buffer_bytes: Array, atom: float, capacity: Array
+    asked: Array, buffer_bytes: Array, atom: float, capacity: Array, every: Array
 ) -> tuple[Array, Array]:
-    """Misses of an index with no strides: each sector once if the buffer fits, else at random."""
-    different = np.minimum(asked, buffer_bytes / SECTOR)
+    """Misses of an index with no strides: each sector once if the buffer fits, else at random.
+
+    `every` are the sectors that all such loads of the buffer would bring, each on its own.
+    """
+    part = np.minimum(1.0, buffer_bytes / SECTOR / np.maximum(every, 1e-9))
+    different = np.minimum(asked, buffer_bytes / SECTOR) * part
     kept = held(buffer_bytes, capacity)
     misses = kept * different + (1 - kept) * asked
-    return misses, np.minimum(misses * atom, np.maximum(buffer_bytes, misses * SECTOR))
+    return misses, np.minimum(misses * atom, np.maximum(buffer_bytes * part, misses * SECTOR))
 
 
 def _copies(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.kernel import Access
 from perfmodel.models.affine import Variable
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import Sharing
 
 Array = npt.NDArray[Any]
@@ -95,3 +96,30 @@ class Requests:
     def wanted_bytes(self) -> Array:
         """Bytes that the lanes asked for."""
         return self.active_lanes * self.width
+
+
+def past_l1(requests: Sequence[Requests], members: Sequence[int], asked: Array) -> list[Requests]:
+    """Return requests with what L1 had of the followed loads of a buffer left out.
+
+    Places that L1 has are not drawn from L2. Other random loads are drawn as they are.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+    members : sequence of int
+        Positions of the buffer's accesses.
+    asked : array
+        Bytes that its loads ask of L2.
+    """
+    found = list(requests)
+    loads = [i for i in members if requests[i].access.kind == "load"]
+    counts = [requests[i].access.counted for i in loads]
+    if not all(c is not None and c.misses for c in counts):
+        return found
+    every = sum((requests[i].sectors * SECTOR for i in loads), np.zeros(1))
+    part = np.minimum(1.0, asked / np.maximum(every, 1e-9))
+    for i in loads:
+        r = requests[i]
+        pairs = None if r.pairs is None else r.pairs * part
+        found[i] = replace(r, sectors=r.sectors * part, lines=r.lines * part, pairs=pairs)
+    return found

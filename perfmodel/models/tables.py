@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.private_sets import part_misses
+from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
 from perfmodel.models.sides import NEAR_LOST
@@ -240,7 +241,13 @@ def _table(
     crossing = np.zeros(1)
     if random:
         first, again, lost = _random_reads(
-            size, distance, passes, capacity, requests, members[buffer], granule
+            size,
+            distance,
+            passes,
+            capacity,
+            past_l1(requests, members[buffer], own.loads),
+            members[buffer],
+            granule,
         )
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
