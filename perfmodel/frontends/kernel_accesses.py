@@ -12,7 +12,7 @@ from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE, all_of
 from perfmodel.frontends.symbolic_records import MemoryAccess, is_data
 from perfmodel.frontends.symbolic_sums import Sum
-from perfmodel.kernels.kernel import DATA_TYPES, Access
+from perfmodel.kernels.access import DATA_TYPES, Access
 
 _UNORDERED: Final = frozenset({"nc", "shared", "local"})
 """What no store through another pointer to global memory writes."""

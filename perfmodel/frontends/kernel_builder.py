@@ -30,16 +30,9 @@ from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
 from perfmodel.frontends.symbolic_values import DATUM
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.kernel import (
-    Access,
-    Buffer,
-    Kernel,
-    Launch,
-    Loop,
-    Parameter,
-    Space,
-)
+from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 
 _BLOCK: Final = parse(
     "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from perfmodel.expressions import Number, evaluate, parse
 from perfmodel.frontends.resources import Resources
+from perfmodel.kernels.access import Access, AccessKind
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.kernel import Access, AccessKind, Buffer, Kernel
+from perfmodel.kernels.kernel import Buffer, Kernel
 
 _WORD = 4
 _THREAD = parse(

@@ -30,9 +30,9 @@ from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
 from perfmodel.frontends.tensor_work import tensor_flop
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
-    Access,
     Arithmetic,
     Barrier,
     Buffer,

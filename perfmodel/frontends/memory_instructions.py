@@ -8,7 +8,7 @@ from typing import Final
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
-from perfmodel.kernels.kernel import AccessKind, AtomicOperation, CacheLevel
+from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel
 
 _BULK: Final = 16
 """[B] that bulk copies are made of."""

@@ -9,16 +9,16 @@ from typing import Any, Final, cast, get_args
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
-from perfmodel.kernels.entries import each_table, loop_around
-from perfmodel.kernels.kernel import (
+from perfmodel.kernels.access import (
     DATA_TYPES,
     Access,
     AccessKind,
     AtomicOperation,
-    Buffer,
     CacheLevel,
     width_fault,
 )
+from perfmodel.kernels.entries import each_table, loop_around
+from perfmodel.kernels.kernel import Buffer
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import check_keys, choice, is_list, read_text
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.expressions.fold import folded
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
-from perfmodel.kernels.kernel import Access
 
 _MOST_CORNERS: Final = 4096
 _EDGE_POINTS: Final = 512

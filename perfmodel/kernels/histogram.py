@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Operation, evaluate, substitute
 from perfmodel.expressions.mixing import mixed_arrays
-from perfmodel.kernels.kernel import Access
+from perfmodel.kernels.access import Access
 
 Array = npt.NDArray[Any]
 

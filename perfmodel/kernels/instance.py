@@ -13,14 +13,9 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Operation, evaluate, substitute
+from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access, width_fault
 from perfmodel.kernels.atomic_values import AtomicValues
-from perfmodel.kernels.kernel import (
-    DATA_TYPES,
-    ELEMENT_BYTES,
-    Access,
-    Kernel,
-    width_fault,
-)
+from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
 from perfmodel.kernels.pipeline_values import PipelineValues, pipeline_values, tensor_precision
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Number
-from perfmodel.kernels.kernel import DATA_TYPES, LARGEST_PARAMETER, Parameter
+from perfmodel.kernels.access import DATA_TYPES
+from perfmodel.kernels.kernel import LARGEST_PARAMETER, Parameter
 from perfmodel.kernels.scope import Scope
 from perfmodel.kernels.values import check_keys, choice, is_list, read_text, whole
 

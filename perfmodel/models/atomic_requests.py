@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
-from perfmodel.kernels.kernel import Access
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, plane
 from perfmodel.models.coalescing import LINE, SECTOR, row_granules

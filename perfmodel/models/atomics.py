@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import DATA_TYPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE
 from perfmodel.models.formula import Formula

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Access
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, index_variables, plane

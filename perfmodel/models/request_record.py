@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.kernels.kernel import Access
+from perfmodel.kernels.access import Access
 from perfmodel.models.affine import Variable
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import Sharing

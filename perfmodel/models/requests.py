@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Access
 from perfmodel.models.activity import Activity, warp_classes
 from perfmodel.models.affine import Variable, index_variables, nearly_plane, plane
 from perfmodel.models.affine_requests import affine_requests

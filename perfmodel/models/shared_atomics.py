@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import DATA_TYPES
 from perfmodel.models.contention import random_conflicts
 from perfmodel.models.footprint import power_of_two_gcd
 from perfmodel.models.formula import Formula

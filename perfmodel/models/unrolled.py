@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Access
 
 
 def loop_of(instance: Instance, access: Access) -> str | None:

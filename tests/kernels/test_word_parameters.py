@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import PerfmodelError, predict, predict_many
 from perfmodel.kernels import bind, builtin
-from perfmodel.kernels.kernel import DATA_TYPES
+from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.tables import kernel_from_table
 
 Refusal = Callable[..., str]
