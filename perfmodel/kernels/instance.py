@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Node, Operation, evaluate, substitute
-from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access, width_fault
+from perfmodel.expressions import Node, evaluate
+from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access
 from perfmodel.kernels.atomic_values import AtomicValues
+from perfmodel.kernels.binding import Binding
+from perfmodel.kernels.expansion import condition, expanded
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
 from perfmodel.kernels.pipeline_values import PipelineValues, pipeline_values, tensor_precision
@@ -40,11 +40,6 @@ MOST_BYTES: Final = 2**48
 _MOST_SHARED_BYTES: Final = 2**31
 _MOST_TRIPS: Final = 2**40
 _LONG: Final = list(DATA_TYPES).index("uint64")
-
-# Whether `vector` elements of `element_bytes` can be one access, as [element_bytes, vector].
-_WIDTHS: Final = np.array(
-    [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,30 +138,6 @@ class Instance:
         return value
 
 
-def expanded(kernel: Kernel, node: Node) -> Node:
-    """Return an expression of the kernel with its definitions put in."""
-    return _expanded(kernel.definitions, node)
-
-
-def condition(kernel: Kernel, access: Access) -> Node | None:
-    """Return the kernel's and the access's guards as one, with definitions put in; None: none."""
-    guards = [expanded(kernel, g) for g in (kernel.guard, access.guard) if g is not None]
-    return Operation("and", tuple(guards)) if len(guards) == 2 else next(iter(guards), None)
-
-
-@lru_cache(maxsize=4096)
-def _expanded(definitions: tuple[tuple[str, Node], ...], node: Node) -> Node:
-    return substitute(node, _expanded_definitions(definitions))
-
-
-@lru_cache(maxsize=256)
-def _expanded_definitions(definitions: tuple[tuple[str, Node], ...]) -> dict[str, Node]:
-    done: dict[str, Node] = {}
-    for name, node in definitions:
-        done[name] = substitute(node, done)
-    return done
-
-
 def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> Instance:
     """Put numbers in for a kernel's parameters.
 
@@ -186,7 +157,7 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
     """
     given = parameter_values(kernel, values or {})
     shape = common_shape(kernel, given)
-    bound = _Binding(kernel, given, shape)
+    bound = Binding(kernel, given, shape)
     launch = kernel.launch
     dimensions = {
         what: tuple(
@@ -280,7 +251,7 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
 
 
 def _atomic_values(
-    bound: _Binding, access: Access, size: Any, shape: tuple[int, ...]
+    bound: Binding, access: Access, size: Any, shape: tuple[int, ...]
 ) -> AtomicValues | None:
     if access.kind != "atomic":
         return None
@@ -306,77 +277,6 @@ def _atomic_values(
         returns=_spread(flag(access.returns, "returns"), shape),
         aggregated=_spread(flag(access.aggregated, "aggregated"), shape),
     )
-
-
-class _Binding:
-    """Evaluates and checks one kernel's expressions; knows how to name what is wrong."""
-
-    def __init__(self, kernel: Kernel, given: dict[str, Any], shape: tuple[int, ...]) -> None:
-        self.kernel = kernel
-        self.given = given
-        self.known: dict[str, Any] = dict(given)
-        self.shape = shape
-
-    def whole(self, node: Node, what: str, least: int, most: int) -> Any:
-        value = self._value(node, what)
-        self.check(value, what, least, most)
-        return value
-
-    def number(self, node: Node, what: str) -> Any:
-        value = self._value(node, what)
-        self.check(value, what, 0, None)
-        return value
-
-    def vector(self, access: Access, size: Any) -> Any:
-        what = f"vector of the {access.kind} {access.name or access.buffer!r}"
-        value = self.whole(access.vector, what, 1, max(ELEMENT_BYTES))
-        wrong = ~_WIDTHS[size, value]
-        if np.any(wrong):
-            at = self._first(wrong)
-            fault = width_fault(self._at(size, at), self._at(value, at))
-            raise PerfmodelError(f"{self._name()}, {what}: {fault}{self._setting(at)}")
-        return value
-
-    def check(self, value: Any, what: str, least: Any, most: Any, remedy: str = "") -> None:
-        wrong = np.asarray(value < least)
-        if most is not None:
-            wrong = wrong | (value > most)
-        if np.any(wrong):
-            at = self._first(wrong)
-            if most is None:
-                allowed = f"must be at least {least}"
-            else:
-                low, high = self._at(least, at), self._at(most, at)
-                allowed = f"must be {low}" if low == high else f"must be {low} to {high}"
-            raise PerfmodelError(
-                f"{self._name()}: {what} {allowed}, not {self._at(value, at)}"
-                f"{self._setting(at)}; {remedy or 'change the parameters'}"
-            )
-
-    def _value(self, node: Node, what: str) -> Any:
-        try:
-            return plain(evaluate(expanded(self.kernel, node), self.known))
-        except PerfmodelError as error:
-            raise PerfmodelError(f"{self._name()}, {what}: {error}{self._setting(None)}") from None
-
-    def _name(self) -> str:
-        return f"kernel {self.kernel.name!r}"
-
-    def _first(self, wrong: Any) -> int:
-        """Return the first configuration for which a condition holds."""
-        return int(np.argmax(np.broadcast_to(wrong, self.shape)))
-
-    def _at(self, value: Any, position: int) -> Any:
-        return np.broadcast_to(value, self.shape).flat[position].item()
-
-    def _setting(self, position: int | None) -> str:
-        """Return ", with N = 4 and so on" for a configuration; None names single values only."""
-        shown_values = [
-            f"{name} = {value if position is None else self._at(value, position)}"
-            for name, value in self.given.items()
-            if position is not None or not isinstance(value, np.ndarray)
-        ]
-        return f", with {', '.join(shown_values[:6])}" if shown_values else ""
 
 
 def _spread(value: Any, shape: tuple[int, ...]) -> Any:

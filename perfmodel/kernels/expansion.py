@@ -1,0 +1,33 @@
+"""Expansion: a kernel's expressions and guards with its definitions put in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from perfmodel.expressions import Node, Operation, substitute
+from perfmodel.kernels.access import Access
+from perfmodel.kernels.kernel import Kernel
+
+
+def expanded(kernel: Kernel, node: Node) -> Node:
+    """Return an expression of the kernel with its definitions put in."""
+    return _expanded(kernel.definitions, node)
+
+
+def condition(kernel: Kernel, access: Access) -> Node | None:
+    """Return the kernel's and the access's guards as one, with definitions put in; None: none."""
+    guards = [expanded(kernel, g) for g in (kernel.guard, access.guard) if g is not None]
+    return Operation("and", tuple(guards)) if len(guards) == 2 else next(iter(guards), None)
+
+
+@lru_cache(maxsize=4096)
+def _expanded(definitions: tuple[tuple[str, Node], ...], node: Node) -> Node:
+    return substitute(node, _expanded_definitions(definitions))
+
+
+@lru_cache(maxsize=256)
+def _expanded_definitions(definitions: tuple[tuple[str, Node], ...]) -> dict[str, Node]:
+    done: dict[str, Node] = {}
+    for name, node in definitions:
+        done[name] = substitute(node, done)
+    return done
