@@ -10,9 +10,9 @@ import numpy.typing as npt
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_cost, read_cost
+from perfmodel.models.random_tables import fetched_by
 from perfmodel.models.requests import Requests
 from perfmodel.models.residency import TABLE_WEIGHT
-from perfmodel.models.tables import fetched_by
 
 Array = npt.NDArray[Any]
 

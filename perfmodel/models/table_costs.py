@@ -13,8 +13,9 @@ from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1_tables import EARLY_MISSES
 from perfmodel.models.l2 import LONE_SECTOR
+from perfmodel.models.random_tables import random_draws
 from perfmodel.models.requests import Requests
-from perfmodel.models.tables import Table, random_draws
+from perfmodel.models.tables import Table
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]

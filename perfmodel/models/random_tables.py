@@ -1,0 +1,64 @@
+"""Random tables: lines that reads at random places draw, and what a miss brings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models import residency
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.requests import Requests
+
+Array = npt.NDArray[Any]
+
+
+def random_reads(
+    size: Array,
+    distance: Mapping[str, Array],
+    passes: Array,
+    capacity: float,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    granule: float,
+) -> tuple[Array, Array, Array]:
+    """Return bytes of first reads and of the others, and the share of those that miss."""
+    draws, wide = random_draws(requests, members, granule)
+    stream = (1.5 * distance["read"] + distance["written"]) * passes / draws
+    hits = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
+    parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
+    atoms = np.maximum(size / wide, 1.0)
+    first = atoms * (1 - np.exp(-draws / atoms))
+    missed = np.maximum(draws * (1 - parts), first)
+    # Where no line ever leaves, each part of it is fetched once.
+    lines = size / LINE
+    stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
+    missed = np.where(stays, first, missed)
+    again = np.maximum(draws - first, 1e-9)
+    return first * wide, again * wide, np.clip((missed - first) / again, 0.0, 1.0)
+
+
+def random_draws(
+    requests: Sequence[Requests], members: Sequence[int], granule: float
+) -> tuple[Array, Array]:
+    """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
+    chosen = [requests[i] for i in members if requests[i].random]
+    lines = [r.lines if r.in_blocks is None else r.in_blocks[2] for r in chosen]
+    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
+    wide = sum(parts, np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    if request.in_blocks is not None:  # runs that warps of a block share are drawn once
+        sectors, pairs, lines = request.in_blocks
+    else:
+        sectors, pairs, lines = request.sectors, request.pairs, request.lines
+    parts = sectors if granule <= SECTOR or pairs is None else pairs
+    return np.asarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
