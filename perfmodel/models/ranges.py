@@ -23,7 +23,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import dirty_left
 from perfmodel.models.geometry import AXES
-from perfmodel.models.memory import REWRITTEN, l2_misses
+from perfmodel.models.l2_misses import REWRITTEN, l2_misses
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import PRIVATE_KNEE

@@ -9,7 +9,6 @@ import numpy as np
 from perfmodel import predict
 from perfmodel.kernels.counted import Counted
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.memory import _irregular
 from perfmodel.models.request_record import past_l1
 
 
