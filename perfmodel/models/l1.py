@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.batches import loop_unroll
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency import loop_unroll
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.unrolled import loop_of

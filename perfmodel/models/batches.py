@@ -1,0 +1,221 @@
+"""Batches: loads of a loop that a warp waits for together, and how late the slowest of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics import RETURN_LATENCY
+from perfmodel.models.chain import Batch
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.footprint import Extent, footprint
+from perfmodel.models.l1_tables import early_misses
+from perfmodel.models.placement import buffer_bytes, reached_bytes
+from perfmodel.models.requests import Requests
+from perfmodel.models.table_costs import l2_misses
+from perfmodel.models.unrolled import loop_of
+from perfmodel.models.waves import taking_part
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+LOADS_IN_FLIGHT: Final = 16
+"""Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
+
+nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
+code issues 14 to 16 loads before it waits (cuobjdump of measurements/programs/foundation.cu).
+"""
+DRAM_SPREAD: Final = 35e-9
+"""Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
+
+Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
+from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
+"""
+WRITE_TURN: Final = 660e-9
+"""Seconds that a DRAM read takes longer for the writes among the DRAM bytes: times their share, and
+times DRAM's load.
+
+Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothing is written back or
+one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
+(streams.csv, strided.csv, stride 1).
+"""
+WIDE_CLOCKS: Final = 14.0
+"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
+
+Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
+and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
+"""
+MOST_SPREAD: Final = 16.0
+"""DRAM reads of a batch up to which the slowest is later; no more were measured.
+
+Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
+from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
+"""
+
+
+def load_batch(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    missing: Array,
+    loop: str | None,
+    depth: int,
+    depths: Sequence[int],
+    dram_round: Any,
+    late: Array,
+    ahead: bool,
+) -> Batch | None:
+    """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
+
+    Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
+    loads.
+    """
+    every = [
+        i
+        for i, r in enumerate(requests)
+        if loop_of(instance, r.access) == loop
+        and (r.access.kind == "load" or _returns(instance, r))
+        and (r.access.cache == "shared") == ahead
+    ]
+    members = [i for i in every if depths[i] == depth]
+    if not members:
+        return None
+    times, unroll = loop_unroll(instance, loop, len(every))
+    runs = times / unroll
+    count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    filled = np.asarray(sectors / np.maximum(count * blocks, 1))
+    lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
+    fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    lines = lines * (unroll / np.maximum(blocks * times, 1))
+    far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
+    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
+    busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
+    missing = _own_missing(traffic, members, missing)
+    words = max(float(np.max(requests[i].width)) for i in members) / 4
+    wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
+    # Warps that walk over the same data in order all wait for whoever comes first.
+    regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
+    # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
+    met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
+    apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
+    part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
+    new = np.minimum(filled / np.maximum(apart * part, 1e-9), 1.0)
+    lines_at_once = apart if met else np.minimum(fresh, apart)
+    some_new = 1 - (1 - new) ** lines_at_once
+    # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
+    # Where places are not random, neighbours miss together.
+    scattered = any(requests[i].random for i in members)
+    alone = (count > 1) | (loop is None and not scattered)
+    if loop is not None and all(requests[i].strides is None for i in members):
+        once = sum((reached_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
+        per_block = warps / blocks * unroll * len(members)
+        early = early_misses(new, lines_at_once, scattered, per_block, blocks, once / apart, device)
+        kept = sectors <= 1.05 * np.minimum(blocks, device.sm_count) * once
+        some_new = np.where(kept, early if not scattered else np.minimum(some_new, early), some_new)
+    inputs: dict[str, Any] = {
+        "l1": device.l1_latency,
+        "l2": device.l2_latency * far + wide + late,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
+        "spread": DRAM_SPREAD,
+        "turn": WRITE_TURN,
+        "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
+        "load": np.atleast_1d(busy / (busy + device.dram_latency)),
+        "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
+        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
+        "p2": l2_misses(
+            traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
+        ),
+    }
+    if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
+        turned = 2.0 ** (WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD)
+        several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
+        inputs["m"] = np.where(alone, inputs["m"], several)
+    if loop is None and any(
+        requests[i].access.name == r.access.needs for r in requests for i in members
+    ):
+        # Indices are read once, in order (a table is not): warps that share a line wait for it.
+        once_read = [i for i in members if requests[i].period is None]
+        once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
+        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
+        for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
+            inputs[p] = np.where(fetches > 0, waits, inputs[p])
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
+
+
+def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
+    """Return how often a loop runs, in those around it, and how many times it is unrolled.
+
+    Below 1 where an iteration waits for its loads more than once.
+
+    Parameters
+    ----------
+    loop : str or None
+        None for what is outside all loops: once.
+    loads : int
+        Loads of the loop, which share those that a warp has in flight.
+    """
+    times = instance.runs(loop)
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
+    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
+    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
+    if abreast is not None:
+        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
+    own = times
+    if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
+        own = np.asarray(instance.trips[loop], dtype=float)
+    return times, np.minimum(unroll, np.maximum(own, 1.0))
+
+
+def _in_step(r: Requests, warps: Array) -> Array:
+    """Return the distinct sectors that the warps of a block ask for in one iteration."""
+    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps
+    if r.strides is None:
+        return every
+    extents = [
+        Extent(r.strides[v.name], v.extent)
+        for v in r.variables
+        if not v.is_block and v.target.startswith("threadIdx")
+    ]
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
+    """Return the share of these loads' L2 reads that miss, from that of all loads."""
+    fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    loads = [a for a in traffic.accesses if a.kind == "load"]
+    every = sum((a.dram_bytes for a in loads), np.zeros(1))
+    all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
+    relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
+    return np.asarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))
+
+
+def depths_of(requests: Sequence[Requests]) -> list[int]:
+    """Return how many loads, one after the other, each access has to wait for."""
+    found: dict[str, int] = {}
+    for r in requests:
+        found[r.access.name] = found[r.access.needs] + 1 if r.access.needs in found else 0
+    return list(found.values())
+
+
+def _returns(instance: Instance, r: Requests) -> bool:
+    """Say whether threads wait for an atomic's old value."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
+
+
+def _fresh(request: Requests, loop: str | None) -> Array:
+    """Return the share of a request's lines that the previous iteration did not touch."""
+    if loop is None or request.strides is None:
+        return np.ones(1)
+    return np.minimum(1.0, np.abs(request.strides[loop]) / SECTOR)
