@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe, combine
 from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import (
@@ -42,7 +42,7 @@ from perfmodel.models.latency import (
 from perfmodel.models.launch import LAST_TIME, code_fetch, launch_floor
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
-from perfmodel.models.queueing import memory_inputs, memory_time
+from perfmodel.models.queueing import memory_inputs
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, aggregated_clocks, loop_inputs
 from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
@@ -69,12 +69,6 @@ from perfmodel.traffic import Traffic
 Array = npt.NDArray[Any]
 Timing = Literal["profiler", "events"]
 
-FRONT_OVERLAP: Final = 2.0
-"""Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
-(measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
-to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
-OVERLAP: Final = 8.0
-"""Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 
 BYTES_TIME = Formula(
     name="time of a transfer",
@@ -115,18 +109,6 @@ DISPATCH_TIME = Formula(
     symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
     holds="always",
     source="measured with empty kernels (launch.csv)",
-)
-STAGES_TIME = Formula(
-    name="atomics in shared memory, then global ones",
-    unit="s",
-    text="max(shared, l2) + min(shared, l2)/rounds",
-    symbols={
-        "shared": "time of loops in shared memory [s]",
-        "l2": "time of global atomics [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
-    },
-    holds="blocks of a round are as far as one another; those of others overlap",
-    source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
 )
 
 
@@ -369,62 +351,3 @@ def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
     if device.tensor_clock is None or not products:
         return device
     return replace(device, sm_clock=device.tensor_clock)
-
-
-def combine(
-    terms: Mapping[str, Array],
-    memory: Mapping[str, Any],
-    arithmetic: Array,
-    in_turns: Array,
-    beside: Mapping[str, Array],
-    in_steps: Array | None = None,
-) -> Array:
-    """Combine the terms of all resources into one time, launch and ramp apart [s].
-
-    Parameters
-    ----------
-    terms : mapping of str to array
-        Seconds of each resource.
-    memory : mapping
-        What `memory_time` takes, and "own": L1 without the port that L2's sectors come through [s].
-    arithmetic : array
-        Issue and the arithmetic pipes, by `mixed_pipes` [s].
-    in_turns : array
-        Time of warps that wait and compute in turn [s].
-    beside : mapping of str to array
-        Seconds of what works beside memory: see `beside_memory`.
-    in_steps : array, optional
-        Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
-    """
-    others = beside.values()
-    if in_steps is not None:
-        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
-    # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
-    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = [memory_time(memory), *others]
-    if not memory.get("queued", False):
-        parts.append(busy)  # else it is in the blocks' waits already
-    # The waits for loads stand in the queue too: they count once.
-    front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
-
-
-def beside_memory(
-    terms: Mapping[str, Array], inputs: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Array]:
-    """Return the time of atomics, in shared memory and in L2, and of starting blocks, by name."""
-    found = {n: terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms}
-    if "stages" in inputs:
-        del found["atomics"], found["shared-loops"]
-        found["stages"] = np.atleast_1d(STAGES_TIME(**inputs["stages"]))
-    return found
-
-
-def busiest_pipe(terms: Mapping[str, Array]) -> Array:
-    """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
-
-    Every arithmetic instruction was issued first: the slowest of them, not their sum.
-    """
-    found = [terms[name] for name in ("issue", *PIPES) if name in terms]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*found)))
