@@ -337,7 +337,7 @@ def time_model(
         rounds = inputs["rounds"]["x"]
         inputs["beside-walk"] = beside_walk(together, walk, chain.slowest, rounds)
         together = np.asarray(BESIDE_WALK(**inputs["beside-walk"]))
-    if "dispatch" in terms:
+    if "dispatch" in terms and in_steps is None:  # steps end with the last block already
         inputs["last"] = {"dispatch": terms["dispatch"], "last": np.atleast_1d(last)}
         together = np.maximum(together, LAST_TIME(**inputs["last"]))
     time = floor + terms["ramp"] + together

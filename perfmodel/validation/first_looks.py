@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,8 @@ class FirstLook:
     kernel : str
     predicted, low, high, measured : float
         Time, its 90% interval, and what it was [us].
+    widened : float
+        Power of a described kernel's interval that this one is.
     """
 
     kernel: str
@@ -37,12 +39,14 @@ class FirstLook:
     low: float
     high: float
     measured: float
+    widened: float = 1.0
 
     @property
     def power(self) -> float:
-        """Least power of the interval's factors that holds the measured time."""
+        """Least power of a described kernel's interval that holds the measured time."""
         end = self.high if self.measured > self.predicted else self.low
-        return math.log(self.measured / self.predicted) / math.log(end / self.predicted)
+        off = math.log(self.measured / self.predicted) / math.log(end / self.predicted)
+        return off * self.widened
 
 
 def first_looks(folder: Path) -> tuple[FirstLook, ...]:
@@ -58,19 +62,14 @@ def first_looks(folder: Path) -> tuple[FirstLook, ...]:
             float(row["low_us"]),
             float(row["high_us"]),
             times[_key(row)],
+            float(row.get("widened") or 1),
         )
         for row in _rows(path)
     )
 
 
-def translated_over_described(looks: tuple[FirstLook, ...]) -> float:
-    """Return the power of a described kernel's interval that holds 90% of translated ones.
-
-    Parameters
-    ----------
-    looks : tuple of FirstLook
-        Whose intervals were those of described kernels.
-    """
+def translated_over_described(looks: Sequence[FirstLook]) -> float:
+    """Return the power of a described kernel's interval that holds 90% of translated ones."""
     if not looks:
         return 1.0
     # the least of the powers at hand that holds as many: no interpolation between few launches

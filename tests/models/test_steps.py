@@ -151,3 +151,12 @@ def test_negative_barriers_are_refused() -> None:
     table = kernel(parameters={"n": 1}, barriers=[{"loop": "k", "count": "n - 2"}])
     with pytest.raises(PerfmodelError, match="count of barrier 1 must be 0 to"):
         predict(kernel_from_table(table))
+
+
+def test_steps_end_with_their_last_block() -> None:
+    # property: blocks that copy ahead wait less than their loads in a row would, so no block's
+    # waits one after the other are a lower bound of the launch, as they are elsewhere
+    stepped = predict("gemm", mapping="warptile", device="h200-sxm", N=1024)
+    scattered = predict("gather", device="h200-sxm", n=100_000, table_bytes=1 << 30)
+    assert "last" not in stepped.details.time.inputs
+    assert "last" in scattered.details.time.inputs
