@@ -29,16 +29,19 @@ class Binding:
         self.shape = shape
 
     def whole(self, node: Node, what: str, least: int, most: int) -> Any:
+        """Return an integer from least to most."""
         value = self._value(node, what)
         self.check(value, what, least, most)
         return value
 
     def number(self, node: Node, what: str) -> Any:
+        """Return a number of at least 0."""
         value = self._value(node, what)
         self.check(value, what, 0, None)
         return value
 
     def vector(self, access: Access, size: Any) -> Any:
+        """Return how many elements an access moves at once, as many as an instruction can."""
         what = f"vector of the {access.kind} {access.name or access.buffer!r}"
         value = self.whole(access.vector, what, 1, max(ELEMENT_BYTES))
         wrong = ~_WIDTHS[size, value]
@@ -49,6 +52,7 @@ class Binding:
         return value
 
     def check(self, value: Any, what: str, least: Any, most: Any, remedy: str = "") -> None:
+        """Refuse what is not from least to most, with the first configuration that is not."""
         wrong = np.asarray(value < least)
         if most is not None:
             wrong = wrong | (value > most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import evaluate, text
 from perfmodel.kernels.kernel import Kernel, Parameter
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 
 _ALIKE: Final = (
     ("int32", "int", "i32", "s32"),
@@ -34,6 +36,10 @@ def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any
     known = [parameter.name for parameter in kernel.parameters]
     for name in values:
         if name not in known:
+            if (remedy := _l2_remedy(str(name))) is not None:
+                raise PerfmodelError(
+                    f"kernel {kernel.name!r} has no parameter {shown(name)}{remedy}"
+                )
             has = f"its parameters are {', '.join(known)}" if known else "it has none"
             hint = nearest(str(name), known)
             hint = f"{hint} ({has})" if hint else f"; {has}"
@@ -57,6 +63,19 @@ def parameter_values(kernel: Kernel, values: Mapping[str, Any]) -> dict[str, Any
         if parameter.divides is not None:
             _check_divides(filled[name], evaluate(parameter.divides, filled), parameter, what)
     return filled
+
+
+def _l2_remedy(name: str) -> str | None:
+    """Return where to state what is no parameter of a kernel but L2 control; None for others."""
+    name = name.replace("-", "_")
+    whole, window = ({f.name for f in fields(c)} for c in (L2Control, AccessPolicyWindow))
+    if name not in whole | window - {"buffer", "offset"}:
+        return None
+    stated = "window=AccessPolicyWindow(...)" if name in window | {"window"} else f"{name}=..."
+    return (
+        f", which is L2 control: give l2=L2Control({stated}), of perfmodel.kernels.l2_control, or "
+        "on the command line its option (see --help)"
+    )
 
 
 def _check_divides(value: Any, whole: Any, parameter: Parameter, what: str) -> None:

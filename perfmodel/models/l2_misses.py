@@ -1,4 +1,4 @@
-"""L2 misses of accesses by what a wave of blocks touches, and DRAM bytes that stores write again."""
+"""L2 misses by what a wave of blocks touches, and DRAM bytes that stores write again."""
 
 from __future__ import annotations
 

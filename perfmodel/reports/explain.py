@@ -339,6 +339,6 @@ def _power_mean(title: str, parts: Mapping[str, float], exponent: float, note: s
         text=text,
         symbols={name: f"time of {name} alone [s]" for name in kept},
         holds="nearly the largest where one dominates, more where several are near",
-        source=f"fitted: exponent {power} of `perfmodel.models.time`",
+        source=f"fitted: exponent {power} of `perfmodel.models.combined`",
     )
     return step(TIME, formula, kept, note)

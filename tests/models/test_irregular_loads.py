@@ -9,6 +9,7 @@ import numpy as np
 from perfmodel import predict
 from perfmodel.kernels.counted import Counted
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.l2_misses import irregular
 from perfmodel.models.request_record import past_l1
 
 
@@ -16,9 +17,9 @@ def test_loads_of_one_buffer_bring_each_sector_once_all_together() -> None:
     # Property: three loads of 1000 sectors each of a buffer of as many bring them once, not thrice
     # (links of a lattice on an H200: 37.8 MB read; 113 MB were predicted when each counted alone).
     asked, size, capacity = np.full(1, 1000.0), np.full(1, 1000.0 * SECTOR), np.full(1, 1e9)
-    alone, read = _irregular(asked, size, 64.0, capacity, asked)
+    alone, read = irregular(asked, size, 64.0, capacity, asked)
     assert (alone[0], read[0]) == (1000, 1000 * SECTOR)
-    each, part = _irregular(asked, size, 64.0, capacity, 3 * asked)
+    each, part = irregular(asked, size, 64.0, capacity, 3 * asked)
     assert np.allclose([3 * each[0], 3 * part[0]], [1000, 1000 * SECTOR])
 
 
