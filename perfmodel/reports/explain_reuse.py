@@ -1,7 +1,7 @@
 """Which window of reuse a cache holds: the footprints of longer and longer stretches of a launch.
 
-The windows are those of `perfmodel.models.memory`; here they get names, and their footprints are
-set beside the capacity one by one.
+The windows are those of `perfmodel.models.l1_fills` and `perfmodel.models.l2_misses`; here they get
+names, and their footprints are set beside the capacity one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES
-from perfmodel.models.l1_fills import FOUND, alike, block_fills
+from perfmodel.models.l1_fills import FOUND, alike, block_fills, loop_windows
 from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units
@@ -74,8 +74,12 @@ class Reuse:
         return self.base | {window.name: window.stop for window in self.windows[:level]}
 
 
-def l1_reuse(details: Details) -> Reuse | None:
-    """Return how L1 meets the loads of the blocks that share an SM; None if it caches nothing."""
+def l1_reuse(details: Details) -> list[Reuse]:
+    """Return how L1 meets the loads of the blocks that share an SM; none if it caches nothing.
+
+    One for what is outside of loops, and one for each loop that has none around: loops that follow
+    each other fill L1 one at a time.
+    """
     requests = details.requests
     groups = tuple(
         g
@@ -83,20 +87,31 @@ def l1_reuse(details: Details) -> Reuse | None:
         if requests[g.members[0]].access.kind == "load"
         and requests[g.members[0]].access.cache == "l1"
     )
-    if not groups:
-        return None
-    blocks = np.asarray(details.instance.blocks, dtype=float)
+    instance = details.instance
+    blocks = np.asarray(instance.blocks, dtype=float)
     sharing = np.minimum(_resident(details), np.ceil(blocks / details.device.sm_count))
     count = int(scalar(sharing))
-    return Reuse(
-        groups,
-        _threads(details, groups),
-        tuple(_loops(details)),
-        (_ONE,) * len(groups),
-        np.atleast_1d(sharing),
-        scalar(details.occupied.l1_size),
-        "the block of an SM" if count == 1 else f"the {count} blocks of an SM",
-    )
+    who = "the block of an SM" if count == 1 else f"the {count} blocks of an SM"
+    roots = (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None))
+    found = []
+    for root in roots:
+        windows = tuple(loop_windows(instance, root))
+        names: set[str | None] = {w.name for w in windows} if root else {None}
+        nest = tuple(g for g in groups if requests[g.members[0]].access.loop in names)
+        if not nest:
+            continue
+        found.append(
+            Reuse(
+                nest,
+                _threads(details, groups),
+                windows,
+                (_ONE,) * len(nest),
+                np.atleast_1d(sharing),
+                scalar(details.occupied.l1_size),
+                f"{who} in loop {root}" if root and len(roots) > 2 else who,
+            )
+        )
+    return found
 
 
 def l2_reuse(details: Details) -> Reuse | None:
@@ -118,7 +133,7 @@ def l2_reuse(details: Details) -> Reuse | None:
     return Reuse(
         groups,
         {**box, **_threads(details, groups)},
-        (*_loops(details), *growth),
+        (*loop_windows(details.instance), *growth),
         tuple(_copies(details, g, box) for g in groups),
         _ONE,
         float(details.device.l2_size),
@@ -163,15 +178,17 @@ def reuse_steps(section: str, reuse: Reuse, cache: str) -> Iterator[Step]:
         yield kept
 
 
-def walk_steps(section: str, details: Details, reuse: Reuse) -> Iterator[Step]:
+def walk_steps(section: str, details: Details, found: Sequence[Reuse]) -> Iterator[Step]:
     """Yield what a block of an SM finds of data that those beside it read too, if any do."""
     instance, device = details.instance, details.device
-    shared = (alike(instance, g, reuse.sharing, device) for g in reuse.groups)
+    reuse = found[0]
+    groups = [g for r in found for g in r.groups]
+    shared = (alike(instance, g, reuse.sharing, device) for g in groups)
     several = max((scalar(n) for still, n in shared if not np.all(still)), default=1.0)
     if several <= 1.0:
         return
     fills = block_fills(
-        instance, details.requests, reuse.groups, reuse.base, reuse.capacity, reuse.sharing
+        instance, details.requests, groups, reuse.base, reuse.capacity, reuse.sharing
     )
     walk = scalar(sum(fills, np.zeros(1))) * SECTOR
     note = f"up to {units.number(several)} blocks of an SM read the same"
@@ -201,13 +218,6 @@ def _threads(details: Details, groups: Sequence[Group]) -> dict[str, Array]:
         for v in details.requests[g.members[0]].variables
         if v.target.startswith("threadIdx")
     }
-
-
-def _loops(details: Details) -> Iterator[Window]:
-    kernel = details.instance.kernel
-    for loop in sorted(kernel.loops, key=lambda loop: -len(kernel.loop_nest(loop.variable))):
-        trips = np.asarray(details.instance.trips[loop.variable], dtype=float)
-        yield Window(loop.variable, _ONE, np.maximum(np.atleast_1d(trips), 1.0))
 
 
 def _copies(details: Details, group: Group, box: dict[str, Array]) -> Array:

@@ -162,10 +162,12 @@ def l1_steps(
     details: Details, shares: Sequence[AccessShare], others: Sequence[str], unit: Unit
 ) -> Iterator[Step]:
     """Yield the clocks of L1 for one warp and step, then for an SM, then its time."""
-    reuse = l1_reuse(details)
-    if reuse is not None and reuse.happens(_asked_of_l1(details, reuse)):
+    nests = l1_reuse(details)
+    again = [reuse for reuse in nests if reuse.happens(_asked_of_l1(details, reuse))]
+    for reuse in again:
         yield from reuse_steps(L1, reuse, "L1")
-        yield from walk_steps(L1, details, reuse)
+    if again:
+        yield from walk_steps(L1, details, nests)
     for share in shares:
         access = details.traffic.accesses[share.position]
         cached = details.requests[share.position].access.cache == "l1"
