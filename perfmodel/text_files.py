@@ -34,7 +34,7 @@ def read_text(path: Path, where: str, kind: str) -> str:
         if path.is_dir():
             raise PerfmodelError(f"{where} is a directory, not a TOML file")
         if not path.exists():
-            raise PerfmodelError(f"{where} does not exist")
+            raise PerfmodelError(f"{where} does not exist: give the path of a {kind} file")
         # Pipes and character devices have no size to check and may never end.
         if not path.is_file():
             raise PerfmodelError(f"{where} is not a regular file")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,9 +17,12 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
+    from perfmodel.measure.recorded import Recording
     from perfmodel.validation.validate import Transfer, Validation
 
 DEFAULT: Final = "h200-sxm"
+MANY: Final = 1000
+"""Launches from which on it takes long enough to say so."""
 
 EXAMPLES = (
     "perfmodel validate",
@@ -119,7 +124,17 @@ def _validated(
     else:
         gpu = load_device(device or DEFAULT)
         recordings = find_recordings(gpu.name)
+    _announce(recordings)
     with progress_bar("predicting") as tell:
         result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
     with progress_bar("transfer") as tell:
         return result, transfers(gpu, tell) if transfer else []
+
+
+def _announce(recordings: Sequence[Recording]) -> None:
+    """Say how many launches are to be predicted, where no bar shows it and there are many."""
+    from perfmodel.validation.cases import matched
+
+    count = sum(1 for recording in recordings for _ in matched(recording))
+    if count >= MANY and sys.stderr is not None and not sys.stderr.isatty():
+        print(f"predicting {count} launches, some minutes", file=sys.stderr, flush=True)

@@ -356,7 +356,11 @@ class _Runner:
                 if below is None
                 else f"integers below {below}, with which it ends,"
             )
-            notes.append(f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it")
+            notes.append(
+                f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
+                "decides what threads do, this time is rough and may be several times off: state "
+                "it (--arg NAME=FILE.npy or a launch file)"
+            )
         wrapped = [r.name for r in self.regions if r.wrapped]
         if wrapped:
             notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")

@@ -152,20 +152,41 @@ def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
     """Return what each access asks for and gets from where, a row each; none for those not made."""
     accesses = prediction.details.traffic.accesses
     made = [access for access in accesses if scalar(access.requests)]
-    return [_access(access) for access in made or accesses]
+    return [_access([access]) for access in made or accesses]
 
 
 def _accesses(prediction: Prediction) -> RenderableType:
     right: list[Align] = ["right" for _ in ACCESS_HEADERS[1:]]
-    return table(ACCESS_HEADERS, access_rows(prediction), align=["left", *right])
+    rows = [_access(alike) for alike in _alike(prediction)]
+    return table(ACCESS_HEADERS, rows, align=["left", *right])
 
 
-def _access(access: AccessTraffic) -> tuple[str, ...]:
-    requests, sectors = scalar(access.requests), scalar(access.sectors)
-    filled, dram = scalar(access.l1_fill_sectors), scalar(access.dram_bytes)
-    loads = access.kind == "load"
+def _alike(prediction: Prediction) -> list[list[AccessTraffic]]:
+    """Return the accesses that are made; those of one source line, as an unrolled loop has, as one.
+
+    They agree in buffer and kind, and in sectors per request as far as these are shown.
+    """
+    accesses = prediction.details.traffic.accesses
+    source = {a.name: a.source for a in prediction.details.instance.kernel.accesses}
+    found: dict[tuple[str, ...], list[AccessTraffic]] = {}
+    for access in [a for a in accesses if scalar(a.requests)] or accesses:
+        line = source.get(access.name) or access.name
+        each = scalar(access.sectors) / max(scalar(access.requests), 1e-9)
+        key = (line, access.buffer, access.kind, units.number(each))
+        found.setdefault(key, []).append(access)
+    return list(found.values())
+
+
+def _access(accesses: Sequence[AccessTraffic]) -> tuple[str, ...]:
+    """Return a row of accesses that are alike, with their count if there are several."""
+    first = accesses[0]
+    requests = sum(scalar(a.requests) for a in accesses)
+    sectors = sum(scalar(a.sectors) for a in accesses)
+    filled = sum(scalar(a.l1_fill_sectors) for a in accesses)
+    dram = sum(scalar(a.dram_bytes) for a in accesses)
+    loads = first.kind == "load"
     return (
-        f"{access.kind} {access.name}",
+        f"{first.kind} {first.name}" + (f" ({len(accesses)} times)" if len(accesses) > 1 else ""),
         units.count(requests),
         units.count(sectors),
         units.number(sectors / requests) if requests else "-",
