@@ -124,14 +124,14 @@ def _validated(
     else:
         gpu = load_device(device or DEFAULT)
         recordings = find_recordings(gpu.name)
-    _announce(recordings)
+    announce(recordings)
     with progress_bar("predicting") as tell:
         result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
     with progress_bar("transfer") as tell:
         return result, transfers(gpu, tell) if transfer else []
 
 
-def _announce(recordings: Sequence[Recording]) -> None:
+def announce(recordings: Sequence[Recording]) -> None:
     """Say how many launches are to be predicted, where no bar shows it and there are many."""
     from perfmodel.validation.cases import matched
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.validate import announce
 from perfmodel.measure.folders import measured, root
+from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
 
 ROOT = Path(__file__).parents[2]
@@ -192,3 +194,14 @@ def test_the_committed_report_is_of_what_is_recorded() -> None:
         assert f"`{folder}`" in text
     assert "Wanted was the other direction" in text
     assert (ROOT / "reports" / "validation-h200-sxm.svg").exists()
+
+
+def test_many_launches_are_announced_where_no_bar_shows_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recordings = [read_recording(folder)]
+    announce(recordings)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("perfmodel.cli.validate.MANY", 18)
+    announce(recordings)
+    assert capsys.readouterr().err == "predicting 18 launches, some minutes\n"

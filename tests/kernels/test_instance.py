@@ -178,6 +178,8 @@ def test_values_are_read_only() -> None:
     ("name", "values", "message"),
     [
         ("gemm", {"n": 4}, "kernel 'gemm' has no parameter 'n'; did you mean 'N'?"),
+        ("copy", {"fetch_granularity": 32}, "give l2=L2Control(fetch_granularity=...)"),
+        ("copy", {"hit_ratio": 1}, "give l2=L2Control(window=AccessPolicyWindow(...))"),
         ("gemm", {"size": 4}, "no parameter 'size'; its parameters are N, M, K"),
         ("gemm", {3: 4}, "no parameter 3"),
         ("gemm", {"N": 0}, "parameter 'N' must be 1 to 1099511627776, not 0"),

@@ -118,7 +118,8 @@ def test_files_that_are_no_kernel(
 
 
 def test_paths_that_are_no_file(tmp_path: Path, refusal: Refusal) -> None:
-    assert "does not exist" in refusal(load_kernel, tmp_path / "none.toml")
+    missing = refusal(load_kernel, tmp_path / "none.toml")
+    assert "does not exist: give the path of a kernel file" in missing
     assert "is a directory" in refusal(load_kernel, tmp_path)
     assert "a\\x00b.toml" in refusal(load_kernel, "a\0b.toml")
     assert "cannot be read" in refusal(load_kernel, "a" * 300 + ".toml")

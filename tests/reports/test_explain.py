@@ -184,8 +184,7 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
 def test_windows_are_those_of_the_model(predicted: Predicted, mapping: str) -> None:
     """The windows that are described give the model's own L1 fills."""
     details = predicted(f"gemm:{mapping}", N=4096).details
-    reuse = l1_reuse(details)
-    assert reuse is not None
+    [reuse] = l1_reuse(details)
     found = fetched(
         reuse.groups,
         reuse.base,
@@ -316,3 +315,15 @@ index = "i"
     assert counted
     assert all("x[i*i % n]" in s.section for s in counted)
     assert steps[-1].result == pytest.approx(prediction.time_s, rel=1e-11)
+
+
+def test_loops_that_follow_each_other_fill_l1_one_at_a_time(predicted: Predicted) -> None:
+    """Property: each nest has windows of its own loops only, and is named by its outermost one."""
+    details = predicted("prefill-attention:naive").details
+    nests = l1_reuse(details)
+    loops = [{w.name for w in nest.windows} for nest in nests]
+    assert len(loops) > 1
+    assert all(not a & b for i, a in enumerate(loops) for b in loops[:i])
+    notes = [s.note for s in explain(predicted("prefill-attention:naive")) if "keeps" in s.title]
+    inside = [n for n in notes if n.startswith("L1 ") and " in loop " in n]
+    assert inside

@@ -1,0 +1,31 @@
+"""The table of accesses in a prediction's text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
+
+from perfmodel import find_kernel, predict
+from perfmodel.reports.prediction_text import access_rows, prediction_report
+
+
+def test_accesses_of_one_source_line_that_are_alike_share_a_row() -> None:
+    # Property: rows add up; another line, kind or count of sectors has a row of its own.
+    kernel = find_kernel("copy")
+    load, store = kernel.accesses
+    names = {"x": "k.cu:3", "x-2": "k.cu:3", "x-3": "k.cu:3", "x-4": "k.cu:9", "x-5": ""}
+    loads = tuple(replace(load, name=name, source=line) for name, line in names.items())
+    prediction = predict(replace(kernel, accesses=(*loads, store)), bytes=1 << 20)
+    console = Console(file=StringIO(), width=120)
+    console.print(prediction_report(prediction))
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    rows = [line.split() for line in text.splitlines() if line.startswith(("load ", "store "))]
+    assert [" ".join(row[:2]) for row in rows] == ["load x", "load x-4", "load x-5", "store out"]
+    one = next(a for a in prediction.details.traffic.accesses if a.name == "x-4")
+    assert rows[0][2:5] == ["(3", "times)", f"{3 * one.requests[0]:.0f}"]
+    assert rows[0][6] == rows[1][4] == "16"
+    # Pages and JSON list each.
+    assert len(access_rows(prediction)) == 6
