@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.affine import Variable
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
@@ -81,6 +82,11 @@ HELD = Formula(
     holds="cyclic reuse",
     source="fitted: working-set sweeps on an H200, ends of the knee",
 )
+
+
+BESIDE: Final = 1 / 24
+"""Part of a loop's step by which a load before it still counts as one of it: a neighbour's, where
+the loads of 16 iterations that are put together lie at least 1/16 apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,27 +206,43 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         (v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))),
         key=lambda v: -float(np.max(np.abs(strides[v.name]))),
     )
-    moved: dict[str, list[Array]] = {v.name: [np.zeros(1)] for v in order}
-    places = [np.zeros(1)]
-    for i in members[1:]:
-        left = np.asarray(requests[i].offset - first.offset, dtype=float)
-        for v in order:
-            stride = strides[v.name]
-            steps = np.where(stride != 0, np.rint(left / np.where(stride == 0, 1, stride)), 0)
-            left = left - steps * stride
-            moved[v.name].append(steps)
-        places.append(left)
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
+    left = np.asarray(offsets - offsets.min(axis=0), dtype=float)
+    moved: dict[str, Array] = {}
+    for v in order:
+        stride = strides[v.name]
+        steps = left / np.where(stride == 0, 1, stride)
+        if v.is_block or v.target.startswith("threadIdx"):
+            steps = np.rint(steps)
+        else:  # loads of an unrolled loop lie between two of its steps
+            steps = np.trunc(steps + np.copysign(BESIDE, steps))
+        apart = stride != 0
+        if v.is_block and _tiled(v, order, strides):
+            # Threads in a row have neighbours' data next to theirs, be they of the block or not.
+            gaps = np.diff(np.sort(left, axis=0), axis=0)
+            apart = apart & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
+        moved[v.name] = np.where(apart, steps, 0.0)
+        left = left - moved[v.name] * stride
     for name, steps_of in moved.items():
         counts[f"spread {name}"], counts[f"copies {name}"] = _distinct(steps_of)
     # What is left: an unrolled loop's loads, between two steps of its variable.
-    reach, counts["places"] = _distinct(places)
+    reach, counts["places"] = _distinct(left)
     counts["apart"] = reach / np.maximum(counts["places"] - 1, 1)
     return Group(tuple(members), counts, strides, first.width, first.period)
 
 
-def _distinct(values: Sequence[Array]) -> tuple[Array, Array]:
+def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]) -> bool:
+    """Say whether a block's threads fill the step from it to the next, and so are next to these."""
+    return any(
+        u.target.startswith("threadIdx")
+        and np.array_equal(np.abs(strides[u.name] * u.extent), np.abs(strides[v.name]))
+        for u in others
+    )
+
+
+def _distinct(values: Array) -> tuple[Array, Array]:
     """Return how far some values lie apart, and how many distinct ones there are."""
-    ordered = np.sort(np.stack(np.broadcast_arrays(*values)), axis=0)
+    ordered = np.sort(values, axis=0)
     several = 1.0 + np.sum(ordered[1:] != ordered[:-1], axis=0)
     return np.asarray(ordered[-1] - ordered[0]), np.asarray(several)
 

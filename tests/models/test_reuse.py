@@ -1,0 +1,74 @@
+"""What loads of one buffer touch together, against sets of sectors."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.kernels import bind
+from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.models.geometry import block_shape
+from perfmodel.models.requests import Requests, access_requests
+from perfmodel.models.reuse import grouped
+
+
+def requests_of(
+    block: tuple[int, int, int], grid: tuple[int, int, int], indices: list[str], trips: int = 0
+) -> list[Requests]:
+    """Return the requests of loads at some indices, in a loop over `k` if it has iterations."""
+    loop = {"loop": "k"} if trips else {}
+    table: dict[str, Any] = {
+        "name": "neighbours",
+        "parameters": {},
+        "launch": {"grid": list(grid), "block": list(block)},
+        "buffers": {"in": {"length": 2**40, "element_bytes": 4}},
+        "loops": [{"variable": "k", "trips": trips}] if trips else [],
+        "accesses": [
+            {"load": "in", "name": f"load-{n}", "index": at} | loop for n, at in enumerate(indices)
+        ],
+    }
+    instance = bind(kernel_from_table(table), {})
+    return [access_requests(instance, i, block_shape(block), {}) for i in range(len(indices))]
+
+
+def sectors_of(requests: list[Requests], **window: int) -> float:
+    """Return the sectors of their one group, over all threads and some blocks and iterations."""
+    (group,) = grouped(requests)
+    inside = {
+        v.name: v.extent if v.target.startswith("threadIdx") else np.array([window.get(v.name, 1)])
+        for v in requests[0].variables
+    }
+    inside |= {name.replace("_", "."): np.array([count]) for name, count in window.items()}
+    return float(np.ravel(group.granules(inside, 32))[0])
+
+
+@pytest.mark.parametrize("block", [(64, 2, 2), (64, 4, 1), (32, 2, 4), (32, 8, 2)])
+@pytest.mark.parametrize("radius", [1, 2, 3])
+def test_neighbours_of_a_block(block: tuple[int, int, int], radius: int) -> None:
+    # independent: every place that a block's threads and their neighbours along y and z touch.
+    # Neighbours in blocks beside this one are as far away as those in it.
+    nx, ny = 256, 256
+    at = "(({z}) * 256 + {y}) * 256 + blockIdx.x * blockDim.x + threadIdx.x"
+    y, z = (f"blockIdx.{a} * blockDim.{a} + threadIdx.{a}" for a in "yz")
+    steps = range(2 * radius + 1)
+    indices = [at.format(z=f"{z} + {dz}", y=f"({y} + {dy})") for dz, dy in product(steps, steps)]
+    rows = {
+        (tz + dz, ty + dy, x // 8)
+        for tz, ty, x in product(range(block[2]), range(block[1]), range(block[0]))
+        for dz, dy in product(steps, steps)
+    }
+    grid = (nx // block[0], ny // block[1], 16)
+    assert sectors_of(requests_of(block, grid, indices)) == pytest.approx(len(rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("together", [2, 4, 8, 16])
+def test_iterations_put_together(together: int) -> None:
+    # independent: 1024 columns of 32 rows come once, however many rows one
+    # iteration of the loop reads
+    at = "blockIdx.x * blockDim.x + threadIdx.x"
+    indices = [f"(k * {together} + {i}) * 1024 + {at}" for i in range(together)]
+    found = requests_of((128, 1, 1), (8, 1, 1), indices, 32 // together)
+    assert sectors_of(found, blockIdx_x=8, k=32 // together) == 32 * 1024 * 4 / 32
