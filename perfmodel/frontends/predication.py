@@ -16,19 +16,19 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function, Instruction
 from perfmodel.frontends.symbolic_registers import is_memory
 
-MOST: Final = 8.0
-"""Machine instructions of a block up to which it becomes predicated."""
-MOST_UNIFORM: Final = 6.0
-"""The same where all lanes go one way."""
-MOST_LOADING: Final = 9.0
-"""The same, as modelled, with loads from global memory in it. ptxas takes blocks of up to 20 (21 it
-does not); beyond 9 that is left out, for the order of what is then one block is not modelled: the
-loads of such blocks leave together, and would be waited for one after the other here."""
+MOST: Final = 9.0
+"""Machine instructions of a block, as modelled, up to which it becomes predicated: 8 of those
+grown, and of four blocks of 9 in a row three."""
+MOST_UNIFORM: Final = 7.0
+"""The same where all lanes go one way: two fewer (6 of those grown). Blocks with loads from global
+memory are not shortened so: ptxas takes those of up to 20 (21 it does not), which beyond 9 is left
+out, for their loads then leave together and would be waited for one after the other here."""
 _STAYS: Final = frozenset({"bar", "barrier", "call", "ret", "exit", "atom"})
 """What is left by an exit is not come back to; calls and barriers need whole warps."""
 _SCALED: Final = frozenset({"rsqrt", "sqrt", "ex2", "lg2", "rcp", "div"})
-"""Without .ftz small values are scaled under a predicate of their own, and one predicate under
-another costs an instruction (2 products beside a rsqrt are predicated, and 4 are not)."""
+_NESTED: Final = 2.0
+"""Instructions that a predicate under another costs, of small values that are scaled first: a
+choice and a predicate made of two, where a branch needs neither (machine code of a rsqrt without .ftz)."""
 
 
 def predicated_blocks(
@@ -57,11 +57,8 @@ def predicated_blocks(
         block = flow.blocks[number]
         inside = function.instructions[block.start : block.stop]
         guard = function.instructions[flow.blocks[before].stop - 1].guard
-        most = MOST
-        if any(_loads(i) for i in inside):
-            most = MOST_LOADING
-        elif guard is not None and guard.register.name not in parting:
-            most = MOST_UNIFORM
+        uniform = guard is not None and guard.register.name not in parting
+        most = MOST_UNIFORM if uniform and not any(map(_loads, inside)) else MOST
         made = sum(
             1.0 if is_memory(i) else sum(c.values()) + _nested(i)
             for i, c in zip(inside, counts[block.start : block.stop], strict=True)
@@ -101,4 +98,4 @@ def _loads(instruction: Instruction) -> bool:
 def _nested(instruction: Instruction) -> float:
     modifiers = instruction.modifiers
     scaled = instruction.opcode in _SCALED and "approx" in modifiers and "ftz" not in modifiers
-    return 1.0 if scaled and modifiers[-1] == "f32" else 0.0
+    return _NESTED if scaled and modifiers[-1] == "f32" else 0.0
