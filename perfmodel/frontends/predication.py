@@ -28,7 +28,7 @@ _STAYS: Final = frozenset({"bar", "barrier", "call", "ret", "exit", "atom"})
 _SCALED: Final = frozenset({"rsqrt", "sqrt", "ex2", "lg2", "rcp", "div"})
 _NESTED: Final = 2.0
 """Instructions that a predicate under another costs, of small values that are scaled first: a
-choice and a predicate made of two, where a branch needs neither (machine code of a rsqrt without .ftz)."""
+choice, and a predicate made of two, where a branch needs neither (machine code of a rsqrt)."""
 
 
 def predicated_blocks(
