@@ -31,7 +31,7 @@ from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_result import Emulation, NoEndError, unequal
 from perfmodel.frontends.emulate_reuse import Touches
-from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits
+from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
 
@@ -370,7 +370,7 @@ class _Runner:
         if self.machine.memory.strayed:
             notes.append("some accesses go to addresses that no buffer has: they are left out")
         if self.waited:
-            notes.append("threads wait in a loop for what others write: how long is not modelled")
+            notes.append(waited_for(self.function))
         if self.stuck:
             notes.append("some threads of a block never reach the barrier at which others wait")
         return Emulation(

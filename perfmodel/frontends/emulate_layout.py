@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,9 @@ def sampled_blocks(blocks: int, most: int) -> Array:
     return np.floor(edges[:-1] + random * np.diff(edges)).astype(np.int64)
 
 
+_WORKSPACE: Final = 0x7FFFFFFF
+
+
 def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> dict[str, Array]:
     """Return the special registers of all lanes."""
     x, y, z = launch.block
@@ -78,6 +81,9 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
     arrays["%nwarpid"] = every(-(-x * y * z // LANES))
     arrays["WARP_SZ"] = every(LANES)
     arrays["%dynamic_smem_size"] = every(launch.shared_bytes)
+    # Upper and lower half of where the blocks of a cooperative launch count themselves: where it is
+    # 0, grid.sync() traps. No buffer is there.
+    arrays |= {"%envreg1": every(_WORKSPACE), "%envreg2": every(0)}
     return arrays
 
 

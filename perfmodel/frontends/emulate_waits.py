@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
-from perfmodel.frontends.ptx.syntax import Function, Instruction
+from perfmodel.frontends.ptx.syntax import Function, Instruction, SpecialRegister
 
 PATIENCE: Final = 4
 """Rounds after which a wait is taken to be over."""
@@ -42,6 +42,18 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
         for block, target in loop.exits:
             found[block] = target
     return found
+
+
+def waited_for(function: Function) -> str:
+    """Return in words what threads wait for, and that it is left out."""
+    together = any(
+        isinstance(o, SpecialRegister) and o.name == "%envreg1"
+        for i in function.instructions
+        for o in i.operands
+    )
+    if together:
+        return "grid.sync(): how long blocks wait for all others is not modelled"
+    return "threads wait in a loop for what others write: how long is not modelled"
 
 
 def _polls(instruction: Instruction) -> bool:

@@ -18,10 +18,10 @@ from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_instructions import (
     START,
-    calls_for_odd_values,
     machine_instructions,
 )
 from perfmodel.frontends.partings import Run, partings
+from perfmodel.frontends.predication import predicated_blocks
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -46,10 +46,6 @@ from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import ActivityCache, access_requests
 
 _MOST_IN_FLIGHT: Final = 16
-_PREDICATED: Final = 9
-"""Machine instructions of a block, as modelled, up to which ptxas makes it predicated; read from
-machine code of sm_90 (nvcc 13.0): the last of 4 loads, sums and stores in a row (8, of 4 and 8),
-stores (7, of 1, 3, .. 9), products (7, of 1 to 12) and words mixed (8, of 2, 4, .. 24)."""
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -101,7 +97,8 @@ def work_of(
         shares = _shares(found, launch, parameters, parts)
     else:
         shares = _emulated(found, launch, parameters, emulation)
-    predicated = _predicated(function, flow, counts, found)
+    loops = {run.block: run.loop for run in found.blocks}
+    predicated = predicated_blocks(function, flow, counts, loops)
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
@@ -210,55 +207,6 @@ def _issued(
         issued[number] = max(issued[number], issued[before])
         branches[before] = 0.0
     return [(issued[run.block], branches[run.block]) for run in found.blocks]
-
-
-def _predicated(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
-    found: Followed,
-) -> dict[int, int]:
-    """Return the blocks that become predicated, and the block before each."""
-    loops = {run.block: run.loop for run in found.blocks}
-    skipped = {n: _skipped_by(function, flow, counts, n) for n in loops}
-    return {
-        number: before
-        for number, before in skipped.items()
-        if before is not None and loops.get(before, "") == loops[number]
-    }
-
-
-def _skipped_by(
-    function: Function, flow: ControlFlow, counts: Sequence[Mapping[str, float]], number: int
-) -> int | None:
-    """Return the block whose branch skips a block that is short enough for predicates, or None."""
-    block = flow.blocks[number]
-    if len(block.predecessors) != 1 or len(block.successors) != 1:
-        return None
-    before = block.predecessors[0]
-    targets = flow.blocks[before].successors
-    inside = function.instructions[block.start : block.stop]
-    if len(targets) != 2 or block.successors[0] not in targets:
-        return None
-    made = (
-        1.0 if is_memory(i) else sum(c.values())
-        for i, c in zip(inside, counts[block.start : block.stop], strict=True)
-    )
-    if sum(made) > _PREDICATED:
-        return None
-    # What is left by an exit is not come back to; calls and barriers need whole warps.
-    if any(i.opcode in ("bar", "barrier", "call", "ret", "exit", "atom") for i in inside):
-        return None
-    # A call stays behind its branch.
-    if any(calls_for_odd_values(i) for i in inside):
-        return None
-    after = block.successors[0]
-    if after >= len(flow.blocks) or function.instructions[flow.blocks[after].start].opcode in (
-        "ret",
-        "exit",
-    ):
-        return None
-    return before
 
 
 def _emulated(

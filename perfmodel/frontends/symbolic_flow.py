@@ -42,7 +42,7 @@ MOST_STEPS: Final = 400_000
 """Instructions that are followed, trial runs of loops included."""
 
 MOST_SECONDS: Final = 10.0
-"""Wall clock after which a kernel is emulated instead [s]."""
+"""Processor time after which a kernel is emulated instead [s]."""
 MOST_DEPTH: Final = 10
 """Loops inside each other that are followed: each is walked twice, so time doubles with each."""
 
@@ -61,7 +61,7 @@ class Flow:
         self.algebra: Algebra = interpreter.algebra
         self.found = Followed()
         self._steps = 0
-        self._began = time.perf_counter()
+        self._began = time.thread_time()
         self._variables = loop_variables(flow, taken)
         self._written = {
             i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
@@ -169,7 +169,7 @@ class Flow:
         last: Instruction | None = None
         for at in self._range(block):
             self._steps += 1
-            late = self._steps & 255 == 0 and time.perf_counter() - self._began > MOST_SECONDS
+            late = self._steps & 255 == 0 and time.thread_time() - self._began > MOST_SECONDS
             if late or self._steps > MOST_STEPS:
                 raise NotFollowedError(
                     f"kernel {self.function.name!r} takes too long to follow: {self._steps} "

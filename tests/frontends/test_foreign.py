@@ -247,3 +247,16 @@ def test_parts_of_instructions() -> None:
         [("load", "global", 16)],
         [],
     ]
+
+
+def test_a_grid_that_waits_for_all_its_blocks_goes_on_and_says_so() -> None:
+    # as nvcc writes grid.sync(): a trap where there is no workspace, an atomic, and a wait
+    kernel = made(
+        "mov.u32 %r1, %envreg2; mov.u32 %r2, %envreg1; cvt.u64.u32 %d2, %r1;"
+        "cvt.u64.u32 %d3, %r2; bfi.b64 %d2, %d3, %d2, 32, 32; setp.ne.s64 %p1, %d2, 0;"
+        "@%p1 bra a; trap;\na: atom.add.release.gpu.u32 %r3, [%d2+4], 1;\n"
+        "l: ld.acquire.gpu.u32 %r1, [%d2+4]; xor.b32 %r1, %r1, %r3; setp.gt.s32 %p1, %r1, -1;"
+        "@%p1 bra l; ld.param.u64 %d1, [out]; st.global.u32 [%d1+4], %r1; ret;"
+    )
+    assert "grid.sync()" in " ".join(kernel.notes)
+    assert any(a.kind == "store" for a in kernel.accesses)
