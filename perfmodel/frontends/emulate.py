@@ -47,7 +47,12 @@ MOST_LOCAL: Final = 1 << 22
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
-"""Processor time of an emulation [s]; a third for all lanes, then the rest for fewer of them."""
+"""Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
+WORK: Final = 1.2e8
+"""Work of a second on two cores of 2024: instructions of lanes; one of any of them costs `EACH`."""
+EACH: Final = 2000
+SLOWER: Final = 2.0
+"""Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16
 
 
@@ -82,7 +87,8 @@ def emulate(
     lanes : int
         Threads to run, about: whole blocks, spread over the grid.
     most_seconds : float
-        Processor time after which it gives up [s].
+        Time after which it gives up [s], told by its work: how many blocks are run must not
+        depend on how busy the machine is.
     most_steps : int
         Executions of a piece of straight code after which it gives up.
     progress : callable, optional
@@ -158,7 +164,7 @@ class _Runner:
         at = np.where(self.inside, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
         began = time.thread_time()
-        steps = 0
+        steps, work = 0, 0
         while True:
             # Lanes that wait stand past the end until they are let go.
             place = int(at.min())
@@ -168,12 +174,13 @@ class _Runner:
                 self._release(at, waiting, end)
                 continue
             steps += 1
-            late = steps & 63 == 0 and time.thread_time() - began > most_seconds
-            if late or steps > most_steps:
+            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * most_seconds
+            if late or work > most_seconds * WORK or steps > most_steps:
                 self._give_up(place, steps, time.thread_time() - began)
             if progress is not None and steps & 63 == 0:
                 progress(int(np.count_nonzero((at == end) & ~waiting)), self.lanes)
             lanes = np.flatnonzero(at == place)
+            work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
             self._run_segment(place, self.machine.some(lanes), at, waiting, end)
 
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
+from functools import partial
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -246,6 +248,20 @@ def test_what_takes_too_long_is_not_said_to_have_no_end() -> None:
     with pytest.raises(PerfmodelError, match="takes too long to follow: after") as error:
         emulate(samples(), sample("forever"), prepared, most_seconds=0.0)
     assert "does not end" not in str(error.value)
+
+
+def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: a busy machine gives up where an idle one does
+    spec = launch(2, 64, n=5, out=Buffer(4096))
+    prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
+    steps = set()
+    for clock in (0.0, 1e-9):
+        ticks = count(0.0, clock)
+        monkeypatch.setattr("perfmodel.frontends.emulate.time.thread_time", partial(next, ticks))
+        with pytest.raises(PerfmodelError, match="takes too long to follow") as error:
+            emulate(samples(), sample("forever"), prepared, most_seconds=0.01)
+        steps.update(re.findall(r"after (\d+) steps", str(error.value)))
+    assert len(steps) == 1
 
 
 def test_calls_without_a_body_give_zero_and_a_note() -> None:
