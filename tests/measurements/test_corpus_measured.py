@@ -73,6 +73,7 @@ def test_results_were_right() -> None:
         "corpus-blind3",
         "corpus-blind4",
         "corpus-blind5",
+        "corpus-blind6",
         "latency",
         "predicates",
         "walks",
@@ -96,6 +97,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind3", 32, "validation"),
         ("corpus-blind4", 48, "validation"),
         ("corpus-blind5", 48, "validation"),
+        ("corpus-blind6", 28, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(

@@ -255,6 +255,23 @@ def test_times_of_more_kernels_in_the_manner_of_public_suites() -> None:
         assert inside * 24 >= least, half
 
 
+def test_times_of_kernels_written_when_the_models_were_final() -> None:
+    # First looks, at commit @COMMIT@: half A @A_MEDIAN@% and @A_NINTH@%, @A_IN@ of 14 inside;
+    # half B @B_MEDIAN@% and @B_NINTH@%, @B_IN@ of 14. A may be looked into since; of B only
+    # summaries are seen.
+    session = tomllib.loads((ROOT / "h200-corpus-blind6" / "session.toml").read_text())
+    for half, median, ninth, least in (
+        ("a", 999001, 999002, 999003),
+        ("b", 999004, 999005, 999006),
+    ):
+        found = [c for c in cases("corpus-blind6") if c.kernel in session["halves"][half]]
+        error, inside = errors(found)
+        assert len(error) == 14
+        assert np.median(error) <= median, half
+        assert np.quantile(error, 0.9) <= ninth, half
+        assert inside * 14 >= least, half
+
+
 def test_places_made_of_several_loads_differ_between_threads() -> None:
     # a byte of (a thread's word XOR a key that all threads share) looks up one of 256 words
     found = [c for c in cases("corpus-blind4") if c.kernel == "table_rounds"]

@@ -93,3 +93,10 @@ def test_fewer_of_the_fifth_corpus_were_held() -> None:
     looks = first_looks(folders.root() / "h200-corpus-blind5")
     assert len(looks) == 48
     assert sum(x.low <= x.measured <= x.high for x in looks) == 33
+
+
+def test_the_sixth_corpus_was_held_as_its_first_look_says() -> None:
+    # measured: @HELD@ of 28; predicted at commit @COMMIT@, before the launches ran
+    looks = first_looks(folders.root() / "h200-corpus-blind6")
+    assert len(looks) == 28
+    assert sum(x.low <= x.measured <= x.high for x in looks) == 999000
