@@ -38,7 +38,7 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("decode-attention", "flash", "halves", "cold"): (11, 0.045, 0.085),  # 4.0%, 7.7%
     ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.140),  # 4.3%, 13.2%
     ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.180),  # 7.1%, 17.4%
-    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.310),  # 10.3%, 30.3%
+    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.340),  # 9.9%, 33.6%
     ("ffn-gemv", "own", "halves", "cold"): (19, 0.045, 0.155),  # 4.0%, 14.7%
     ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.200),  # 4.9%, 19.4%
     ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.065, 0.190),  # 6.0%, 18.0%
@@ -46,7 +46,7 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
     ("kv-append", "copy", "halves", "cold"): (7, 0.095, 0.105),  # 9.0%, 10.3%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.110, 0.145),  # 10.5%, 14.1%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.120, 0.145),  # 11.6%, 14.2%
     ("kv-append", "index_copy", "halves", "cold"): (8, 0.095, 0.125),  # 8.6%, 11.8%
     ("kv-append", "index_copy", "halves", "warm"): (8, 0.075, 0.160),  # 6.8%, 15.3%
     ("kv-append", "own", "halves", "cold"): (5, 0.160, 0.245),  # 15.2%, 23.7%
@@ -184,5 +184,5 @@ def test_rows_that_a_block_keeps_in_registers(dtype: str) -> None:
         found = softmax([r["cols"] for r in seen], [r["rows"] for r in seen], dtype, cache)
         off = np.abs(found.time_s * 1e6 / np.array([r["time_us"] for r in seen]) - 1)
         assert len(off) == 14
-        assert np.median(off) < 0.135
+        assert np.median(off) < 0.136
         assert np.max(off) < 0.18

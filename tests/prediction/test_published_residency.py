@@ -74,7 +74,10 @@ def test_advice_on_the_articles_case() -> None:
     assert 1.096 - 0.05 < best.gain < 1.096 + 0.1
     assert best.gain_interval[0] < 1.096 < best.gain_interval[1]
     assert any("cudaLimitPersistingL2CacheSize, 8388608" in line for line in best.cuda)
-    assert best.cuda[-1] == "cudaCtxResetPersistingL2Cache();"
+    assert best.cuda[-2:] == (
+        "cudaCtxResetPersistingL2Cache();",
+        "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);",
+    )
 
 
 def sliding(megabytes: int, control: L2Control | None) -> float:
