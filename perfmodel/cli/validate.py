@@ -133,8 +133,10 @@ def _validated(
 
 def announce(recordings: Sequence[Recording]) -> None:
     """Say how many launches are to be predicted, where no bar shows it and there are many."""
+    if sys.stderr is None or sys.stderr.isatty():
+        return
     from perfmodel.validation.cases import matched
 
     count = sum(1 for recording in recordings for _ in matched(recording))
-    if count >= MANY and sys.stderr is not None and not sys.stderr.isatty():
+    if count >= MANY:
         print(f"predicting {count} launches, some minutes", file=sys.stderr, flush=True)

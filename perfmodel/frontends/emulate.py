@@ -49,8 +49,11 @@ MOST_STEPS: Final = 400_000
 MOST_SECONDS: Final = 12.0
 """Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
 WORK: Final = 1.2e8
-"""Work of a second on two cores of 2024: instructions of lanes; one of any of them costs `EACH`."""
+"""Work of a second: instructions times lanes, and `EACH` for an instruction however few run it."""
 EACH: Final = 2000
+"""Measured on a busy machine of two cores: 5 to 15 ns a lane, 25 to 170 us an instruction of 2,048
+to 16,384 lanes (pair_angles, twister_streams of measurements/programs/corpus-blind5); predictions
+depend on either only where an emulation is cut short."""
 SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16

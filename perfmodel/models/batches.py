@@ -17,7 +17,7 @@ from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
-from perfmodel.models.table_costs import l2_misses
+from perfmodel.models.table_costs import batch_misses
 from perfmodel.models.unrolled import loop_of
 from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
@@ -131,7 +131,7 @@ def load_batch(
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
-        "p2": l2_misses(
+        "p2": batch_misses(
             traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
         ),
     }

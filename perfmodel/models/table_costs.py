@@ -160,7 +160,7 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     return np.asarray(persisting), np.asarray(streaming)
 
 
-def l2_misses(
+def batch_misses(
     traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
 ) -> Array:
     """Return the probability that one of the `k` lines that are waited for together misses L2.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# OUT=FOLDER bash times.sh: what h200-gather holds; then again.py and counted-warm.txt in the places of times.py and counted.txt.
+# OUT=FOLDER bash times.sh: what h200-gather holds; then with "again" after times.py's 15, and counted-warm.txt for counted.txt.
 set -u
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv > "$OUT/gpu.txt"
 nvcc -arch=sm_90 -O3 -std=c++17 -Xcompiler -fPIC -c -o g.o gather.cu && nvcc -shared -o g.so g.o && nvcc -o gx g.o || exit 1
