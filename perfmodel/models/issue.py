@@ -153,7 +153,7 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
     return np.asarray(total)
 
 
-def pipe_cycles(instructions: dict[str, Array], device: Device) -> dict[str, Array]:
+def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
     cycles = {
         "issue": np.asarray(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.block_waits import DISPATCH_TIME
 from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch import LAST_TIME
@@ -21,7 +22,6 @@ from perfmodel.models.queueing import (
     QUEUE_TIME,
 )
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
-from perfmodel.models.time import DISPATCH_TIME
 from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, mixed_pipes, queued_pipes
 from perfmodel.models.walks import BESIDE_WALK, WALK_TIME
 from perfmodel.prediction.record import Prediction

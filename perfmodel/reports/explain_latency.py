@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from perfmodel.models.block_waits import STALL_TIME
 from perfmodel.models.chain import (
     BATCH_LATENCY,
     BLOCK_OVERHEAD,
@@ -12,7 +13,6 @@ from perfmodel.models.chain import (
     Batch,
 )
 from perfmodel.models.latency import LATENCY_TIME, RAMP_TIME
-from perfmodel.models.time import STALL_TIME
 from perfmodel.models.waves import ROUNDS
 from perfmodel.prediction.record import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step

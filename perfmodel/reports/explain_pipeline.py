@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.issue import TENSOR_PIPES
+from perfmodel.models.memory_times import BYTES_TIME
 from perfmodel.models.pipeline import (
     BUSY_TIME,
     DRAM_TILES,
@@ -20,7 +21,6 @@ from perfmodel.models.pipeline import (
     TOGETHER,
     slowest_pipe,
 )
-from perfmodel.models.time import BYTES_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports.step import Step, definition, named, scalar, step
 

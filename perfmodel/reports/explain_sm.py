@@ -17,8 +17,8 @@ from perfmodel.models.issue import (
     warp_instructions,
 )
 from perfmodel.models.l1 import L1_CYCLES, waiting_shares
+from perfmodel.models.sm_times import SM_TIME
 from perfmodel.models.steps import step_loop
-from perfmodel.models.time import SM_TIME
 from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units

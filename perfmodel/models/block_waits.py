@@ -1,0 +1,138 @@
+"""Waits of blocks: the start-up, what they do one after the other, and how they are handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.chain import Chain
+from perfmodel.models.formula import Formula
+from perfmodel.models.issue import issued, looped_instructions
+from perfmodel.models.latency import (
+    BLOCK_START,
+    LATENCY_TIME,
+    RAMP_TIME,
+    block_chain,
+    first_touch,
+)
+from perfmodel.models.launch import code_fetch
+from perfmodel.models.requests import Requests
+from perfmodel.models.shared_atomics import aggregated_clocks
+from perfmodel.models.waves import ROUNDS
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+STALL_TIME = Formula(
+    name="time that warps wait for loads",
+    unit="s",
+    text="max(0, loads*rounds - first)",
+    symbols={
+        "loads": "latency of the batches of loads of one block [s]",
+        "first": "the first of them, counted in the start-up [s]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks replaced as they end",
+    source="Little's law",
+)
+DISPATCH_TIME = Formula(
+    name="time to start all blocks",
+    unit="s",
+    text="b/rate",
+    symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
+    holds="always",
+    source="measured with empty kernels (launch.csv)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What blocks wait, arrays over configurations.
+
+    Attributes
+    ----------
+    chain : Chain
+        What one block does, one thing after the other.
+    terms_s : mapping of str to array
+        Seconds of "ramp", "latency", "dispatch" (where the rate is known) and "stalls".
+    inputs : mapping of str to mapping of str to array
+        What went into each term's formula, and into "rounds".
+    """
+
+    chain: Chain
+    terms_s: dict[str, Array]
+    inputs: dict[str, dict[str, Any]]
+
+
+def block_waits(
+    instance: Instance,
+    requests: list[Requests],
+    on_chip: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    instructions: Mapping[str, Array],
+    held: Array,
+    uneven: Any,
+    dram: Array,
+    crowd: Array,
+) -> Waits:
+    """Return what blocks wait.
+
+    Parameters
+    ----------
+    instance, requests, on_chip, traffic, device
+        A launch, its requests in global and in shared memory, its traffic, and where it runs.
+    instructions : mapping of str to array
+        Warp instructions of each pipe, of the warps that have most to do.
+    held : array
+        Blocks that an SM has room for [1].
+    uneven
+        See `perfmodel.models.waves.unevenness`.
+    dram : array
+        Time of DRAM [s].
+    crowd : array
+        Time of the arithmetic pipes over that of issue [1].
+    """
+    blocks = np.asarray(instance.blocks, dtype=float)
+    sms = float(device.sm_count)
+    inputs: dict[str, dict[str, Any]] = {}
+    terms: dict[str, Array] = {}
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    per_warp = issued(instructions) / warps
+    looped = looped_instructions(instance, [*requests, *on_chip]) / warps
+    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
+    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    chain = block_chain(
+        instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds
+    )
+    beside = np.minimum(held, np.ceil(blocks / sms))
+    chain = replace(chain, barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers)
+    inputs["ramp"] = {
+        "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
+        "block": np.atleast_1d(chain.ramp),
+        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms),
+    }
+    terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
+    inputs["latency"] = {
+        "chain": np.atleast_1d(chain.total),
+        # The floor is an empty kernel, which has the start of a block in it.
+        "ramp": inputs["ramp"]["block"] + BLOCK_START / device.sm_clock,
+        "rounds": rounds,
+    }
+    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
+    if device.block_dispatch_rate is not None:
+        inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
+        terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
+    inputs["stalls"] = {
+        "loads": np.atleast_1d(chain.loads),
+        "first": np.atleast_1d(chain.slowest),
+        "rounds": rounds,
+    }
+    terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
+    return Waits(chain, terms, inputs)
