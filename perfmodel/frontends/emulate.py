@@ -29,7 +29,13 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
-from perfmodel.frontends.emulate_result import Emulation, NoEndError, unequal
+from perfmodel.frontends.emulate_raised import raised_before
+from perfmodel.frontends.emulate_result import (
+    Emulation,
+    NoEndError,
+    content_notes,
+    unequal,
+)
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -112,6 +118,17 @@ def emulate(
                     raise
                 continue
             break
+        scale = runner.blocks / len(runner.sampled)
+        threads = runner.blocks * runner.padded
+        buffers = list(launch.buffers.values())
+        late = raised_before(function, runner.counter.counts, buffers, scale, threads)
+        if late is not None:
+            runner = _Runner(module, function, launch, some)
+            first = runner.block_of < round(late.first * len(runner.sampled))
+            runner.run(most_seconds, most_steps, progress, first)
+            late.put()
+            runner.run(most_seconds, most_steps, progress, ~first)
+            runner.told.append(late.told)
     return runner.result()
 
 
@@ -158,13 +175,20 @@ class _Runner:
         self.waits = wait_exits(function, self.flow)
         self.rounds: dict[int, int] = {}
         self.waited = False
+        self.told: list[str] = []
         self.most_steps = MOST_STEPS
 
-    def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
-        """Run all lanes to their end."""
+    def run(
+        self,
+        most_seconds: float,
+        most_steps: int,
+        progress: Progress | None,
+        some: Array | bool = True,
+    ) -> None:
+        """Run all lanes, or some, to their end."""
         end = len(self.segments)
         self.most_steps = most_steps
-        at = np.where(self.inside, 0, end)
+        at = np.where(self.inside & some, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
         began = time.thread_time()
         steps, work = 0, 0
@@ -348,7 +372,7 @@ class _Runner:
 
     def result(self) -> Emulation:
         """Return what was counted."""
-        notes = []
+        notes = [*self.told]
         sizes, told = self.arrivals.sizes()
         for at, size in sizes.items():
             count = self.counter.counts[at]
@@ -358,22 +382,7 @@ class _Runner:
             notes.append(told)
         if len(self.sampled) < self.blocks:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
-        guessed = [r.name for r in self.regions if r.guessed]
-        if guessed:
-            below = next((r.below for r in self.regions if r.guessed), None)
-            what = (
-                "random numbers"
-                if below is None
-                else f"integers below {below}, with which it ends,"
-            )
-            notes.append(
-                f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
-                "decides what threads do, this time is rough and may be several times off: state "
-                "it (--arg NAME=FILE.npy or a launch file)"
-            )
-        wrapped = [r.name for r in self.regions if r.wrapped]
-        if wrapped:
-            notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
+        notes += content_notes(self.regions)
         if self.machine.unfollowed:
             names = ", ".join(sorted(self.machine.unfollowed)[:4])
             notes.append(f"not emulated, results taken as 0: {names}")

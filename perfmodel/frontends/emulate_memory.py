@@ -109,6 +109,10 @@ class Region:
         self._stored.view(whole)[at] = value
         self._touched.view(whole)[at] = np.iinfo(whole).max
 
+    def forget(self) -> None:
+        """Hold what it held at first."""
+        self._stored = self._touched = None
+
     def _content(self, offset: Array, whole: np.dtype[Any]) -> Array:
         assert self.content is not None
         width = whole.itemsize

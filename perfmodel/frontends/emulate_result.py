@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,3 +81,26 @@ def unequal(work: Array) -> Unequal:
         round(float(slowest.max()), 4),
         round(float(work.mean(axis=1).std() / average), 4),
     )
+
+
+def content_notes(regions: Sequence[Region]) -> list[str]:
+    """Return in words what stood for unknown content of buffers, and which were left.
+
+    Parameters
+    ----------
+    regions : sequence of Region
+    """
+    notes = []
+    guessed = [r.name for r in regions if r.guessed]
+    if guessed:
+        below = next((r.below for r in regions if r.guessed), None)
+        what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
+        notes.append(
+            f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
+            "decides what threads do, this time is rough and may be several times off: state "
+            "it (--arg NAME=FILE.npy or a launch file)"
+        )
+    wrapped = [r.name for r in regions if r.wrapped]
+    if wrapped:
+        notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
+    return notes

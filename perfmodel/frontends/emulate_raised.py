@@ -1,0 +1,171 @@
+"""Updates that come late: a guard reads a word, and few lanes find that they have to raise it.
+
+``if (value > best[i]) atomicMax(&best[i], value)`` is done by everybody who finds `best` as it was
+at first, and seldom by those who come after many others. Sampled blocks all come first. So they are
+run again: those of the first wave as before, then the others, for whom most words hold what the
+launch has made of them by then: all but the share of lanes that raise a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions.mixing import mixed_arrays
+from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.emulate_memory import MOST_BACKED, Region
+from perfmodel.frontends.ptx.syntax import Function, Immediate
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+RAISING = Formula(
+    name="share of later lanes that raise a word",
+    unit="1",
+    text="min(1, (1 - once)*(0.6931*log2(each + 0.5615) + 0.5772)/each)",
+    symbols={
+        "each": "lanes of the launch that look at a word, less those that start together [1]",
+        "once": "1 where a lane looks for one value that is gone after the first, else 0 [1]",
+    },
+    holds="values in random order: of 8 lanes a word 0.35 counted, here 0.37 with the first ones",
+    source="derived: of values in random order the k-th is the largest so far with probability "
+    "1/k, and harmonic numbers are nearly log(n + 0.5615) + 0.5772 (l2_atomic_sectors of "
+    "relax_edges, measurements/h200-corpus-blind5)",
+)
+UNDER_WAY: Final = 1 << 18
+"""Threads that start together, and all find words as they were at first: 2048 on each of 128 SMs;
+the GPU is not known here."""
+_RARE: Final = 0.9
+"""Share of lanes from which on a second run would tell little."""
+_ORIGIN: Final = 1 << 36
+"""What kept places have above offsets in their buffer."""
+_RAISES: Final = frozenset({"max", "min", "cas"})
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What most lanes find that look before they raise.
+
+    Attributes
+    ----------
+    first : float
+        Share of the blocks that start together, and find what was there at first.
+    words : list of (Region, array, array, int)
+        Buffers, offsets in them, what is there once the others look, and bytes of a word.
+    told : str
+        What was assumed.
+    """
+
+    first: float
+    words: list[tuple[Region, Array, Array, int]]
+    told: str
+
+    def put(self) -> None:
+        """Let the others begin."""
+        for region, offset, value, width in self.words:
+            region.forget()
+            region.store(offset, width, value)
+
+
+def raised_before(
+    function: Function,
+    counts: Mapping[int, Count],
+    regions: Sequence[Region],
+    scale: float,
+    threads: int,
+) -> Raised | None:
+    """Return what most lanes find that look before they raise; None where none do.
+
+    Parameters
+    ----------
+    function : Function
+    counts : mapping of int to Count
+        What each memory instruction of the sampled blocks did.
+    regions : sequence of Region
+        Buffers of the launch, as these blocks left them; forgotten if anything is returned.
+    scale : float
+        Blocks of the launch over those that were sampled.
+    threads : int
+        Of the launch.
+    """
+    first = UNDER_WAY / threads
+    if max(first, 1 / scale) > _RARE:
+        return None
+    words = []
+    told = []
+    for number, ats in _raised_regions(function, counts).items():
+        if number >= len(regions) or regions[number].size > MOST_BACKED:
+            continue
+        region = regions[number]
+        width = counts[ats[0]].width
+        looks = max(c.lanes for at, c in counts.items() if c.region == number and at not in ats)
+        places = np.concatenate([p[a] for at in ats for p, a in counts[at].kept]) - _ORIGIN
+        distinct = np.unique(places)
+        every = distinct_words(len(places), len(distinct), region.size // width)
+        each = max(looks * scale * (1 - first) / every, 0.01)
+        once = all(_claims(function, at) for at in ats)
+        share = float(RAISING(each=each, once=float(once)))
+        if share > _RARE:
+            continue
+        late = distinct[mixed_arrays(distinct, np.asarray(1 << 20)) >= share * (1 << 20)]
+        words.append((region, late, region.load(late, width, f"u{8 * width}"), width))
+        told.append(
+            f"{share + first:.2g} of the threads are taken to find {region.name} as it was at "
+            "first, the others as those before them left it"
+        )
+    if not words:
+        return None
+    for region in regions:
+        region.forget()
+    return Raised(first, words, "; ".join(told))
+
+
+def distinct_words(looked: int, found: int, most: int) -> float:
+    """Return how many words lanes look at, if `looked` of them found so many different ones.
+
+    Parameters
+    ----------
+    looked : int
+        Lanes.
+    found : int
+        Distinct words of theirs.
+    most : int
+        Words that there are.
+    """
+    low, high = float(found), float(max(most, found))
+    for _ in range(60):
+        middle = (low + high) / 2
+        few = -middle * np.expm1(looked * np.log1p(-1 / max(middle, 1.001))) < found
+        low, high = (middle, high) if few else (low, middle)
+    return high
+
+
+def _raised_regions(function: Function, counts: Mapping[int, Count]) -> dict[int, list[int]]:
+    """Return the atomics that raise words of buffers which nothing else changes, but loads read."""
+    found: dict[int, list[int]] = {}
+    read: set[int] = set()
+    changed: set[int] = set()
+    for at, count in counts.items():
+        # Parts of instructions have numbers beyond all of them.
+        if at >= len(function.instructions) or count.region < 0:
+            changed.add(count.region)
+            continue
+        i = function.instructions[at]
+        if i.opcode in ("ld", "ldu"):
+            read.add(count.region)
+        elif i.opcode in ("atom", "red") and _RAISES & {*i.modifiers} and count.kept:
+            found.setdefault(count.region, []).append(at)
+        else:
+            changed.add(count.region)
+    return {n: ats for n, ats in found.items() if n in read and n not in changed}
+
+
+def _claims(function: Function, at: int) -> bool:
+    """Say whether a compare-and-swap waits for a value that the text states."""
+    i = function.instructions[at]
+    rest = i.operands[1:] if i.opcode == "atom" else i.operands
+    return "cas" in i.modifiers and len(rest) > 1 and isinstance(rest[1], Immediate)

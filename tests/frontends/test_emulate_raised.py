@@ -1,0 +1,93 @@
+"""Words that few lanes still raise: how many do, and which buffers hold such words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import launch, written
+
+from perfmodel.frontends.emulate import Emulation, emulate
+from perfmodel.frontends.emulate_launch import emulated_launch
+from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY, distinct_words
+from perfmodel.frontends.launch import Buffer
+from perfmodel.frontends.launched import bound
+
+PLACE = """
+    ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; mov.u32 %r29, %ctaid.x; mov.u32 %r28, %ntid.x;
+    mad.lo.s32 %r30, %r29, %r28, %r30; and.b32 %r1, %r30, 4095;
+    mul.wide.u32 %d2, %r1, 4; add.s64 %d1, %d1, %d2; mul.lo.s32 %r2, %r30, -1640531527;
+    shr.u32 %r3, %r2, 15; xor.b32 %r2, %r2, %r3; mul.lo.s32 %r2, %r2, -2048144789;
+    shr.u32 %r2, %r2, 1; ld.global.u32 %r4, [%d1]; setp.gt.s32 %p1, %r2, %r4;
+"""
+WORDS = 4096
+
+
+def ran(body: str, blocks: int) -> Emulation:
+    module = written(PLACE + body)
+    kernel = module.kernels[0]
+    buffer = Buffer(4 * WORDS, dtype="u32", fill="zeros")
+    prepared = emulated_launch(bound(launch(blocks, 256, out=buffer), kernel), kernel)
+    return emulate(module, kernel, prepared)
+
+
+def changes(found: Emulation) -> float:
+    """Atomics of the launch."""
+    return list(found.counts.values())[-1].lanes * found.scale
+
+
+def test_formula_explains_its_symbols() -> None:
+    assert not RAISING.unexplained()
+
+
+@pytest.mark.parametrize("each", [1, 2, 10, 1000])
+def test_lanes_in_random_order_raise_a_harmonic_number_of_times(each: int) -> None:
+    # independent: the k-th of values in random order is the largest so far with probability 1/k
+    assert float(RAISING(each=each, once=0.0)) * each == pytest.approx(
+        sum(1 / k for k in range(1, each + 1)), rel=0.03
+    )
+
+
+def test_distinct_words_are_as_many_as_lanes_were_drawn_from() -> None:
+    # property: of w words, n lanes at random meet w*(1 - (1 - 1/w)**n)
+    for words, lanes in ((1000, 700), (4096, 16384), (10**6, 16384)):
+        met = words * (1 - (1 - 1 / words) ** lanes)
+        assert distinct_words(lanes, round(met), 10**9) == pytest.approx(words, rel=0.05)
+    assert distinct_words(512, 512, 2048) == 2048
+
+
+@pytest.mark.parametrize("blocks", [2048, 16384])
+def test_guarded_maxima_change_few_words(blocks: int) -> None:
+    # independent: in the order of the launch, those under way together find what was there before
+    each = blocks * 256 // WORDS
+    together = UNDER_WAY // WORDS
+    values = np.random.default_rng(3).random((WORDS, each))
+    largest = np.maximum.accumulate(values, axis=1)[:, : each - together]
+    expected = WORDS * together + (values[:, together:] > largest).sum()
+    found = ran("@%p1 red.global.max.s32 [%d1], %r2; ret;", blocks)
+    assert changes(found) == pytest.approx(float(expected), rel=0.1)
+    assert "taken to find out as it was at first" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # property: nobody's value stays where another store, or an exchange, changes the word
+        "@%p1 red.global.max.s32 [%d1], %r2; st.global.u32 [%d1], 0; ret;",
+        "@%p1 atom.global.exch.b32 %r5, [%d1], %r2; ret;",
+        "@%p1 red.global.add.s32 [%d1], 1; ret;",
+    ],
+)
+def test_words_that_are_not_raised_stay_as_at_first(body: str) -> None:
+    assert not any("as it was at first" in note for note in ran(body, 16384).notes)
+
+
+def test_few_blocks_all_come_first() -> None:
+    found = ran("@%p1 red.global.max.s32 [%d1], %r2; ret;", 1024)
+    assert changes(found) == pytest.approx(1024 * 256, rel=0.01)
+
+
+def test_unguarded_maxima_are_all_done() -> None:
+    found: Any = ran("red.global.max.s32 [%d1], %r2; ret;", 16384)
+    assert changes(found) == 16384 * 256
