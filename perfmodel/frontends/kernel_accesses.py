@@ -102,8 +102,9 @@ def chained(
     """Say which load an access waits for: the last one of its loop that its index comes from.
 
     Outside of loops also the last that an earlier store through another pointer waits for, which
-    may write what the load reads: ptxas keeps their order, and warps issue in order. In loops the
-    paces have it (`perfmodel.frontends.dependence`).
+    may write what the load reads: ptxas keeps their order, and warps issue in order. An atomic that
+    returns waits for what it adds, and for loads before a barrier, where warps hand on what they
+    read. In loops the paces have it (`perfmodel.frontends.dependence`).
     """
     by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
     held: dict[str, frozenset[int]] = {}
@@ -116,6 +117,8 @@ def chained(
                 sources = sources.union(*(s for base, s in held.items() if base != p.base))
             elif access.kind == "store":
                 held[p.base] = held.get(p.base, frozenset()) | p.access.stored
+            elif access.returns:
+                sources = sources | p.access.stored | _before_barrier(function, p.access.at)
         needs = [
             by_instruction[at]
             for at in sorted(sources)
@@ -124,6 +127,13 @@ def chained(
         same = [n for n in needs if n.loop == access.loop and n.kind == "load"]
         found.append(replace(access, needs=same[-1].name) if same else access)
     return found
+
+
+def _before_barrier(function: Function, at: int) -> frozenset[int]:
+    """Return the instructions before the last barrier that stands before an instruction."""
+    behind = function.instructions[:at]
+    last = max((n for n, i in enumerate(behind) if i.opcode in ("bar", "barrier")), default=0)
+    return frozenset(range(last))
 
 
 def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict[str | None, int]:

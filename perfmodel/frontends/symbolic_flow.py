@@ -236,7 +236,8 @@ class Flow:
                 coordinates = tuple(interpreter.integer(c, state, at) for c in operand.coordinates)
             if not interpreter.trial and taken != FALSE:
                 sources = interpreter.sources(address, *coordinates)
-                read = () if instruction.opcode != "st" else read_registers(instruction)
+                gives = instruction.opcode in ("st", "atom")
+                read = read_registers(instruction) if gives else ()
                 stored = interpreter.sources(*(state[r] for r in read if r in state))
                 self.found.accesses.append(
                     MemoryAccess(at, address, taken, loop, sources, number, coordinates, stored)

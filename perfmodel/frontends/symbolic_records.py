@@ -58,7 +58,7 @@ class MemoryAccess:
     coordinates : tuple of Sum
         Of a tensor copy.
     stored : frozenset of int
-        Loads that what it stores comes from.
+        Loads that what it stores, or adds and returns, comes from.
     """
 
     at: int

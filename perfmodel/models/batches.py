@@ -104,6 +104,8 @@ def load_batch(
     wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
     # Warps that walk over the same data in order all wait for whoever comes first.
     regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
+    # No atomic is found in L1.
+    regular = regular or all(requests[i].access.kind == "atomic" for i in members)
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
     apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll

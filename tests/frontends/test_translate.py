@@ -136,6 +136,33 @@ def test_a_load_waits_for_what_was_stored_through_another_pointer(load: str, nee
     assert made.accesses[2].needs == needs
 
 
+COUNTED = """
+ld.param.u64 %d1, [table]; ld.param.u64 %d2, [stream]; ld.param.u32 %r1, [m];
+mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
+mul.wide.u32 %d3, %r5, 4; add.s64 %d4, %d1, %d3; ld.global.u32 %r7, [%d4];
+BETWEEN
+setp.ne.u32 %p1, %r4, 0; @%p1 bra DONE;
+atom.global.add.u32 %r9, [%d2], ADDED; st.global.u32 [%d4], %r9;
+DONE: ret;
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "added", "needs"),
+    [("", "1", ""), ("", "%r7", "table"), ("bar.sync 0;", "1", "table")],
+)
+def test_an_atomic_that_returns_waits_for_what_it_adds(
+    between: str, added: str, needs: str
+) -> None:
+    # derived: as `compact` of measurements/h200-corpus, whose blocks count, meet and then add
+    parameters = ".param .u64 table, .param .u64 stream, .param .u32 m"
+    body = COUNTED.replace("BETWEEN", between).replace("ADDED", added)
+    made = translated(program(written(body, parameters)), _double(1 << 28), "k")
+    atomic = next(a for a in made.accesses if a.kind == "atomic")
+    assert atomic.returns
+    assert atomic.needs == needs
+
+
 @pytest.mark.parametrize(("table", "measured_us"), [(10_000_000, 1052.4), (30_000_000, 1471.9)])
 def test_two_arrays_doubled_one_after_the_other(table: int, measured_us: float) -> None:
     # measured: sliding_window (h200-sxm-contention/sliding-window.csv, profiler, nothing set
