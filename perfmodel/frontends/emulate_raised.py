@@ -26,19 +26,20 @@ Array = npt.NDArray[Any]
 RAISING = Formula(
     name="share of later lanes that raise a word",
     unit="1",
-    text="min(1, (1 - once)*(0.6931*log2(each + 0.5615) + 0.5772)/each)",
+    text="where(once > 0, 1 - 2.0**(-min(60, 1.4427*each)), "
+    "0.6931*log2(1 + each*(2 + 1.781*each)/(2 + each)))/each",
     symbols={
-        "each": "lanes of the launch that look at a word, less those that start together [1]",
+        "each": "lanes that look at a word in the mean, less those that start together [1]",
         "once": "1 where a lane looks for one value that is gone after the first, else 0 [1]",
     },
-    holds="values in random order: of 8 lanes a word 0.35 counted, here 0.37 with the first ones",
+    holds="values in random order, words at random; 2 to 1024 lanes a word within 25% of counts",
     source="derived: of values in random order the k-th is the largest so far with probability "
-    "1/k, and harmonic numbers are nearly log(n + 0.5615) + 0.5772 (l2_atomic_sectors of "
-    "relax_edges, measurements/h200-corpus-blind5)",
+    "1/k; summed over a Poisson number of lanes that is the logarithmic integral "
+    "log(each) + 0.577 + E1(each), here within 3% (measurements/h200-lookups/raised.csv)",
 )
-UNDER_WAY: Final = 1 << 18
-"""Threads that start together, and all find words as they were at first: 2048 on each of 128 SMs;
-the GPU is not known here."""
+UNDER_WAY: Final = 3 << 16
+"""Threads that start together, and all find words as they were at first: three quarters of those
+that 132 SMs hold; counted as 180,000 to 236,000 (the same file). The GPU is not known here."""
 _RARE: Final = 0.9
 """Share of lanes from which on a second run would tell little."""
 _ORIGIN: Final = 1 << 36
@@ -108,7 +109,7 @@ def raised_before(
         every = distinct_words(len(places), len(distinct), region.size // width)
         each = max(looks * scale * (1 - first) / every, 0.01)
         once = all(_claims(function, at) for at in ats)
-        share = float(RAISING(each=each, once=float(once)))
+        share = min(float(RAISING(each=each, once=float(once))), 1.0)
         if share > _RARE:
             continue
         late = distinct[mixed_arrays(distinct, np.asarray(1 << 20)) >= share * (1 << 20)]

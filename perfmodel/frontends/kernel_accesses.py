@@ -97,14 +97,18 @@ def named_accesses(accesses: Sequence[Access]) -> list[Access]:
 
 
 def chained(
-    accesses: Sequence[Access], placed: Sequence[Placed], function: Function
+    accesses: Sequence[Access],
+    placed: Sequence[Placed],
+    function: Function,
+    shared: Collection[str],
 ) -> list[Access]:
     """Say which load an access waits for: the last one of its loop that its index comes from.
 
     Outside of loops also the last that an earlier store through another pointer waits for, which
     may write what the load reads: ptxas keeps their order, and warps issue in order. An atomic that
     returns waits for what it adds, and for loads before a barrier, where warps hand on what they
-    read. In loops the paces have it (`perfmodel.frontends.dependence`).
+    read; buffers called `shared` are none of these. In loops the paces have it
+    (`perfmodel.frontends.dependence`).
     """
     by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
     held: dict[str, frozenset[int]] = {}
@@ -125,6 +129,8 @@ def chained(
             if at in by_instruction and at < p.access.at
         ]
         same = [n for n in needs if n.loop == access.loop and n.kind == "load"]
+        if access.kind == "atomic":  # what it hands on comes through shared memory
+            same = [n for n in same if n.buffer not in shared]
         found.append(replace(access, needs=same[-1].name) if same else access)
     return found
 

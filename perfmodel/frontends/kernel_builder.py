@@ -112,8 +112,8 @@ class Builder:
                 indices[p.access.at] = index
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
-        accesses = chained(accesses, placed, self.function)
         on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
+        accesses = chained(accesses, placed, self.function, on_chip)
         work = work_of(
             self.function,
             found,

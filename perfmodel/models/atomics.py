@@ -27,7 +27,15 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.requests import Requests
 from perfmodel.models.retries import LOOP_TIME, contenders, loop_inputs
-from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME, most_pieces, slice_slot
+from perfmodel.models.slices import (
+    BUSIEST_SLICE,
+    PACKET_CLOCKS,
+    PACKET_SLOT,
+    PASS_TIME,
+    SECTOR_CLOCKS,
+    most_pieces,
+    slice_slot,
+)
 
 Array = npt.NDArray[Any]
 
@@ -133,12 +141,16 @@ class AtomicTime:
         "lock".
     inputs : mapping of str to mapping of str to array
         What went into each part's formula, and into "share" and "pass".
+    lookups_s : array
+        Time that L2's slices need for it without what it waits for, so that others have to wait:
+        see `perfmodel.models.lookups`. Zero for loops, of which this is not known.
     """
 
     position: int
     time_s: Array
     parts_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
+    lookups_s: Array
 
 
 def atomic_times(
@@ -243,9 +255,17 @@ def _atomic_time(
         "send": send,
     }
     time = _together(parts)
+    # Nobody else waits for a type's operands, old values, or turns at one sector.
+    least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=per_packet)
+    brief = at_slice | {"each": np.minimum(at_slice["each"], least / device.sm_clock)}
+    alone = network | {"cost": network["cost"] / RETURN_COST if compares else 1.0}
+    lookups = np.maximum(SLICE_TIME(**brief), NETWORK_TIME(**alone))
     usual = lanes * shared.hottest
     wanted = contenders(usual, r.random, 1 / np.maximum(shared.hottest, 1e-12))
     blocks = np.asarray(instance.blocks, dtype=float)
+    lookups = np.atleast_1d(np.where(passes > 0, lookups, 0.0))
+    if r.access.operation in ("lock-loop", "cas-loop"):
+        lookups = np.zeros(1)
     if r.access.operation == "lock-loop":
         one_try = (parts["slice"], parts["network"])
         inputs |= lock_inputs(wanted, usual, r.requests, blocks, one_try, device)
@@ -259,7 +279,7 @@ def _atomic_time(
         inputs |= loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
         parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))
         time = _together(parts)
-    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs)
+    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs, lookups)
 
 
 def _together(parts: Mapping[str, Array]) -> Array:

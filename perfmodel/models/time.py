@@ -24,6 +24,7 @@ from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import LAST_TIME, launch_floor
+from perfmodel.models.lookups import LOOKUPS_TIME, lookup_inputs
 from perfmodel.models.memory_times import dram_time, l2_time, writeback_time
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
@@ -111,6 +112,7 @@ def time_model(
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
+    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
     terms["dram"], given = dram_time(traffic, device)
     inputs |= given
     written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
@@ -161,6 +163,9 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    if lookups is not None and in_steps is None:
+        inputs["lookups"] = lookups
+        together = np.maximum(together, LOOKUPS_TIME(**lookups))
     walk = walk_inputs(instance, requests, traffic, chain, device) if in_steps is None else None
     if walk is not None:
         inputs["walk"] = walk

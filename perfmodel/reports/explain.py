@@ -14,6 +14,7 @@ from perfmodel.models.block_waits import DISPATCH_TIME
 from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch import LAST_TIME
+from perfmodel.models.lookups import LOOKUPS_TIME
 from perfmodel.models.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
@@ -51,11 +52,12 @@ _INVISIBLE: Final = 1e-12
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, turns, resources, last)",
+    "max(waiting, turns, resources, lookups, last)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
         "turns": "time of warps that wait and compute in turn [s]",
         "resources": "time of all resources [s]",
+        "lookups": "time of L2's lookups, atomics and all else [s]",
         "last": "time until the last block ends, at the least [s]",
     },
 )
@@ -218,8 +220,13 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         "waiting": waiting.result,
         "turns": in_turns.result,
         "resources": resources.result,
+        "lookups": 0.0,
         "last": 0.0,
     }
+    if "lookups" in given:
+        lookups = step(TIME, LOOKUPS_TIME, given["lookups"])
+        yield lookups
+        values["lookups"] = lookups.result
     if "last" in given:
         last = step(TIME, LAST_TIME, given["last"])
         yield last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ PLACE = """
     shr.u32 %r2, %r2, 1; ld.global.u32 %r4, [%d1]; setp.gt.s32 %p1, %r2, %r4;
 """
 WORDS = 4096
+ROOT = Path(__file__).parents[2]
 
 
 def ran(body: str, blocks: int) -> Emulation:
@@ -41,12 +44,31 @@ def test_formula_explains_its_symbols() -> None:
     assert not RAISING.unexplained()
 
 
-@pytest.mark.parametrize("each", [1, 2, 10, 1000])
-def test_lanes_in_random_order_raise_a_harmonic_number_of_times(each: int) -> None:
-    # independent: the k-th of values in random order is the largest so far with probability 1/k
-    assert float(RAISING(each=each, once=0.0)) * each == pytest.approx(
-        sum(1 / k for k in range(1, each + 1)), rel=0.03
-    )
+@pytest.mark.parametrize("each", [0.3, 1, 2, 10, 500])
+def test_lanes_in_random_order_raise_a_harmonic_number_of_times(each: float) -> None:
+    # independent: the k-th of values in random order is the largest so far with probability 1/k,
+    # and of words at random each is looked at by a Poisson number of lanes
+    expected, harmonic, likely = 0.0, 0.0, np.exp(-each)
+    for k in range(1, 1000):
+        likely *= each / k
+        harmonic += 1 / k
+        expected += likely * harmonic
+    assert float(RAISING(each=each, once=0.0)) * each == pytest.approx(expected, rel=0.03)
+    assert float(RAISING(each=each, once=1.0)) * each == pytest.approx(1 - np.exp(-each), rel=1e-4)
+
+
+def test_words_at_random_as_counted() -> None:
+    # measured on an H200: `highest` and `claimed` of raised.csv; only UNDER_WAY is fitted
+    with (ROOT / "measurements" / "h200-lookups" / "raised.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["pattern"] == "random"]
+    for r in rows:
+        n, words = int(r["n"]), int(r["addresses"])
+        first = UNDER_WAY / n
+        each = n * (1 - first) / words
+        once = float(r["kernel"] == "claimed")
+        share = first + (1 - first) * float(RAISING(each=each, once=once))
+        if r["kernel"] in ("highest", "lowest", "claimed"):
+            assert share * n == pytest.approx(float(r["atomic_sectors"]), rel=0.25)
 
 
 def test_distinct_words_are_as_many_as_lanes_were_drawn_from() -> None:
@@ -84,8 +106,8 @@ def test_words_that_are_not_raised_stay_as_at_first(body: str) -> None:
 
 
 def test_few_blocks_all_come_first() -> None:
-    found = ran("@%p1 red.global.max.s32 [%d1], %r2; ret;", 1024)
-    assert changes(found) == pytest.approx(1024 * 256, rel=0.01)
+    found = ran("@%p1 red.global.max.s32 [%d1], %r2; ret;", 700)
+    assert changes(found) == pytest.approx(700 * 256, rel=0.01)
 
 
 def test_unguarded_maxima_are_all_done() -> None:
