@@ -33,6 +33,7 @@ from perfmodel.models.slices import (
     PACKET_SLOT,
     PASS_TIME,
     SECTOR_CLOCKS,
+    USUAL_SLICES,
     most_pieces,
     slice_slot,
 )
@@ -120,8 +121,6 @@ and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit r
 OVERLAP: Final = 6.0
 """Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
 
-_USUAL_SLICES: Final = 80
-"""L2 slices where a device does not say: assumed."""
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 _HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
 _DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
@@ -209,7 +208,7 @@ def _atomic_time(
         each = packet / per_packet / device.sm_clock
     turn = np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each)
     hot = _in_flight(instance, r, device)
-    slices = float(device.l2_slices or _USUAL_SLICES)
+    slices = float(device.l2_slices or USUAL_SLICES)
     most = most_pieces(1 / np.maximum(hot[2], 1e-12), slices)
     share = {"h": hot[1], "third": hot[2], "most": most}
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
+from perfmodel.models.slices import busiest_of_table
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -103,13 +104,23 @@ def _tables(traffic: Traffic) -> Array:
     return np.minimum(tables, 1.0)
 
 
-def read_sectors(traffic: Traffic) -> Array:
-    """Return the sectors that loads read from L2, as many of full lines as cost the same."""
+def read_sectors(traffic: Traffic, slices: float) -> Array:
+    """Return the sectors that loads read from L2, as many of full lines as cost the same.
+
+    Of a small table at random places the busiest of the `slices` decides.
+    """
     total = np.zeros(1)
-    for a in traffic.accesses:
+    busiest = {
+        i: busiest_of_table(table.size, slices)
+        for table in traffic.tables
+        if table.random
+        for i in table.members
+    }
+    for i, a in enumerate(traffic.accesses):
         if a.kind == "load":
             lines = a.lines / np.maximum(a.sectors, 1e-9)
-            total = total + a.l1_fill_sectors * np.maximum(1.0, LONE_SECTOR * lines)
+            cost = np.maximum(1.0, LONE_SECTOR * lines) * busiest.get(i, 1.0)
+            total = total + a.l1_fill_sectors * cost
     return np.asarray(total)
 
 

@@ -15,10 +15,14 @@ from perfmodel.models import lookups
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import LONE_SECTOR
+from perfmodel.models.slices import busiest_of_table
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "measurements" / "h200-lookups"
+LAUNCH = 3.0e-6
+"""Seconds of an empty kernel between the session's events."""
 KINDS = {"none": ("int32", False), "red-add": ("int32", False), "atom-add": ("int32", True)}
+KINDS["red-fadd"] = ("float32", False)
 
 
 @cache
@@ -29,7 +33,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def seconds(r: dict[str, str]) -> float:
     dtype, returns = KINDS[r["op"]]
-    return predict(
+    found = predict(
         HERE / "lookups.toml",
         device="h200-sxm",
         timing="events",
@@ -45,7 +49,8 @@ def seconds(r: dict[str, str]) -> float:
         in_order=int(r["dense_hot"]),
         dtype=dtype,
         returns=returns,
-    ).time_s
+    )
+    return found.time_s - found.terms_s["launch"] + LAUNCH
 
 
 def test_formulas_explain_their_symbols() -> None:
@@ -66,8 +71,25 @@ def test_loads_and_atomics_add_up_as_measured() -> None:
     ]
     errors = sorted(abs(seconds(r) / (float(r["time_us"]) * 1e-6) - 1) for r in found[::4])
     assert len(errors) >= 10
-    assert median(errors) < 0.05
+    assert median(errors) < 0.03
     assert errors[-1] < 0.15
+
+
+def test_mixtures_chosen_after_the_model() -> None:
+    # measured on an H200 (held-out.csv), fitted on nothing; words that fill L2 are another matter
+    found = [
+        r
+        for r in rows("held-out.csv")
+        if r["group"] == "held-out"
+        and r["op"] in ("red-fadd", "atom-add")
+        and r["same"] == "0"
+        and int(r["lone"]) > 0
+        and int(r["places"]) * int(r["pitch"]) < 32 << 20
+    ]
+    errors = sorted(abs(seconds(r) / (float(r["time_us"]) * 1e-6) - 1) for r in found)
+    assert len(errors) >= 10
+    assert median(errors) < 0.05
+    assert errors[-1] < 0.25
 
 
 def test_what_atomics_change_is_read_again_from_the_far_side() -> None:
@@ -91,6 +113,19 @@ def test_slices_look_up_tags_in_nearly_all_clocks_of_random_mixtures() -> None:
     random = [r for r in random if r["op"] != "atom-add" or r["lone"] != "0"]
     assert len(random) > 15
     assert min(float(r["lookups_busiest_share"]) for r in random) > 0.89
+
+
+def test_the_busiest_slice_decides_for_small_tables() -> None:
+    # measured: loads of lone sectors past L1 from tables of sizes that nothing was fitted on, over
+    # those of a large table; counted: the busiest slice has 1.47 times the mean's at 128 KiB
+    found = [r for r in rows("held-out.csv") if r["group"] == "tables"]
+    large = next(r for r in rows("mixed.csv") if r["table_bytes"] == "8388608" and r["lone"] == "4")
+    for r in found:
+        slower = (float(r["time_us"]) * 1e-6 - LAUNCH) / (float(large["time_us"]) * 1e-6 - LAUNCH)
+        expected = float(busiest_of_table(int(r["table_bytes"]), 94))
+        assert slower == pytest.approx(expected, rel=0.2)
+    assert len(found) == 12
+    assert float(busiest_of_table(1 << 30, 94)) == 1
 
 
 def test_atomics_without_loads_are_as_before() -> None:

@@ -95,8 +95,9 @@ void run(int d, int l, Args a, unsigned block = 256) {
 Args base(int op) { Args a = {}; a.n = 1u << 22; a.table_words = 1u << 20; a.hot_mask = (1u << 20) - 1; a.op = op; a.part = 64; a.late = 1; a.per = 1; return a; }
 void clear(unsigned below) { fill<<<1024, 256>>>(hot, 64u << 20 >> 2, below, 5); cudaDeviceSynchronize(); }
 int main(int argc, char** argv) {
-  quick = argc > 1;
-  f = fopen((std::string(getenv("OUT")) + (quick ? "/quick.csv" : "/mix.csv")).c_str(), "w");
+  bool held_out = argc > 1 && argv[1][0] == 'h';
+  quick = argc > 1 && !held_out;
+  f = fopen((std::string(getenv("OUT")) + (quick ? "/quick.csv" : held_out ? "/held-out.csv" : "/mix.csv")).c_str(), "w");
   fprintf(f, "group,n,per,block,dense,lone,table_bytes,same,op,places,pitch,part,dense_hot,late,cached,time_us,error\n");
   cudaMalloc(&dense, 640u << 20); cudaMalloc(&table, 64 << 20); cudaMalloc(&hot, 64 << 20);
   fill<<<1024, 256>>>(dense, 640u << 20 >> 2, 0, 0); fill<<<1024, 256>>>(table, 64u << 20 >> 2, 0, 0); clear(0);
@@ -109,6 +110,24 @@ int main(int argc, char** argv) {
     q(0, 0, 1, RED_ADD, 64, 0); q(0, 0, 2, RED_ADD, 64, 0); q(0, 0, 2, RED_MAX_LEAVES, 64, 0); q(0, 0, 2, RED_ADD, 8, 0); q(0, 0, 2, NONE, 64, 0); q(0, 1, 0, RED_ADD, 8, 0);
     for (unsigned kib : {128u, 256u, 320u, 384u, 512u, 768u, 1024u, 2048u}) { Args a = base(NONE); a.table_words = kib * 256; run(0, 4, a); }
     { Args a = base(RED_ADD); a.dense_hot = 1; run(0, 0, a); run(0, 1, a); run(4, 0, a); a.op = NONE; a.dense_hot = 0; a.cached = 1; run(0, 1, a); a.op = RED_ADD; run(0, 1, a); }
+    return 0;
+  }
+  if (held_out) {
+    // Chosen after the model of mix.csv, before these ran.
+    group = "held-out";
+    for (int op : {NONE, RED_FADD, ATOM_ADD, RED_ADD64, CAS_FAILS, STORE})
+      for (unsigned places : {1u << 15, 1u << 19, 1u << 21})
+        for (int shift : {0, 3})
+          for (int k : {0, 1, 2, 5, 8}) for (int same : {0, 1}) {
+            if (op == NONE && (shift || (!same && !D[k] && !L[k]))) continue;
+            if (same && L[k] > 1) continue;
+            if (shift && places == 1u << 21 && same) continue;
+            Args a = base(op); a.n = 3000000; a.hot_mask = places - 1; a.hot_shift = shift; a.same = same; a.table_words = 3u << 20; a.part = 40; a.cached = 1; run(D[k], L[k], a);
+          }
+    group = "stores"; // plain stores beside atomics
+    for (int op : {STORE}) for (int l : {0, 1, 2, 4}) { Args a = base(op); run(0, l, a); a.dense_hot = 1; run(0, l, a); }
+    group = "tables";
+    for (unsigned kib : {40u, 56u, 80u, 112u, 160u, 224u, 288u, 352u, 416u, 576u, 704u, 1280u}) { Args a = base(NONE); a.table_words = kib * 256; run(0, 4, a); }
     return 0;
   }
   group = "mix";
