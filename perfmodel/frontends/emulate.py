@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -123,12 +124,14 @@ def emulate(
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
-            runner = _Runner(module, function, launch, some)
-            first = runner.block_of < round(late.first * len(runner.sampled))
-            runner.run(most_seconds, most_steps, progress, first)
-            late.put()
-            runner.run(most_seconds, most_steps, progress, ~first)
-            runner.told.append(late.told)
+            again = _Runner(module, function, launch, some)
+            first = again.block_of < round(late.first * len(again.sampled))
+            with suppress(NoEndError):  # then what came first has to do
+                again.run(most_seconds, most_steps, progress, first)
+                late.put()
+                again.run(most_seconds, most_steps, progress, ~first)
+                again.told.append(late.told)
+                runner = again
     return runner.result()
 
 
