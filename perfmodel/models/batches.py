@@ -120,7 +120,9 @@ def load_batch(
     if loop is not None and all(requests[i].strides is None for i in members):
         once = sum((reached_bytes(instance, requests[i]) for i in members), np.zeros(1)) / SECTOR
         per_block = warps / blocks * unroll * len(members)
-        early = early_misses(new, lines_at_once, scattered, per_block, blocks, once / apart, device)
+        early = early_misses(
+            new, lines_at_once, scattered, per_block, blocks, once / np.maximum(apart, 1e-9), device
+        )
         kept = sectors <= 1.05 * np.minimum(blocks, device.sm_count) * once
         some_new = np.where(kept, early if not scattered else np.minimum(some_new, early), some_new)
     inputs: dict[str, Any] = {
