@@ -13,7 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.trace.addresses import Generator
-from perfmodel.trace.cache import Engine, Policy, has_numba, mix
+from perfmodel.trace.cache import Engine, has_numba, mix
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.l2 import L2, UNDER_WAY, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
@@ -41,8 +41,6 @@ class Simulator:
     control : L2Control
     seed : int
         Decides which SMs are next to which L2 partition and which lines of a window are picked.
-    policy : {"lru", "fifo", "random", "nru"}
-        Replacement in L2.
     engine : {"auto", "numpy", "numba"}
     batch : int
         Warp requests worked on at a time.
@@ -56,7 +54,6 @@ class Simulator:
         control: L2Control | None = None,
         *,
         seed: int = 0,
-        policy: Policy = "lru",
         engine: Engine = "auto",
         batch: int = BATCH,
         sets: int = 1,
@@ -76,7 +73,6 @@ class Simulator:
             device.l2_partitions,
             set_aside=self.control.set_aside,
             fetch_granularity=self.control.fetch_granularity,
-            policy=policy,
             epoch=UNDER_WAY * device.sm_count,
             one_in=sets,
         )

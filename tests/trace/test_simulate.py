@@ -344,7 +344,7 @@ def test_estimates_of_uncoalesced_launches() -> None:
         assert 0.2 < seconds(instance) / (time.process_time() - start) < 5
 
 
-# Random places, chance and windows: all that draws something.
+# Random places and windows: all that draws something.
 DRAWN = [
     ("gather", {"n": 1 << 14, "table_bytes": 8 * MIB}, "table"),
     ("atomic-add", {"n": 1 << 14, "addresses": 1 << 16, "pattern": "random"}, None),
@@ -357,15 +357,13 @@ DRAWN = [
 def test_what_is_drawn_depends_on_the_seed_alone(
     kernel: str, params: Any, buffer: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # property: engine, chunk size and number of workers change nothing, with windows or random
-    # replacement; another seed does
+    # property: engine, chunk size and number of workers change nothing; another seed does
     instance = bound(kernel, **params)
     window = AccessPolicyWindow(buffer, MIB, 0.4) if buffer else None
     control = L2Control(set_aside=MIB, window=window, fetch_granularity=32)
 
     def run(seed: int = 5, **how: Any) -> Any:
-        policy = "random" if buffer is None else "lru"
-        simulator = Simulator(H200, control, seed=seed, policy=policy, **how)  # type: ignore[arg-type]
+        simulator = Simulator(H200, control, seed=seed, **how)
         return [counts(launched(instance, simulator)) for _ in range(2)]
 
     base = run()
