@@ -18,6 +18,7 @@ from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy, check_block, occupancy
+from perfmodel.prediction.l2_rules import l2_setting
 from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.launch import Progress, Residency
@@ -123,6 +124,7 @@ def simulate(
         For anything unknown, out of range or impossible, in one line.
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
+    control = l2_setting(control or L2Control(), instance, gpu).control
     occupied = _occupancy(instance, gpu)
     caches = Simulator(gpu, control, seed=seed, engine=engine, sets=sets)
     found = _run(caches, instance, occupied, cache, sample, progress)
@@ -132,7 +134,7 @@ def simulate(
         params={p.name: p.shown(int(np.max(instance.values[p.name]))) for p in chosen.parameters},
         device=gpu,
         cache=cache,
-        control=control or L2Control(),
+        control=control,
         seed=seed,
         simulation=found,
         notes=retry_notes(chosen),

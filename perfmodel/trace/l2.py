@@ -58,9 +58,14 @@ FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
 measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
-DIRTY_AGE: Final = 0.25
-"""How much later than its last use a dirty line is taken to be used; in the same unit (fitted: the
-rows marked fit, without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
+DIRTY_AGE: Final = 3.6
+"""How much later than its last use a dirty line is taken to be used, as bytes over those of stores
+under way at a time: DRAM falls behind, and lines wait in L2. A copy that DRAM does not hold up
+leaves a third of L2 dirty (each byte takes 1.5 lines' worth, read or written), one of 16 B a lane
+more, whether more or fewer blocks or narrower lanes slow it down (fitted: the rows marked fit,
+without windows, of measurements/h200-sxm-suite/data-reset.csv and its knee)."""
+DIRTY_AGE_MOST: Final = 0.25
+"""Most that this is, over L2: as far as it was seen, an H200's SMs full of 16 B stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ def l2_shape(
     ways: int = WAYS,
     epoch: int = EPOCH,
     one_in: int = 1,
+    stores_under_way: float = 0.0,
 ) -> L2Shape:
     """Return the L2 of a device.
 
@@ -114,6 +120,8 @@ def l2_shape(
         Accesses under way at a time.
     one_in : int
         Accesses that come are those to one of so many sets: time goes as much faster.
+    stores_under_way : float
+        Bytes that warps store at a time.
     """
     sets = max(1, size // (128 * ways * partitions)) * partitions
     # Two ticks an access: the near side's, and the far side's.
@@ -124,7 +132,7 @@ def l2_shape(
         fetch_sectors=fetch_granularity // SECTOR,
         dirty_ways=DIRTY_SHARE * ways,
         persisting_ways=ways * set_aside / size,
-        dirty_age=int(DIRTY_AGE * ticks),
+        dirty_age=int(min(DIRTY_AGE_MOST, DIRTY_AGE * stores_under_way / size) * ticks),
     )
     run = max(1, int(sets * RUN_SHARE))
     return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))

@@ -178,6 +178,15 @@ class Run:
         ]
         return self._result(sums, counted, error, interrupted, took)
 
+    def stores_under_way(self) -> float:
+        """Return the bytes that threads on the GPU store if each makes its widest store."""
+        blocks = min(self.slots, self.generator.total_blocks)
+        widest = max(
+            (p.width for p, k in zip(self.generator.plans, self.kinds, strict=True) if k == WRITE),
+            default=0,
+        )
+        return float(blocks * int(self.generator.inside.sum()) * widest)
+
     def _sums(self) -> tuple[Array, ...]:
         return tuple(t.sums.copy() for t in (self.by_access, self.by_buffer, self.over_time))
 
