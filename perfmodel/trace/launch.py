@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -140,6 +141,7 @@ class Run:
     def all(self, share: float, progress: Progress | None) -> Simulation:
         """Run the launch, or a sample of it, and add up."""
         began = time.perf_counter()
+        self.progress = progress
         parts: list[tuple[Array, ...]] = []
         weights: tuple[float, ...] = (1.0,)
         error, counted, interrupted = None, 1.0, False
@@ -150,16 +152,16 @@ class Run:
             by_wave = waves >= LEAST
             total = waves if by_wave else float(trips)
             if share >= 1 or total < LEAST:
-                self._visit(None, None, progress)
+                self._visit(by_wave, None)
                 parts.append(self._count())
             else:
-                start, filled = self._start(by_wave, total, share, progress)
+                start, filled = self._start(by_wave, total, share)
                 parts.append(self._count())
                 ran, counted = 0, start / total
                 rest, scale = windows(start, total, share)
                 weights += scale
                 for window in rest:
-                    self._window(by_wave, window.first, window.last, progress)
+                    self._visit(by_wave, slice(window.first, window.last))
                     change = self._count()
                     ran += window.last - window.first
                     if window.counted:
@@ -196,16 +198,14 @@ class Run:
         before, self.since = self.since, self._sums()
         return tuple(a - b for a, b in zip(self.since, before, strict=True))
 
-    def _start(
-        self, by_wave: bool, total: float, share: float, progress: Progress | None
-    ) -> tuple[int, bool]:
+    def _start(self, by_wave: bool, total: float, share: float) -> tuple[int, bool]:
         """Run until L2 is in a steady state; return how far that is, and whether it is."""
         most = math.ceil(min(1.0, 4 * share) * total)
         step = max(1, int(share * total / (2 * WINDOWS)))
         enough = FILLS * self.owner.device.l2_size / SECTOR
         end = 0
         while end < most:
-            self._window(by_wave, end, min(end + step, most), progress)
+            self._visit(by_wave, slice(end, min(end + step, most)))
             end = min(end + step, most)
             self._drain(everything=True)
             stored = self.by_access.sums[~self.loads, _L2_SECTORS].sum()
@@ -225,29 +225,20 @@ class Run:
         left = min(float(np.dot(stored, weights)), self.owner.device.l2_size / SECTOR)
         return float(error if filled else error + left / max(moved, left, 1.0))
 
-    def _window(self, by_wave: bool, first: int, last: int, progress: Progress | None) -> None:
-        if by_wave:
-            self._visit(range(first, last), None, progress)
-        else:
-            self._visit(None, slice(first, last), progress)
-
-    def _visit(self, visited: range | None, loops: slice | None, progress: Progress | None) -> None:
-        """Run some waves of the nominal order, or all; and some of the outermost iterations."""
-        blocks = self.generator.total_blocks
-        if visited is None:
-            groups = self.generator.waves(self.slots)
-        else:
-            groups = (
-                self.generator.wave(np.arange(w * self.slots, min((w + 1) * self.slots, blocks)))
-                for w in visited
-            )
-        for wave in groups:
+    def _visit(self, by_wave: bool, part: slice | None) -> None:
+        """Run some waves of the nominal order, or some of the outermost iterations; or all."""
+        waves: Iterable[Wave] = self.generator.waves(self.slots)
+        if by_wave and part is not None:
+            ends = range(part.start * self.slots, part.stop * self.slots + 1, self.slots)
+            blocks = np.arange(self.generator.total_blocks)
+            waves = (self.generator.wave(blocks[a:b]) for a, b in pairwise(ends))
+        for wave in waves:
             size = len(wave.blocks) * self.generator.warps
             most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
-            for batch in batches(self.program, most, loops):
+            for batch in batches(self.program, most, None if by_wave else part):
                 self._batch(wave, batch)
-                if progress:
-                    progress(min(1.0, self.done / self.steps))
+                if self.progress:
+                    self.progress(min(1.0, self.done / self.steps))
 
     def _batch(self, wave: Wave, batch: Batch) -> None:
         """Coalesce all accesses of a batch, put them in order, and run them through L1."""
