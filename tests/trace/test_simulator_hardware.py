@@ -20,9 +20,9 @@ from perfmodel.trace.simulate import Simulator
 PROFILER_DIRTY = int(2.4e6)
 """Bytes that the profiler leaves dirty in L2 before each launch: what launches that only read write
 to DRAM once they fill L2 (2.36 to 2.58 MB; streams.csv, kernel "read")."""
-DIRTY_ERROR = 0.065 * H200.l2_size
-"""Bytes that what stays dirty in L2 at the end is off at most: 3.9 MB after a copy of every fourth
-float of 64 MiB."""
+DIRTY_ERROR = 0.057 * H200.l2_size
+"""Bytes that what stays dirty in L2 at the end is off at most: 3.5 MB after a copy of 24 MiB, which
+ends before DRAM falls behind."""
 
 
 def profiled(kernel: Any, **params: Any) -> Simulation:
@@ -47,7 +47,7 @@ STREAMS = [
 @pytest.mark.parametrize("row", STREAMS, ids=lambda r: f"{r['kernel']}-{r['bytes'] / MIB:g}MiB")
 def test_streams(row: dict[str, Any]) -> None:
     # measured: sectors exactly; DRAM reads within 1% and the counter's 40 kB of noise; all DRAM
-    # bytes within 1% from 64 MiB on, and within 6.5% of L2 (4.1 MB) below, where what stays dirty
+    # bytes within 1% from 64 MiB on, and within 5.7% of L2 (3.6 MB) below, where what stays dirty
     # is as large as what moves
     found = profiled(row["kernel"], bytes=row["bytes"])
     assert found.total("sectors", "load") == row["global_load_sectors"]
@@ -73,7 +73,7 @@ def test_strides(row: dict[str, Any]) -> None:
     assert found.total("l2_sectors", "load") == row["l2_read_sectors"]
     assert found.dram_read_bytes == pytest.approx(row["dram_read_bytes"], rel=0.01)
     measured = row["dram_read_bytes"] + row["dram_write_bytes"]
-    assert moved(found) == pytest.approx(measured, rel=0.01, abs=DIRTY_ERROR)
+    assert moved(found) == pytest.approx(measured, rel=0.01, abs=0.04 * H200.l2_size)
 
 
 def test_strides_in_all() -> None:
