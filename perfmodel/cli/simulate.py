@@ -91,7 +91,6 @@ def simulate(
     if not 1 <= sets <= 64:
         raise PerfmodelError(f"--sets must be 1 to 64, not {sets}")
     from perfmodel.hardware import load_device
-    from perfmodel.prediction.l2_rules import l2_setting
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
@@ -100,14 +99,12 @@ def simulate(
         tiles.added_to(define, kernel, mapping), described.word_parameters
     )
     chosen, gpu, instance = prepare(described, None, device, values)
-    control = l2.control(chosen)
-    control = l2_setting(control, instance, gpu).control
     with progress_bar("simulating", counted=False) as tell:
         found = run(
             chosen,
             device=gpu,
             cache=cache,
-            control=control,
+            control=l2.control(chosen),
             seed=seed,
             sample=sample,
             sets=sets,

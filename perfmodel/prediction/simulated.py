@@ -18,7 +18,8 @@ from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy, check_block, occupancy
-from perfmodel.trace.cache import Engine, Policy
+from perfmodel.prediction.l2_rules import l2_setting
+from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.launch import Progress, Residency
 from perfmodel.trace.simulate import Simulator, check_launch
@@ -94,7 +95,6 @@ def simulate(
     seed: int = 0,
     sample: float = 1.0,
     sets: int = 1,
-    policy: Policy = "lru",
     engine: Engine = "auto",
     progress: Progress | None = None,
     **params: int | str,
@@ -113,8 +113,6 @@ def simulate(
         Share of the launch to run, over 0 to 1.
     sets : int
         Simulate one of so many sets of L2, which stands for the others.
-    policy : {"lru", "fifo", "random", "nru"}
-        Replacement in L2; the default fits the hardware.
     engine : {"auto", "numpy", "numba"}
         Who counts; the counts are equal.
     progress : callable, optional
@@ -126,8 +124,9 @@ def simulate(
         For anything unknown, out of range or impossible, in one line.
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
+    control = l2_setting(control or L2Control(), instance, gpu).control
     occupied = _occupancy(instance, gpu)
-    caches = Simulator(gpu, control, seed=seed, policy=policy, engine=engine, sets=sets)
+    caches = Simulator(gpu, control, seed=seed, engine=engine, sets=sets)
     found = _run(caches, instance, occupied, cache, sample, progress)
     return SimulatedLaunch(
         kernel=chosen.name,
@@ -135,7 +134,7 @@ def simulate(
         params={p.name: p.shown(int(np.max(instance.values[p.name]))) for p in chosen.parameters},
         device=gpu,
         cache=cache,
-        control=control or L2Control(),
+        control=control,
         seed=seed,
         simulation=found,
         notes=retry_notes(chosen),

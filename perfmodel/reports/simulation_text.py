@@ -28,7 +28,8 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
         "",
         table(
             ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
-            [_access(a) for a in found.accesses],
+            # Those whose guard held all back say nothing: the other patterns of a built-in.
+            [_access(a) for a in found.accesses if a.requests or found.interrupted],
             align=_ALIGN,
         ),
         "",
@@ -96,14 +97,15 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         )
     for level, name in (("l1", "L1 hits"), ("l2", "L2 hits")):
         rates = hit_rates(launch, level)
-        if rates:
+        if len(rates) > 1:
             yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
     if (found.sampled < 1 or found.sets < 1) and not found.interrupted:
         error = (
             "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
         )
         sets = "" if found.sets >= 1 else f", in one of {round(1 / found.sets)} sets of L2"
-        counted = f"{units.percent(found.sampled)} of the launch was counted"
+        share = "all" if found.sampled >= 1 else units.percent(found.sampled)
+        counted = f"{share} of the launch was counted"
         yield "sample", f"{counted}{sets}{error}"
     for note in launch.notes:
         yield "note", note

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-Policy = Literal["lru", "fifo", "random", "nru"]
 Engine = Literal["auto", "numpy", "numba"]
 
 SECTOR: Final = 32
@@ -28,7 +27,6 @@ LINE: Final = 128
 WORD: Final = 4
 """Bytes of a word, in which partly written sectors are tracked."""
 
-POLICIES: Final[tuple[Policy, ...]] = ("lru", "fifo", "random", "nru")
 READ, WRITE, ATOMIC, COPY, PASS = 0, 1, 2, 3, 4
 """What an access does; COPY reads a line whose home is another cache, sector by sector, and PASS
 takes a line here for a write that goes on to its home."""
@@ -107,8 +105,6 @@ class CacheShape:
     Attributes
     ----------
     sets, ways : int
-    policy : {"lru", "fifo", "random", "nru"}
-        Which line leaves: the one used longest ago, the oldest, any, one not used recently.
     fetch_sectors : int
         Aligned sectors that a miss brings in together: 1, 2 or 4.
     dirty_ways : float
@@ -119,15 +115,17 @@ class CacheShape:
         nothing were: read-persistent.csv).
     dirty_age : int
         How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
+    renewed : bool
+        Whether the line that leaves is the one used longest ago, or else the oldest.
     """
 
     sets: int
     ways: int
-    policy: Policy = "lru"
     fetch_sectors: int = 1
     dirty_ways: float = float("inf")
     persisting_ways: float = 0.0
     dirty_age: int = 0
+    renewed: bool = True
 
 
 class CacheState(NamedTuple):
@@ -219,7 +217,7 @@ def access(
             for name in Outcome._fields
         )
     )
-    rules = (POLICIES.index(shape.policy), shape.fetch_sectors, shape.dirty_age)
+    rules = (shape.renewed, shape.fetch_sectors, shape.dirty_age)
     if not uses_numba(engine):
         from perfmodel.trace.cache_rounds import run as run_rounds
 

@@ -19,12 +19,10 @@ from perfmodel.trace.cache import (
     NORMAL,
     PASS,
     PERSISTING,
-    POLICIES,
     STREAMING,
     WRITE,
 )
 
-LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 LAST = np.int64(1 << 62)
@@ -37,9 +35,9 @@ draw = njit(cache.draw)
 def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int) -> None:
     """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`.
 
-    `rules` are policy, sectors fetched and age of dirty lines.
+    `rules` are those of `perfmodel.trace.cache_rounds`.
     """
-    policy, fetch, dirty_age = rules
+    renewed, fetch, dirty_age = rules
     lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
     hit, fetched, victim, written, partial, cleaned, clean_written, clean_partial = outcome
@@ -80,8 +78,6 @@ def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int)
             least = LAST
             for k in range(ways):
                 r = ranks[s, k]
-                if policy == RANDOM and lines[s, k] >= 0:
-                    r = (r >> SHIFT << SHIFT) | (draw(stamp[i], lines[s, k]) & AGE)
                 if among and (lines[s, k] < 0 or r >> SHIFT != STREAMING):
                     r = LAST
                 if r < least:
@@ -103,19 +99,7 @@ def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int)
             persisting[s] -= 1
         if level == PERSISTING:
             persisting[s] += 1
-
-        age = ranks[s, w] & AGE
-        if policy == NRU:
-            others = 0
-            for k in range(ways):
-                if k != w and (lines[s, k] < 0 or ranks[s, k] & AGE == 0):
-                    others += 1
-            if others == 0:
-                for k in range(ways):
-                    ranks[s, k] = ranks[s, k] >> SHIFT << SHIFT
-            age = 1
-        elif new or policy == LRU:
-            age = stamp[i]
+        age = stamp[i] if new or renewed else ranks[s, w] & AGE
         ranks[s, w] = (level << SHIFT) | age
 
         asked = np.int64(sectors[i])

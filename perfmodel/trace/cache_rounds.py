@@ -18,7 +18,6 @@ from perfmodel.trace.cache import (
     NORMAL,
     PASS,
     PERSISTING,
-    POLICIES,
     STREAMING,
     WRITE,
     CacheState,
@@ -28,10 +27,9 @@ from perfmodel.trace.cache import (
 )
 
 Array = npt.NDArray[Any]
-Rules = tuple[int, int, int]
-"""Policy, sectors fetched and age of dirty lines."""
+Rules = tuple[bool, int, int]
+"""Whether a use renews a line, sectors fetched, and age of dirty lines."""
 
-LRU, RANDOM, NRU = (POLICIES.index(name) for name in ("lru", "random", "nru"))
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 
@@ -54,7 +52,7 @@ def run(rules: Rules, state: CacheState, touches: Touches, outcome: Outcome) -> 
 def _round(
     rules: Rules, state: CacheState, touches: Touches, outcome: Outcome, some: Array
 ) -> None:
-    policy, fetch, dirty_age = rules
+    renewed, fetch, dirty_age = rules
     lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
     same = lines[row] == line[:, None]
@@ -78,8 +76,8 @@ def _round(
         level = np.minimum(level, NORMAL)
     at = np.flatnonzero(new)
     if at.size:
-        w[at] = _replace(policy, state, touches, level[at] == STREAMING, outcome, some, at)
-    age = _ages(policy, ranks, lines, row, w, new, stamp)
+        w[at] = _replace(state, touches, level[at] == STREAMING, outcome, some, at)
+    age = stamp if renewed else np.where(new, stamp, ranks[row, w] & AGE)
     ranks[row, w] = level << SHIFT | age
 
     here = valid[row, w]
@@ -113,24 +111,15 @@ def _round(
 
 
 def _replace(
-    policy: int,
-    state: CacheState,
-    touches: Touches,
-    streams: Array,
-    outcome: Outcome,
-    some: Array,
-    at: Array,
+    state: CacheState, touches: Touches, streams: Array, outcome: Outcome, some: Array, at: Array
 ) -> Array:
     """Put new lines in place of others, and return their ways."""
     lines, ranks, valid, dirty, words, dirty_lines, _, persisting, _ = state
-    row, line, stamp = touches.row[at], touches.line[at], touches.stamp[at]
-    key, held = ranks[row], lines[row]
-    if policy == RANDOM:
-        chance = key >> SHIFT << SHIFT | draw(stamp[:, None], held) & AGE
-        key = np.where(held >= 0, chance, key)
+    row, line = touches.row[at], touches.line[at]
+    key = ranks[row]
     if streams.any():
         # A streaming line takes the place of another one, if there is one.
-        others = (held >= 0) & (key >> SHIFT == STREAMING)
+        others = (lines[row] >= 0) & (key >> SHIFT == STREAMING)
         among = streams & others.any(axis=1)
         key[among[:, None] & ~others] = np.iinfo(np.int64).max
     w = key.argmin(axis=1)
@@ -147,20 +136,6 @@ def _replace(
     dirty[row, w] = 0
     words[row, w] = 0
     return np.asarray(w)
-
-
-def _ages(
-    policy: int, ranks: Array, lines: Array, row: Array, w: Array, new: Array, stamp: Array
-) -> Array:
-    if policy == LRU:
-        return stamp
-    if policy != NRU:
-        return np.where(new, stamp, ranks[row, w] & AGE)
-    fresh = (lines[row] < 0) | (ranks[row] & AGE == 0)
-    fresh[np.arange(len(row)), w] = False
-    used_up = row[~fresh.any(axis=1)]
-    ranks[used_up] = ranks[used_up] >> SHIFT << SHIFT
-    return np.ones(len(row), dtype=np.int64)
 
 
 def _clean(

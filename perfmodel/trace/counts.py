@@ -134,34 +134,15 @@ class Simulation:
         return 1 - self.total("l2_missed_sectors") / asked if asked else 0.0
 
 
-class Counters:
-    """Sums that a simulation adds to."""
+class Sums:
+    """A table of sums: what they are of by row, and fields by column."""
 
-    def __init__(self, accesses: int, buffers: int) -> None:
-        self.access = np.zeros((accesses, len(ACCESS_FIELDS)), dtype=np.int64)
-        self.buffer = np.zeros((buffers, len(BUFFER_FIELDS)), dtype=np.int64)
-        self.series = np.zeros((SERIES, len(SERIES_FIELDS)), dtype=np.int64)
+    def __init__(self, fields: tuple[str, ...], rows: int) -> None:
+        self.fields = fields
+        self.sums = np.zeros((rows, len(fields)), dtype=np.int64)
 
-    def add_access(self, field: str, owner: Array | int, amount: Array | int) -> None:
-        """Add to a field of one access, or elementwise to those that `owner` names."""
-        _add(self.access[:, ACCESS_FIELDS.index(field)], owner, amount)
-
-    def add_buffer(self, field: str, owner: Array, amount: Array) -> None:
-        """Add to a field of the buffers that `owner` names."""
-        _add(self.buffer[:, BUFFER_FIELDS.index(field)], owner, amount)
-
-    def add_series(self, field: str, when: Array, amount: Array) -> None:
-        """Add to a field of the points of time that `when` names."""
-        _add(self.series[:, SERIES_FIELDS.index(field)], when, amount)
-
-    def snapshot(self) -> tuple[Array, Array, Array]:
-        """Return copies of all sums."""
-        return self.access.copy(), self.buffer.copy(), self.series.copy()
-
-
-def _add(column: Array, owner: Array | int, amount: Array | int) -> None:
-    if isinstance(owner, int):
-        column[owner] += int(np.sum(amount, dtype=np.int64))
-    else:
+    def add(self, field: str, row: Array, amount: Array) -> None:
+        """Add amounts to the rows named, one by one."""
         # Weights are summed as floats, exactly: they are small integers.
-        column += np.bincount(owner, weights=amount, minlength=len(column)).astype(np.int64)
+        found = np.bincount(row, weights=amount, minlength=len(self.sums))
+        self.sums[:, self.fields.index(field)] += found.astype(np.int64)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,14 @@ from perfmodel.trace.cache import (
 )
 from perfmodel.trace.counts import (
     ACCESS_FIELDS,
+    BUFFER_FIELDS,
     ELSEWHERE,
     SERIES,
     SERIES_FIELDS,
     AccessCount,
     BufferCount,
-    Counters,
     Simulation,
+    Sums,
 )
 from perfmodel.trace.l2 import Lookups, dirty_sectors
 from perfmodel.trace.layout import Layout, ranks
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 Progress = Callable[[float], None]
-Sums = tuple[Array, Array, Array]
 
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""
@@ -81,6 +82,32 @@ class Residency:
     l1_bytes: int
 
 
+class Asked(NamedTuple):
+    """Lines that warps ask for, in their order; arrays of one length.
+
+    Attributes
+    ----------
+    sm : array
+    line, sectors, words : array
+        As in `perfmodel.trace.coalescer.Lines`.
+    access : array
+        Positions in the kernel.
+    when : array
+        Points of the series over time.
+    """
+
+    sm: Array
+    line: Array
+    sectors: Array
+    words: Array
+    access: Array
+    when: Array
+
+    def at(self, places: Array | slice) -> Asked:
+        """Return some of them."""
+        return Asked(*(column[places] for column in self))
+
+
 class Run:
     """One launch on its way through the caches."""
 
@@ -90,13 +117,16 @@ class Run:
         self.owner = owner
         self.instance = instance
         self.layout = layout
-        self.generator = Generator(instance, layout, owner.engine)
+        self.generator = Generator(instance, layout)
         self.program = program(instance)
         self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
         kernel = instance.kernel
-        self.accesses = kernel.accesses
-        self.stores = [i for i, a in enumerate(kernel.accesses) if a.kind != "load"]
-        self.counters = Counters(len(kernel.accesses), len(layout.names) + 1)
+        self.loads = np.array([a.kind == "load" for a in kernel.accesses])
+        self.cached = np.array([a.kind == "load" and a.cache == "l1" for a in kernel.accesses])
+        self.kinds = np.array([_KINDS[a.kind] for a in kernel.accesses], dtype=np.uint8)
+        self.by_access = Sums(ACCESS_FIELDS, len(kernel.accesses))
+        self.by_buffer = Sums(BUFFER_FIELDS, len(layout.names) + 1)
+        self.over_time = Sums(SERIES_FIELDS, SERIES)
         self.l1_lines = max(L1_WAYS, residency.l1_bytes // 128)
         self.l1_sets = self.l1_lines // L1_WAYS
         self.l1_shape = CacheShape(self.l1_sets * owner.device.sm_count, L1_WAYS)
@@ -105,32 +135,33 @@ class Run:
         self.steps = max(1, executions(self.program) * self.generator.total_blocks)
         self.done = 0
         self.sets = SetSample(owner.sets)
-        self.waiting: list[tuple[Array, ...]] = []
+        self.waiting: list[Asked] = []
         self.queued = 0
 
     def all(self, share: float, progress: Progress | None) -> Simulation:
         """Run the launch, or a sample of it, and add up."""
         began = time.perf_counter()
-        parts: list[Sums] = []
+        self.progress = progress
+        parts: list[tuple[Array, ...]] = []
         weights: tuple[float, ...] = (1.0,)
         error, counted, interrupted = None, 1.0, False
-        self.since = self.counters.snapshot()
+        self.since = self._sums()
         try:
             waves = self.generator.total_blocks / self.slots
             trips = _outer_trips(self.program)
             by_wave = waves >= LEAST
             total = waves if by_wave else float(trips)
             if share >= 1 or total < LEAST:
-                self._visit(None, None, progress)
+                self._visit(by_wave, None)
                 parts.append(self._count())
             else:
-                start, filled = self._start(by_wave, total, share, progress)
+                start, filled = self._start(by_wave, total, share)
                 parts.append(self._count())
                 ran, counted = 0, start / total
                 rest, scale = windows(start, total, share)
                 weights += scale
                 for window in rest:
-                    self._window(by_wave, window.first, window.last, progress)
+                    self._visit(by_wave, slice(window.first, window.last))
                     change = self._count()
                     ran += window.last - window.first
                     if window.counted:
@@ -149,64 +180,65 @@ class Run:
         ]
         return self._result(sums, counted, error, interrupted, took)
 
-    def _count(self) -> Sums:
-        """Return what was counted since the last time."""
-        self._drain(everything=True)
-        now = self.counters.snapshot()
-        change = tuple(a - b for a, b in zip(now, self.since, strict=True))
-        self.since = now
-        return change[0], change[1], change[2]
+    def stores_under_way(self) -> float:
+        """Return the bytes that threads on the GPU store if each makes its widest store."""
+        blocks = min(self.slots, self.generator.total_blocks)
+        widest = max(
+            (p.width for p, k in zip(self.generator.plans, self.kinds, strict=True) if k == WRITE),
+            default=0,
+        )
+        return float(blocks * int(self.generator.inside.sum()) * widest)
 
-    def _start(
-        self, by_wave: bool, total: float, share: float, progress: Progress | None
-    ) -> tuple[int, bool]:
+    def _sums(self) -> tuple[Array, ...]:
+        return tuple(t.sums.copy() for t in (self.by_access, self.by_buffer, self.over_time))
+
+    def _count(self) -> tuple[Array, ...]:
+        """Return what was counted since the last time: by access, by buffer and over time."""
+        self._drain(everything=True)
+        before, self.since = self.since, self._sums()
+        return tuple(a - b for a, b in zip(self.since, before, strict=True))
+
+    def _start(self, by_wave: bool, total: float, share: float) -> tuple[int, bool]:
         """Run until L2 is in a steady state; return how far that is, and whether it is."""
         most = math.ceil(min(1.0, 4 * share) * total)
         step = max(1, int(share * total / (2 * WINDOWS)))
         enough = FILLS * self.owner.device.l2_size / SECTOR
         end = 0
         while end < most:
-            self._window(by_wave, end, min(end + step, most), progress)
+            self._visit(by_wave, slice(end, min(end + step, most)))
             end = min(end + step, most)
             self._drain(everything=True)
-            stored = self.counters.access[self.stores, _L2_SECTORS].sum()
-            if int(stored + self.counters.buffer[:, 0].sum()) >= enough:
+            stored = self.by_access.sums[~self.loads, _L2_SECTORS].sum()
+            if int(stored + self.by_buffer.sums[:, 0].sum()) >= enough:
                 return end, True
         return end, False
 
-    def _error(self, parts: list[Sums], weights: tuple[float, ...], filled: bool) -> float:
+    def _error(
+        self, parts: list[tuple[Array, ...]], weights: tuple[float, ...], filled: bool
+    ) -> float:
         dram = np.array([part[1][:, :2].sum() for part in parts], dtype=float)
         asked = np.array([part[0][:, _L2_SECTORS].sum() for part in parts], dtype=float)
         error = relative_error((dram, asked), weights)
         moved = float(np.dot(dram, weights))
         # Before L2 is full it is not known how much of the stores is left in it at the end.
-        stored = np.array([part[0][self.stores, _L2_SECTORS].sum() for part in parts], dtype=float)
+        stored = np.array([part[0][~self.loads, _L2_SECTORS].sum() for part in parts], dtype=float)
         left = min(float(np.dot(stored, weights)), self.owner.device.l2_size / SECTOR)
         return float(error if filled else error + left / max(moved, left, 1.0))
 
-    def _window(self, by_wave: bool, first: int, last: int, progress: Progress | None) -> None:
-        if by_wave:
-            self._visit(range(first, last), None, progress)
-        else:
-            self._visit(None, slice(first, last), progress)
-
-    def _visit(self, visited: range | None, loops: slice | None, progress: Progress | None) -> None:
-        """Run some waves of the nominal order, or all; and some of the outermost iterations."""
-        blocks = self.generator.total_blocks
-        if visited is None:
-            groups = self.generator.waves(self.slots)
-        else:
-            groups = (
-                self.generator.wave(np.arange(w * self.slots, min((w + 1) * self.slots, blocks)))
-                for w in visited
-            )
-        for wave in groups:
+    def _visit(self, by_wave: bool, part: slice | None) -> None:
+        """Run some waves of the nominal order, or some of the outermost iterations; or all."""
+        waves: Iterable[Wave] = self.generator.waves(self.slots)
+        if by_wave and part is not None:
+            ends = range(part.start * self.slots, part.stop * self.slots + 1, self.slots)
+            blocks = np.arange(self.generator.total_blocks)
+            waves = (self.generator.wave(blocks[a:b]) for a, b in pairwise(ends))
+        for wave in waves:
             size = len(wave.blocks) * self.generator.warps
             most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
-            for batch in batches(self.program, most, loops):
+            for batch in batches(self.program, most, None if by_wave else part):
                 self._batch(wave, batch)
-                if progress:
-                    progress(min(1.0, self.done / self.steps))
+                if self.progress:
+                    self.progress(min(1.0, self.done / self.steps))
 
     def _batch(self, wave: Wave, batch: Batch) -> None:
         """Coalesce all accesses of a batch, put them in order, and run them through L1."""
@@ -221,12 +253,12 @@ class Run:
             for field, amount in (
                 ("requests", asked.requests),
                 ("lanes", asked.lanes if piece == 0 else 0),
-                ("sectors", COUNT[lines.sectors]),
+                ("sectors", COUNT[lines.sectors].sum(dtype=np.int64)),
                 ("lines", len(lines.line)),
                 ("atomic_addresses", asked.addresses),
                 ("atomic_busiest", asked.busiest),
             ):
-                self.counters.add_access(field, position, amount)
+                self.by_access.sums[position, ACCESS_FIELDS.index(field)] += amount
             step = lines.request // per_step
             sm = sms[lines.request % per_step // self.generator.warps]
             columns = [sm, *lines[1:], np.full(len(sm), position)]
@@ -244,63 +276,36 @@ class Run:
         at = [(self.done + t * per_step) * SERIES // self.steps for _, t in pieces]
         when = np.repeat(np.minimum(at, SERIES - 1), [len(part[0]) for part, _ in pieces])
         self.done += batch.iterations * per_step
-        left = self._through_l1(sm, line, sectors, number, when)
-        some = np.flatnonzero(left)
-        self._to_l2(
-            line[some],
-            left[some],
-            words[some],
-            self.owner.sides[sm[some]],
-            number[some],
-            when[some],
-        )
+        self._to_l2(self._through_l1(Asked(sm, line, sectors, words, number, when)))
 
-    def _through_l1(
-        self, sm: Array, line: Array, sectors: Array, number: Array, when: Array
-    ) -> Array:
-        """Return the sectors that go on to L2."""
-        cached = np.array([a.kind == "load" and a.cache == "l1" for a in self.accesses])
-        loads = np.array([a.kind == "load" for a in self.accesses])
-        self.counters.add_series("l1_sectors", when, np.where(loads[number], COUNT[sectors], 0))
-        some = np.flatnonzero(cached[number])
+    def _through_l1(self, asked: Asked) -> Asked:
+        """Return what goes on to L2."""
+        loaded = np.where(self.loads[asked.access], COUNT[asked.sectors], 0)
+        self.over_time.add("l1_sectors", asked.when, loaded)
+        some = np.flatnonzero(self.cached[asked.access])
         if not some.size:
-            return sectors
-        where = place(line[some], self.l1_sets, self.l1_sets)
+            return asked
+        sm, line, sectors, words, access_, when = asked.at(some)
         zeros = np.zeros(len(some), dtype=np.uint8)
-        outcome = access(
-            self.l1_shape,
-            self.l1,
-            Touches(
-                row=sm[some] * self.l1_sets + where,
-                line=line[some],
-                sectors=sectors[some],
-                words=zeros.astype(np.uint32),
-                kind=zeros,
-                rank=zeros + np.uint8(NORMAL),
-                stamp=self.l1_time + np.arange(len(some)),
-            ),
-            self.owner.engine,
-        )
+        row = sm * self.l1_sets + place(line, self.l1_sets, self.l1_sets)
+        stamp = self.l1_time + np.arange(len(some))
+        touches = Touches(row, line, sectors, words, zeros, zeros + np.uint8(NORMAL), stamp)
+        hit = access(self.l1_shape, self.l1, touches, self.owner.engine).hit
         self.l1_time += len(some)
-        hits = COUNT[outcome.hit]
-        self.counters.add_access("l1_hit_sectors", number[some], hits)
-        self.counters.add_series("l1_hits", when[some], hits)
-        left = sectors.copy()
-        left[some] &= ~outcome.hit
-        return left
+        self.by_access.add("l1_hit_sectors", access_, COUNT[hit])
+        self.over_time.add("l1_hits", when, COUNT[hit])
+        left = asked.sectors.copy()
+        left[some] &= ~hit
+        return asked._replace(sectors=left).at(np.flatnonzero(left))
 
-    def _to_l2(
-        self, line: Array, sectors: Array, words: Array, side: Array, number: Array, when: Array
-    ) -> None:
-        asked = COUNT[sectors]
-        self.counters.add_access("l2_sectors", number, asked)
-        self.counters.add_series("l2_sectors", when, asked)
-        columns = (line, sectors, words, side, number, when)
+    def _to_l2(self, asked: Asked) -> None:
+        sectors = COUNT[asked.sectors]
+        self.by_access.add("l2_sectors", asked.access, sectors)
+        self.over_time.add("l2_sectors", asked.when, sectors)
         if self.sets.one_in > 1:
-            some = self.sets.chosen(self.owner.l2, line)
-            columns = tuple(column[some] for column in columns)  # type: ignore[assignment]
-        self.waiting.append(columns)
-        self.queued += len(columns[0])
+            asked = asked.at(self.sets.chosen(self.owner.l2, asked.line))
+        self.waiting.append(asked)
+        self.queued += len(asked.line)
         self._drain(everything=False)
 
     def _drain(self, everything: bool) -> None:
@@ -308,40 +313,37 @@ class Run:
         size = max(1, self.owner.l2.shape.epoch // self.sets.one_in)
         if not self.queued or (self.queued < size and not everything):
             return
-        columns = [np.concatenate(parts) for parts in zip(*self.waiting, strict=True)]
+        asked = Asked(*(np.concatenate(parts) for parts in zip(*self.waiting, strict=True)))
         end = self.queued if everything else self.queued // size * size
         for first in range(0, end, size):
-            self._epoch(*(column[first : min(first + size, end)] for column in columns))
-        self.waiting = [tuple(column[end:] for column in columns)]
+            self._epoch(asked.at(slice(first, min(first + size, end))))
+        self.waiting = [asked.at(slice(end, None))]
         self.queued -= end
 
-    def _epoch(
-        self, line: Array, sectors: Array, words: Array, side: Array, number: Array, when: Array
-    ) -> None:
-        kinds = np.array([_KINDS[a.kind] for a in self.accesses], dtype=np.uint8)[number]
-        rank = ranks(self.owner.control, self.layout, line, self.owner.seed)
-        answers, written = self.owner.l2.epoch(Lookups(line, sectors, words, kinds, rank, side))
-        times = self.sets.one_in  # each set stands for as many
-        asked, missed, fetched, near, gone, partial = (
-            COUNT[mask] * np.int64(times)
-            for mask in (
-                *(sectors, answers.missed, answers.fetched, answers.near),
-                *(written.sectors, written.partial),
-            )
+    def _epoch(self, asked: Asked) -> None:
+        sm, line, sectors, words, access_, when = asked
+        owner = self.owner
+        rank = ranks(owner.control, self.layout, line, owner.seed)
+        answers, written = owner.l2.epoch(
+            Lookups(line, sectors, words, self.kinds[access_], rank, owner.sides[sm])
+        )
+        times = np.int64(self.sets.one_in)  # each set stands for as many
+        near, missed, fetched, hits, gone, partial = (
+            COUNT[mask] * times
+            for mask in (*answers, sectors & ~answers.missed, written.sectors, written.partial)
         )
         if times > 1:
-            self.sets.add(self.owner.l2, line, fetched)
-            self.sets.add(self.owner.l2, written.line, gone + partial)
-        count = self.counters
-        count.add_access("l2_near_sectors", number, near)
-        count.add_access("l2_missed_sectors", number, missed)
-        count.add_access("dram_read_sectors", number, fetched)
-        count.add_series("l2_hits", when, asked - missed)
-        count.add_buffer("dram_read_sectors", self.layout.owner(line), fetched)
-        owner = self.layout.owner(written.line)
-        count.add_buffer("dram_write_sectors", owner, gone)
-        count.add_buffer("partial_sectors", owner, partial)
-        count.add_buffer("dram_read_sectors", owner, partial)
+            self.sets.add(owner.l2, line, fetched)
+            self.sets.add(owner.l2, written.line, gone + partial)
+        self.by_access.add("l2_near_sectors", access_, near)
+        self.by_access.add("l2_missed_sectors", access_, missed)
+        self.by_access.add("dram_read_sectors", access_, fetched)
+        self.over_time.add("l2_hits", when, hits)
+        buffer, written_buffer = self.layout.owner(line), self.layout.owner(written.line)
+        self.by_buffer.add("dram_read_sectors", buffer, fetched)
+        self.by_buffer.add("dram_write_sectors", written_buffer, gone)
+        self.by_buffer.add("partial_sectors", written_buffer, partial)
+        self.by_buffer.add("dram_read_sectors", written_buffer, partial)
 
     def _result(
         self,

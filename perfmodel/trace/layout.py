@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -77,42 +76,19 @@ def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
     return Layout(tuple(sizes), tuple(starts), tuple(sizes.values()))
 
 
-def check_control(control: L2Control, layout: Layout, l2_size: int) -> None:
-    """Refuse what L2 cannot be told.
+def check_window(control: L2Control, layout: Layout) -> None:
+    """Refuse a window that is not inside a buffer.
 
     Raises
     ------
     PerfmodelError
-        For a set-aside over L2, another fetch granularity than 32, 64 or 128 B, a hit ratio that
-        is not from 0 to 1, an unknown property, or a window that is not inside its buffer.
     """
-    if not 0 <= control.set_aside <= l2_size:
-        raise PerfmodelError(
-            f"set_aside must be 0 to {l2_size} bytes, the size of L2, "
-            f"not {shown(control.set_aside)}"
-        )
-    if control.fetch_granularity not in (32, 64, 128):
-        raise PerfmodelError(
-            f"fetch_granularity must be 32, 64 or 128 bytes, not {shown(control.fetch_granularity)}"
-        )
-    if not 1 <= control.compression < inf:
-        raise PerfmodelError(
-            f"compression must be 1 or more and finite, not {shown(control.compression)}"
-        )
     window = control.window
     if window is None:
         return
     if window.buffer not in layout.names:
         hint = nearest(window.buffer, layout.names) or f"; there are {', '.join(layout.names)}"
         raise PerfmodelError(f"the window's buffer {shown(window.buffer)} does not exist{hint}")
-    if not 0 <= window.hit_ratio <= 1:
-        raise PerfmodelError(f"hit_ratio must be 0 to 1, not {shown(window.hit_ratio)}")
-    for what, value, allowed in (
-        ("hit_prop", window.hit_prop, tuple(_RANKS)),
-        ("miss_prop", window.miss_prop, ("streaming", "normal")),
-    ):
-        if value not in allowed:
-            raise PerfmodelError(f"{what} must be {' or '.join(allowed)}, not {shown(value)}")
     size = layout.size(window.buffer)
     if window.offset < 0 or window.num_bytes < 0 or window.offset + window.num_bytes > size:
         raise PerfmodelError(

@@ -13,11 +13,11 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.trace.addresses import Generator
-from perfmodel.trace.cache import Engine, Policy, has_numba, mix
+from perfmodel.trace.cache import Engine, has_numba, mix
 from perfmodel.trace.counts import Simulation
-from perfmodel.trace.l2 import L2, UNDER_WAY, l2_shape
+from perfmodel.trace.l2 import L2, UNDER_WAY, L2Shape, l2_shape
 from perfmodel.trace.launch import Progress, Residency, Run
-from perfmodel.trace.layout import ALIGNMENT, check_control, lay_out
+from perfmodel.trace.layout import ALIGNMENT, check_window, lay_out
 from perfmodel.trace.program import batches, executions, program
 
 BATCH: Final = 1 << 14
@@ -41,8 +41,6 @@ class Simulator:
     control : L2Control
     seed : int
         Decides which SMs are next to which L2 partition and which lines of a window are picked.
-    policy : {"lru", "fifo", "random", "nru"}
-        Replacement in L2.
     engine : {"auto", "numpy", "numba"}
     batch : int
         Warp requests worked on at a time.
@@ -56,7 +54,6 @@ class Simulator:
         control: L2Control | None = None,
         *,
         seed: int = 0,
-        policy: Policy = "lru",
         engine: Engine = "auto",
         batch: int = BATCH,
         sets: int = 1,
@@ -71,16 +68,7 @@ class Simulator:
         self.seed = seed
         self.engine: Engine = engine
         self.batch = batch
-        shape = l2_shape(
-            device.l2_size,
-            device.l2_partitions,
-            set_aside=self.control.set_aside,
-            fetch_granularity=self.control.fetch_granularity,
-            policy=policy,
-            epoch=UNDER_WAY * device.sm_count,
-            one_in=sets,
-        )
-        self.l2 = L2(shape, engine)
+        self.l2 = L2(self._l2_shape(0.0), engine)
         # Half of the SMs are next to either partition; which ones is not known.
         order = np.argsort(mix(np.arange(device.sm_count) + (seed << 20)), kind="stable")
         self.sides = np.empty(device.sm_count, dtype=np.int64)
@@ -113,13 +101,25 @@ class Simulator:
         ------
         PerfmodelError
             For a kernel without global accesses, arrays of configurations, a share that is not
-            over 0 to 1, or anything that `check_control` refuses.
+            over 0 to 1, or a window that is not inside a buffer.
         """
         check_launch(instance, share)
         layout = lay_out(instance, first)
-        check_control(self.control, layout, self.device.l2_size)
+        check_window(self.control, layout)
         run = Run(self, instance, residency, layout)
+        self.l2.shape = self._l2_shape(run.stores_under_way())
         return run.all(share, progress)
+
+    def _l2_shape(self, stores_under_way: float) -> L2Shape:
+        return l2_shape(
+            self.device.l2_size,
+            self.device.l2_partitions,
+            set_aside=self.control.set_aside,
+            fetch_granularity=self.control.fetch_granularity,
+            epoch=UNDER_WAY * self.device.sm_count,
+            one_in=self.sets,
+            stores_under_way=stores_under_way,
+        )
 
 
 def check_launch(instance: Instance, share: float = 1.0) -> None:

@@ -41,6 +41,14 @@ def test_text(run: Run) -> None:
         assert part in text
 
 
+def test_text_leaves_out_what_says_nothing(run: Run) -> None:
+    # property: accesses whose guards held all back, and rates over time at a single time
+    text = run("simulate", "atomic-add", "-D", "n=1003", "-D", "addresses=17")
+    assert "atomic modulo" in text
+    assert "atomic random" not in text
+    assert "over time" not in text
+
+
 def test_warm_caches_hit(run: Run) -> None:
     # by hand: 1 MiB is all in L2 after the first launch
     found = json.loads(run("simulate", "read", "-D", "bytes=1MiB", "--cache", "warm", "--json"))

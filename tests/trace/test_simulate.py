@@ -12,6 +12,7 @@ from launches import H200, MIB, bound, counts, launched, residency, working_set
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.prediction.simulated import simulate
 from perfmodel.trace.addresses import sms_of
 from perfmodel.trace.sampling import LEAST, windows
 from perfmodel.trace.simulate import (
@@ -344,7 +345,7 @@ def test_estimates_of_uncoalesced_launches() -> None:
         assert 0.2 < seconds(instance) / (time.process_time() - start) < 5
 
 
-# Random places, chance and windows: all that draws something.
+# Random places and windows: all that draws something.
 DRAWN = [
     ("gather", {"n": 1 << 14, "table_bytes": 8 * MIB}, "table"),
     ("atomic-add", {"n": 1 << 14, "addresses": 1 << 16, "pattern": "random"}, None),
@@ -357,15 +358,13 @@ DRAWN = [
 def test_what_is_drawn_depends_on_the_seed_alone(
     kernel: str, params: Any, buffer: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # property: engine, chunk size and number of workers change nothing, with windows or random
-    # replacement; another seed does
+    # property: engine, chunk size and number of workers change nothing; another seed does
     instance = bound(kernel, **params)
     window = AccessPolicyWindow(buffer, MIB, 0.4) if buffer else None
     control = L2Control(set_aside=MIB, window=window, fetch_granularity=32)
 
     def run(seed: int = 5, **how: Any) -> Any:
-        policy = "random" if buffer is None else "lru"
-        simulator = Simulator(H200, control, seed=seed, policy=policy, **how)  # type: ignore[arg-type]
+        simulator = Simulator(H200, control, seed=seed, **how)
         return [counts(launched(instance, simulator)) for _ in range(2)]
 
     base = run()
@@ -395,19 +394,25 @@ def test_nothing_to_simulate_is_refused(change: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("control", "says"),
     [
-        (L2Control(set_aside=10**9), "set_aside must be 0 to 62914560"),
-        (L2Control(fetch_granularity=48), "must be 32, 64 or 128"),
-        (L2Control(compression=0.5), "compression must be 1 or more"),
         (L2Control(window=AccessPolicyWindow("z", 128)), "'z' does not exist"),
         (L2Control(window=AccessPolicyWindow("x", 2**20)), "not inside buffer 'x' of 262144"),
         (L2Control(window=AccessPolicyWindow("x", 128, offset=2**18)), "not inside buffer 'x'"),
-        (L2Control(window=AccessPolicyWindow("x", 128, hit_ratio=1.5)), "hit_ratio must be 0 to 1"),
-        (L2Control(window=AccessPolicyWindow("x", 128, hit_prop="no")), "hit_prop must be"),  # type: ignore[arg-type]
     ],
 )
-def test_what_l2_cannot_do_is_refused(control: L2Control, says: str) -> None:
+def test_windows_outside_buffers_are_refused(control: L2Control, says: str) -> None:
     with pytest.raises(PerfmodelError, match=says):
         launched(bound(table()), Simulator(H200, control))
+
+
+def test_what_l2_cannot_do_is_refused() -> None:
+    # property: by the rules that predictions go by
+    for control, says in (
+        (L2Control(set_aside=10**9), "set_aside of 1000000000 bytes"),
+        (L2Control(fetch_granularity=48), "must be 32, 64 or 128"),
+        (L2Control(window=AccessPolicyWindow("x", 128, hit_ratio=1.5)), "hit_ratio must be from 0"),
+    ):
+        with pytest.raises(PerfmodelError, match=says):
+            simulate(table(), control=control)
 
 
 def test_arrays_and_shares_are_refused() -> None:

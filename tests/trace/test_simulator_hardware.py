@@ -14,14 +14,15 @@ from measured import FOLDER, rows
 from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.trace.counts import Simulation
+from perfmodel.trace.launch import Residency
 from perfmodel.trace.simulate import Simulator
 
 PROFILER_DIRTY = int(2.4e6)
 """Bytes that the profiler leaves dirty in L2 before each launch: what launches that only read write
 to DRAM once they fill L2 (2.36 to 2.58 MB; streams.csv, kernel "read")."""
-DIRTY_ERROR = 0.065 * H200.l2_size
-"""Bytes that what stays dirty in L2 at the end is off at most: 3.9 MB after a copy of every fourth
-float of 64 MiB."""
+DIRTY_ERROR = 0.057 * H200.l2_size
+"""Bytes that what stays dirty in L2 at the end is off at most: 3.5 MB after a copy of 24 MiB, which
+ends before DRAM falls behind."""
 
 
 def profiled(kernel: Any, **params: Any) -> Simulation:
@@ -46,7 +47,7 @@ STREAMS = [
 @pytest.mark.parametrize("row", STREAMS, ids=lambda r: f"{r['kernel']}-{r['bytes'] / MIB:g}MiB")
 def test_streams(row: dict[str, Any]) -> None:
     # measured: sectors exactly; DRAM reads within 1% and the counter's 40 kB of noise; all DRAM
-    # bytes within 1% from 64 MiB on, and within 6.5% of L2 (4.1 MB) below, where what stays dirty
+    # bytes within 1% from 64 MiB on, and within 5.7% of L2 (3.6 MB) below, where what stays dirty
     # is as large as what moves
     found = profiled(row["kernel"], bytes=row["bytes"])
     assert found.total("sectors", "load") == row["global_load_sectors"]
@@ -72,7 +73,7 @@ def test_strides(row: dict[str, Any]) -> None:
     assert found.total("l2_sectors", "load") == row["l2_read_sectors"]
     assert found.dram_read_bytes == pytest.approx(row["dram_read_bytes"], rel=0.01)
     measured = row["dram_read_bytes"] + row["dram_write_bytes"]
-    assert moved(found) == pytest.approx(measured, rel=0.01, abs=DIRTY_ERROR)
+    assert moved(found) == pytest.approx(measured, rel=0.01, abs=0.04 * H200.l2_size)
 
 
 def test_strides_in_all() -> None:
@@ -234,6 +235,47 @@ def test_tables_beside_stores_are_read_as_often_as_measured() -> None:
             errors.append(abs(found.dram_read_bytes / float(r["dram_read_bytes"]) - 1))
     assert len(errors) == 5
     assert max(errors) < 0.07
+
+
+with (FOLDER.parent / "h200-stores" / "counters.csv").open(newline="") as file:
+    PACED = [r for r in csv.DictReader(file) if r["each"] == "1" and r["function"] != "write"]
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 5, 8])
+def test_stores_that_dram_holds_up(blocks: int) -> None:
+    # measured: the same launch with fewer blocks on an SM: tables of 8 to 24 MiB beside 128 MiB of
+    # stores are read from DRAM up to a quarter less, which a single age of dirty lines would miss.
+    # Rows with 3 and 5 blocks were measured after the rule
+    checked = [
+        r
+        for r in PACED
+        if int(r["blocks_per_sm"]) == blocks
+        and int(r["out_bytes"]) >= 64 * MIB
+        and r["vector"] != "8"
+    ]
+    assert len(checked) >= 4
+    for row in checked:
+        width, stored = int(row["vector"]), int(row["out_bytes"])
+        table = {
+            "name": "mine",
+            "summary": "of the session",
+            "parameters": {"n": {}, "m": {}},
+            "launch": {"grid": "ceil_div(n, 256)", "block": 256},
+            "definitions": {"i": "blockIdx.x*256 + threadIdx.x"},
+            "buffers": {
+                "in": {"length": "m", "element_bytes": width},
+                "out": {"length": "n", "element_bytes": width},
+            },
+            "accesses": [{"load": "in", "index": "i % m"}, {"store": "out", "index": "i"}],
+        }
+        instance = bound(
+            kernel_from_table(table), n=stored // width, m=int(row["in_bytes"]) // width
+        )
+        simulator = Simulator(H200, sets=8)
+        found = simulator.launch(instance, Residency(blocks, 1 << 15))
+        assert found.dram_read_bytes == pytest.approx(float(row["dram_read_bytes"]), rel=0.08), row
+        written = float(row["dram_write_bytes"])
+        assert found.dram_write_bytes == pytest.approx(written, abs=0.05 * H200.l2_size), row
 
 
 TABLE = {"load": "in", "index": "i % m", "cache": "l2"}
