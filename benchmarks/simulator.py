@@ -72,7 +72,7 @@ def peer() -> CacheSimulator:
     return CacheSimulator(cache, memory)
 
 
-def print_coalescing() -> float:
+def print_coalescing(engines: list[Engine]) -> float:
     """Print lanes a second, and return those of neighbouring lanes."""
     address = np.arange(1 << 20).reshape(-1, 32)
     random = np.random.default_rng(0)
@@ -85,10 +85,11 @@ def print_coalescing() -> float:
     print("coalescing, M lanes/s")
     found = []
     for name, lanes in cases.items():
-        run = partial(coalesce, lanes, None, 4)
-        run()
-        found.append(address.size / best(run) / 1e6)
-        print(f"  {name:24} {found[-1]:8.1f}")
+        for engine in engines:
+            run = partial(coalesce, lanes, None, 4, False, engine)
+            run()
+            found.append(address.size / best(run) / 1e6)
+            print(f"  {name:24} {engine:6} {found[-1]:8.1f}")
     return found[0]
 
 
@@ -123,7 +124,7 @@ def print_l2(engines: list[Engine]) -> tuple[float, float]:
 def main() -> None:
     """Print all numbers, and the three that have a target."""
     engines: list[Engine] = ["numba", "numpy"] if has_numba() else ["numpy"]
-    lanes = print_coalescing()
+    lanes = print_coalescing(engines)
     sectors, ratio = print_l2(engines)
     print("whole kernels, M sectors/s from the addresses on")
     gpu = load_device("h100-sxm")

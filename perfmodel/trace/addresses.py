@@ -20,7 +20,7 @@ from perfmodel.expressions import Node, evaluate
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
-from perfmodel.trace.cache import mix
+from perfmodel.trace.cache import Engine, mix
 from perfmodel.trace.coalescer import LANES, Lines, atomic_groups, coalesce
 from perfmodel.trace.layout import Layout
 from perfmodel.trace.separable import THREAD, always, separable
@@ -104,9 +104,10 @@ def sms_of(blocks: Array, sms: int, slots: int, seed: int) -> Array:
 class Generator:
     """Turns waves of blocks into the lines that their accesses touch."""
 
-    def __init__(self, instance: Instance, layout: Layout) -> None:
+    def __init__(self, instance: Instance, layout: Layout, engine: Engine = "auto") -> None:
         self.instance = instance
         self.layout = layout
+        self.engine: Engine = engine
         block = tuple(int(n) for n in instance.block)
         self.grid = tuple(int(n) for n in instance.grid)
         threads = math.prod(block)
@@ -189,7 +190,7 @@ class Generator:
             if plan.guard is not None and not free:
                 taking = taking & np.asarray(evaluate(plan.guard, everything), dtype=bool)
             active = taking.reshape(-1, LANES)
-        lines = coalesce(address, active, plan.width, stores)
+        lines = coalesce(address, active, plan.width, stores, self.engine)
         lanes = address.size if active is None else int(active.sum())
         requests = len(address) if active is None else int(active.any(axis=1).sum())
         groups = atomic_groups(address, active) if access.kind == "atomic" else (0, 0)
@@ -252,7 +253,7 @@ class Generator:
         warp = first % (len(wave.blocks) * self.warps)
         lanes = address[first][:, None] + steps[warp % self.warps]
         active = mask.reshape(-1, LANES)[warp]
-        found = coalesce(lanes, active, plan.width, stores)
+        found = coalesce(lanes, active, plan.width, stores, self.engine)
 
         count = np.bincount(found.request, minlength=len(first))
         start, many = np.cumsum(count) - count, count[row]

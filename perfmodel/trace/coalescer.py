@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.trace.cache import LINE, SECTOR, WORD
+from perfmodel.trace.cache import LINE, SECTOR, WORD, Engine, uses_numba
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,13 @@ class Lines(NamedTuple):
     words: Array
 
 
-def coalesce(address: Array, active: Array | None, width: int, words: bool = False) -> Lines:
+def coalesce(
+    address: Array,
+    active: Array | None,
+    width: int,
+    words: bool = False,
+    engine: Engine = "auto",
+) -> Lines:
     """Return the lines that warp requests touch.
 
     Parameters
@@ -57,7 +63,14 @@ def coalesce(address: Array, active: Array | None, width: int, words: bool = Fal
         Bytes a lane: 1, 2, 4, 8 or 16.
     words : bool
         Whether to work out which words are filled: for stores.
+    engine : {"auto", "numpy", "numba"}
+        Who counts; the lines are the same. "auto" is numba if it is installed.
     """
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import run
+
+        lanes = np.empty((0, LANES), bool) if active is None else active
+        return Lines(*run(np.ascontiguousarray(address), lanes, width, words))
     if active is not None:
         address = np.where(active, address, _UNUSED)
     if np.any(address[:, 1:] < address[:, :-1]):

@@ -117,7 +117,7 @@ class Run:
         self.owner = owner
         self.instance = instance
         self.layout = layout
-        self.generator = Generator(instance, layout)
+        self.generator = Generator(instance, layout, owner.engine)
         self.program = program(instance)
         self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
         kernel = instance.kernel

@@ -1,8 +1,11 @@
-"""Coalescing: by hand, and against brute force."""
+"""Coalescing: by hand, against brute force, and both engines alike."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from brute_force import Case, granules, totals
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +15,8 @@ from perfmodel.trace.addresses import Generator
 from perfmodel.trace.coalescer import Lines, atomic_groups, coalesce
 from perfmodel.trace.layout import lay_out
 from perfmodel.trace.program import batches, program
+
+ENGINES = ("numpy", "numba")
 
 
 def lanes(*addresses: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,25 +32,27 @@ def found(lines: Lines) -> list[tuple[int, int]]:
     return list(zip(lines.line.tolist(), lines.sectors.tolist(), strict=True))
 
 
-def test_miniature_of_four_lanes() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_miniature_of_four_lanes(engine: Any) -> None:
     # by hand: floats 0 to 3 are in one line; rows of 32 floats are in four, a sector of each
-    assert found(coalesce(*lanes(0, 4, 8, 12), 4)) == [(0, 0b0001)]
-    strided = coalesce(*lanes(0, 128, 256, 384), 4)
+    assert found(coalesce(*lanes(0, 4, 8, 12), 4, engine=engine)) == [(0, 0b0001)]
+    strided = coalesce(*lanes(0, 128, 256, 384), 4, engine=engine)
     assert found(strided) == [(0, 1), (1, 1), (2, 1), (3, 1)]
     # 32 B apart: one line, all four sectors; the same address four times: one sector
-    assert found(coalesce(*lanes(0, 32, 64, 96), 4)) == [(0, 0b1111)]
-    assert found(coalesce(*lanes(100, 100, 100, 100), 4)) == [(0, 0b1000)]
+    assert found(coalesce(*lanes(0, 32, 64, 96), 4, engine=engine)) == [(0, 0b1111)]
+    assert found(coalesce(*lanes(100, 100, 100, 100), 4, engine=engine)) == [(0, 0b1000)]
     # the order of lanes does not matter
-    assert found(coalesce(*lanes(160, 0, 128, 32), 4)) == [(0, 0b11), (1, 0b11)]
+    assert found(coalesce(*lanes(160, 0, 128, 32), 4, engine=engine)) == [(0, 0b11), (1, 0b11)]
 
 
-def test_words_that_a_store_fills() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_words_that_a_store_fills(engine: Any) -> None:
     # by hand: 4 B fill a word, 16 B four; two lanes of 2 B fill one together, one alone does not
-    assert coalesce(*lanes(4, 12), 4, True).words.tolist() == [0b1010]
-    assert coalesce(*lanes(16), 16, True).words.tolist() == [0b11110000]
-    assert coalesce(*lanes(0, 2, 4), 2, True).words.tolist() == [0b01]
-    assert coalesce(*lanes(8, 9, 10, 11, 13), 1, True).words.tolist() == [0b100]
-    assert coalesce(*lanes(4, 12), 4, False).words.tolist() == [0]
+    assert coalesce(*lanes(4, 12), 4, True, engine).words.tolist() == [0b1010]
+    assert coalesce(*lanes(16), 16, True, engine).words.tolist() == [0b11110000]
+    assert coalesce(*lanes(0, 2, 4), 2, True, engine).words.tolist() == [0b01]
+    assert coalesce(*lanes(8, 9, 10, 11, 13), 1, True, engine).words.tolist() == [0b100]
+    assert coalesce(*lanes(4, 12), 4, False, engine).words.tolist() == [0]
 
 
 requests = st.tuples(
@@ -69,7 +76,10 @@ def test_distinct_sectors_and_lines(case: tuple[int, list[list[int | None]]]) ->
     width, drawn = case
     address = np.array([[width * (lane or 0) for lane in row] for row in drawn], dtype=np.int64)
     active = np.array([[lane is not None for lane in row] for row in drawn])
-    lines = coalesce(address, active, width, True)
+    by_engine = [coalesce(address, active, width, True, engine) for engine in ENGINES]  # type: ignore[arg-type]
+    for field, other in zip(*by_engine, strict=True):
+        assert np.array_equal(field, other)
+    lines = by_engine[0]
     for r, row in enumerate(drawn):
         mine = [width * lane for lane in row if lane is not None]
         some = lines.request == r
