@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
+from perfmodel.models.residency import KNEE, KNEE_MIDDLE, KNEE_WIDTH
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -21,16 +22,19 @@ Array = npt.NDArray[Any]
 NEAR_LOST = Formula(
     name="re-reads whose copy on the near side is gone",
     unit="1",
-    text="2.0**(-min(60, c/d))",
+    text="first/2 + second/4 + third/8 + later/8",
     symbols={
-        "c": "capacity of L2 [B]",
-        "d": "L2 used in one pass over the table [B]",
+        "first": "of lines read from this side one pass ago, gone though the line itself is not: "
+        "only where that is persisting; normal lines go with their copies [1]",
+        "second": "the same two passes ago [1]",
+        "third": "three passes ago [1]",
+        "later": "four passes ago: some are older [1]",
     },
-    holds="tables read in order by SMs of both sides; between the steps of whole passes, smoothly",
-    source="derived: any pass is read from this side with probability 1/2, and a copy lasts as "
-    "many passes as L2 has room for. An H200's counters have 0.12, 0.29 and 0.46 of the hits cross "
-    "for 8, 12 and 16 MiB beside a read (here 0.19, 0.33, 0.44), 0.19 and 0.59 for 8 and 16 MiB "
-    "beside a write (0.23, 0.48): measurements/h200-sxm-suite, l2_all_sectors",
+    holds="tables read in order by SMs of both sides",
+    source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
+    "normal lines do, see `KNEE`. 0.09 rms of an H200's hits without a window, and with one of "
+    "hitRatio 1, no coefficient of its own (l2_all_sectors of data-reset, read-persistent and "
+    "stream-persistent, fit rows, measurements/h200-sxm-suite)",
 )
 CROSSING_TIME = Formula(
     name="time of what crosses between L2's sides",
@@ -58,6 +62,26 @@ SIDES_TIME = Formula(
     holds="as its parts",
     source="both work at a time",
 )
+
+
+def near_lost(used: Any, capacity: float, protected: Any) -> Array:
+    """Return the share of a table's re-reads that hit, but not on the near side.
+
+    Parameters
+    ----------
+    used : array
+        L2 used between two reads of a line [B].
+    capacity : float
+        L2 [B].
+    protected : array
+        Share of them that the set-aside keeps.
+    """
+    d = np.maximum(np.asarray(used, dtype=float), 1.0)
+    after = [
+        KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
+    ]
+    gone = {"first": after[0] * protected, "second": after[1], "third": after[2]}
+    return np.asarray(NEAR_LOST(**gone, later=after[3]))
 
 
 def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from perfmodel.models.random_tables import random_reads
 from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
-from perfmodel.models.sides import NEAR_LOST
+from perfmodel.models.sides import near_lost
 
 Array = npt.NDArray[Any]
 
@@ -257,7 +257,9 @@ def _table(
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
         used = residency.DISTANCE(**workings[1][1])
-        crossing = np.asarray(NEAR_LOST(c=capacity, d=np.maximum(used, 1.0)))
+        protected = persisting * (1 - spilled)
+        found = np.maximum(protected + (persisting * spilled + normal) * (1 - lost), 1e-9)
+        crossing = near_lost(used, capacity, protected / found)
         scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
         # A block comes back to its own while it runs: only what runs beside it is in the way.
