@@ -24,17 +24,16 @@ NEAR_LOST = Formula(
     unit="1",
     text="first/2 + second/4 + third/8 + later/8",
     symbols={
-        "first": "of lines read from this side one pass ago, gone though the line itself is not: "
-        "only where that is persisting; normal lines go with their copies [1]",
-        "second": "the same two passes ago [1]",
+        "first": "of lines read from this side one pass ago [1]",
+        "second": "two passes ago [1]",
         "third": "three passes ago [1]",
         "later": "four passes ago: some are older [1]",
     },
     holds="tables read in order by SMs of both sides",
     source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
-    "normal lines do, see `KNEE`. 0.09 rms of an H200's hits without a window, and with one of "
-    "hitRatio 1, no coefficient of its own (l2_all_sectors of data-reset, read-persistent and "
-    "stream-persistent, fit rows, measurements/h200-sxm-suite)",
+    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of an H200's fit rows and "
+    "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
+    "read-persistent and stream-persistent, measurements/h200-sxm-suite)",
 )
 CROSSING_TIME = Formula(
     name="time of what crosses between L2's sides",
@@ -64,7 +63,7 @@ SIDES_TIME = Formula(
 )
 
 
-def near_lost(used: Any, capacity: float, protected: Any) -> Array:
+def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:
     """Return the share of a table's re-reads that hit, but not on the near side.
 
     Parameters
@@ -73,15 +72,18 @@ def near_lost(used: Any, capacity: float, protected: Any) -> Array:
         L2 used between two reads of a line [B].
     capacity : float
         L2 [B].
-    protected : array
-        Share of them that the set-aside keeps.
+    kept, others : array
+        Shares of the table that the set-aside keeps, and of normal lines.
+    missing : array
+        Share of the re-reads of these that miss: of lines whose copy is gone, too.
     """
     d = np.maximum(np.asarray(used, dtype=float), 1.0)
-    after = [
+    first, second, third, later = (
         KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
-    ]
-    gone = {"first": after[0] * protected, "second": after[1], "third": after[2]}
-    return np.asarray(NEAR_LOST(**gone, later=after[3]))
+    )
+    lost = NEAR_LOST(first=first, second=second, third=third, later=later)
+    found = np.maximum(kept + others * (1 - missing), 1e-9)
+    return np.asarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
 
 
 def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:

@@ -42,8 +42,8 @@ WRITE_BACK = Formula(
         "filled": "share of the set-aside that persisting lines take [1]",
         "fleeting": "loss by lines marked streaming: 0.4, 0.7, 1.0, 1.1, 2.3 with as many ways [1]",
         "s": "DRAM bytes read of lines marked streaming [B]",
-        "more": "DRAM bytes read of other lines beyond those written: reads lose nothing, and go on "
-        "while writes are held up [B]",
+        "more": "DRAM bytes read of other lines beyond those written: reads lose nothing, and go "
+        "on while writes are held up [B]",
     },
     holds="H200: 2.4% in the median and 8% at the ninetieth percentile of 208 points fitted to, "
     "3.2% and 9% of 386 others; that it scales with DRAM's peak elsewhere is assumed",
