@@ -33,8 +33,8 @@ fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.c
 _BEFORE_COPIES: Final = 0.5
 """Share of the lines marked streaming that leave sooner than copies on the near side.
 
-Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on, 0.47
-(here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
+Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on,
+0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
 """
 ALONE: Final = 1.5
 """Power of the share of lines that stay with which those beside them, which do not, miss alone.
