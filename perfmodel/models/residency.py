@@ -50,7 +50,7 @@ LEAK = Formula(
     unit="1",
     text="clean*min(high, slope*max(0, (sr + write*sw)/c - start))",
     symbols={
-        "clean": "share of the table that is not written each time it is read: dirty lines stay [1]",
+        "clean": "share of the table that is not written whenever it is read: dirty lines stay [1]",
         "high": "share lost at most [1]",
         "slope": "share lost for each L2 of streams [1]",
         "sr": "bytes read of normal streams in one pass over the table [B]",
