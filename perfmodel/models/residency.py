@@ -48,9 +48,8 @@ PICKED = Formula(
 LEAK = Formula(
     name="re-reads lost though there is room",
     unit="1",
-    text="clean*min(high, slope*max(0, (sr + write*sw)/c - start))",
+    text="min(high, slope*max(0, (sr + write*sw)/c - start))",
     symbols={
-        "clean": "share of the table that is not written whenever it is read: dirty lines stay [1]",
         "high": "share lost at most [1]",
         "slope": "share lost for each L2 of streams [1]",
         "sr": "bytes read of normal streams in one pass over the table [B]",
@@ -60,9 +59,7 @@ LEAK = Formula(
         "start": "share of L2 from which streams do harm [1]",
     },
     holds="tables read in order beside streams; streams marked streaming do no such harm",
-    source="fitted together with the knee; dirty lines counted: of 12 MB beside a stream that is "
-    "doubled in place 0.10 of the re-reads miss where it is read, none where it is doubled too "
-    "(measurements/h200-l2-waits/counters.csv)",
+    source="fitted together with the knee",
 )
 DISTANCE = Formula(
     name="L2 used between two reads of a line",
@@ -297,12 +294,7 @@ def _at_least(trials: Array, chance: Array, least: Array) -> Array:
 
 
 def normal_misses(
-    kept: Any,
-    read: Any,
-    written: Any,
-    harmless: tuple[Any, Any],
-    capacity: float,
-    clean: Any = 1.0,
+    kept: Any, read: Any, written: Any, harmless: tuple[Any, Any], capacity: float
 ) -> Workings:
     """Work out the share of a table's re-reads that miss as normal lines beside streams.
 
@@ -316,8 +308,6 @@ def normal_misses(
         Of these, what is marked streaming: it takes room, but does no other harm.
     capacity : float
         L2 [B].
-    clean : array
-        Share of the table that is not written each time that it is read.
 
     Returns
     -------
@@ -325,7 +315,6 @@ def normal_misses(
         Each formula and what it takes; the last gives the share.
     """
     lost = {
-        "clean": np.asarray(clean, dtype=float),
         "high": LEAK_HIGH,
         "slope": LEAK_SLOPE,
         "start": LEAK_START,

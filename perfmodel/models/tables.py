@@ -259,8 +259,7 @@ def _table(
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
         harmless = (fleeting_read, fleeting_written)
-        clean = 1 - np.minimum(own.stores / np.maximum(own.loads, 1.0), 1.0)
-        workings = residency.normal_misses(kept, read, written, harmless, capacity, clean)
+        workings = residency.normal_misses(kept, read, written, harmless, capacity)
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
         beside_copies = (
