@@ -93,7 +93,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "a stream marked streaming": (
         ("data-reset-out-window",),
         *("data-reset", IN_OUT, "out", {"hit_prop": "streaming"}, windowed),
-        *((0.02, 0.03), (0.045, 0.06)),  # time 4.1%, 5.3%: what crosses L2 is as counted
+        *((0.02, 0.03), (0.05, 0.065)),  # time 4.7%, 6.1%: what crosses L2 is as counted
     ),
     "table beside a copy": (
         ("stream-persistent", "stream-persistent-knee"),
@@ -277,7 +277,7 @@ def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
         }
         gains += [timed[0, run] / timed[8, run] for s, run in timed if not s]
     assert len(gains) == 7
-    assert min(gains) - 0.005 < none / held < max(gains) + 0.005
+    assert min(gains) - 0.008 < none / held < max(gains) + 0.005
 
 
 @pytest.mark.parametrize("function", ["data_reset", "stream_persistent"])

@@ -63,8 +63,7 @@ def shared_bytes(row: dict[str, Any]) -> int:
 @pytest.mark.parametrize("function", ["mixed", "doubled"])
 def test_waits_behind_writes(function: str, use: str, rms: float, tmp_path: Path) -> None:
     # measured: 1 to 4 streams read and 1 to 4 written, or 1 to 3 doubled in place one after the
-    # other; 1, 2, 4, 8 blocks an SM (fit), 3 and 6 (validation). Reached when this was written:
-    # @
+    # other; 1, 2, 4, 8 blocks an SM (fit), 3 and 6 (validation)
     off = []
     for row in rows("times", WAITS, function=function, use=use, block=256, set_bytes=0):
         if row["stores"] == 0 or row["loads"] == 0 or row["bytes"] != 268435456:
