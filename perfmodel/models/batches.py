@@ -173,7 +173,7 @@ def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple
     for b in batches:
         apart = np.maximum(waits, b.count) * latency
         load = np.atleast_1d(dram_round / (dram_round + apart))
-        found.append(replace(b, inputs=b.inputs | {"load": load}))
+        found.append(replace(b, inputs={**b.inputs, "load": load}))
     return tuple(found)
 
 
