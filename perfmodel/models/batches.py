@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -36,13 +37,17 @@ DRAM_SPREAD: Final = 35e-9
 Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
 from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
 """
-WRITE_TURN: Final = 660e-9
+WRITE_TURN: Final = 490e-9
 """Seconds that a DRAM read takes longer for the writes among the DRAM bytes: times their share, and
 times DRAM's load.
 
-Fitted: blocks of 256 that copy one float a thread live 1130 clocks where nothing is written back or
-one block an SM runs (block-lifetimes.csv), and some 1580 where eight do and all is written
-(streams.csv, strided.csv, stride 1).
+Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
+or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
+too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit).
+"""
+RANDOM_TURN: Final = 660e-9
+"""The same in kernels that read random places, each batch by itself: what gathers were fitted with
+(measurements/h200-sxm-suite/gather.csv); not measured apart.
 """
 WIDE_CLOCKS: Final = 14.0
 """Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
@@ -130,7 +135,7 @@ def load_batch(
         "l2": device.l2_latency * far + wide + late,
         "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
         "spread": DRAM_SPREAD,
-        "turn": WRITE_TURN,
+        "turn": RANDOM_TURN if any(r.random for r in requests) else WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
@@ -140,7 +145,7 @@ def load_batch(
         ),
     }
     if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
-        turned = 2.0 ** (WRITE_TURN * inputs["out"] * inputs["load"] / DRAM_SPREAD)
+        turned = 2.0 ** (inputs["turn"] * inputs["out"] * inputs["load"] / DRAM_SPREAD)
         several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
         inputs["m"] = np.where(alone, inputs["m"], several)
     if loop is None and any(
@@ -153,6 +158,27 @@ def load_batch(
         for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
             inputs[p] = np.where(fetches > 0, waits, inputs[p])
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
+
+
+def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple[Batch, ...]:
+    """Return the batches with the load of DRAM that blocks put on it which wait for all of them.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+        Of one block, each with the load as if it were the only one to wait for DRAM.
+    dram_round : array
+        What DRAM needs for the blocks that run at a time [s].
+    latency : float
+        Of a DRAM read [s].
+    """
+    waits = sum((b.count * b.inputs["p1"] * b.inputs["p2"] for b in batches), np.zeros(1))
+    found = []
+    for b in batches:
+        apart = np.maximum(waits, b.count) * latency
+        load = np.atleast_1d(dram_round / (dram_round + apart))
+        found.append(replace(b, inputs={**b.inputs, "load": load}))
+    return tuple(found)
 
 
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:

@@ -47,7 +47,8 @@ BATCH_LATENCY = Formula(
         "m": "DRAM reads of the batch [1]",
         "turn": "how much later a read is for the writes between [s]",
         "out": "share of writes in the DRAM bytes [1]",
-        "load": "DRAM's time for the reads of all blocks at once, over that and its latency [1]",
+        "load": "DRAM's time for a round of blocks, over that and its latency as often as a block "
+        "waits for DRAM in a row [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.batches import DRAM_SPREAD, depths_of, load_batch
+from perfmodel.models.batches import DRAM_SPREAD, depths_of, in_a_row, load_batch
 from perfmodel.models.chain import Chain, slowest_sm
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
@@ -162,6 +162,8 @@ def block_chain(
         for ahead in (False, True)
     )
     batches = tuple(b for b in found if b is not None)
+    if not any(r.random for r in requests):
+        batches = in_a_row(batches, dram_round, device.dram_latency)
     looped = np.asarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
     for b in batches:

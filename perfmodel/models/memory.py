@@ -249,6 +249,7 @@ def closed_form_traffic(
             filled_share(tables, granted, reads, warm),
             ways if crowds_writes(device) else ways * 0,
             bool(tables),
+            persisting,
         ),
         cold=not warm,
         early_share=found_early(

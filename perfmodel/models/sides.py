@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
+from perfmodel.models.residency import KNEE, KNEE_MIDDLE, KNEE_WIDTH
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -21,16 +22,18 @@ Array = npt.NDArray[Any]
 NEAR_LOST = Formula(
     name="re-reads whose copy on the near side is gone",
     unit="1",
-    text="2.0**(-min(60, c/d))",
+    text="first/2 + second/4 + third/8 + later/8",
     symbols={
-        "c": "capacity of L2 [B]",
-        "d": "L2 used in one pass over the table [B]",
+        "first": "of lines read from this side one pass ago [1]",
+        "second": "two passes ago [1]",
+        "third": "three passes ago [1]",
+        "later": "four passes ago: some are older [1]",
     },
-    holds="tables read in order by SMs of both sides; between the steps of whole passes, smoothly",
-    source="derived: any pass is read from this side with probability 1/2, and a copy lasts as "
-    "many passes as L2 has room for. An H200's counters have 0.12, 0.29 and 0.46 of the hits cross "
-    "for 8, 12 and 16 MiB beside a read (here 0.19, 0.33, 0.44), 0.19 and 0.59 for 8 and 16 MiB "
-    "beside a write (0.23, 0.48): measurements/h200-sxm-suite, l2_all_sectors",
+    holds="tables read in order by SMs of both sides",
+    source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
+    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of an H200's fit rows and "
+    "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
+    "read-persistent and stream-persistent, measurements/h200-sxm-suite)",
 )
 CROSSING_TIME = Formula(
     name="time of what crosses between L2's sides",
@@ -58,6 +61,29 @@ SIDES_TIME = Formula(
     holds="as its parts",
     source="both work at a time",
 )
+
+
+def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:
+    """Return the share of a table's re-reads that hit, but not on the near side.
+
+    Parameters
+    ----------
+    used : array
+        L2 used between two reads of a line [B].
+    capacity : float
+        L2 [B].
+    kept, others : array
+        Shares of the table that the set-aside keeps, and of normal lines.
+    missing : array
+        Share of the re-reads of these that miss: of lines whose copy is gone, too.
+    """
+    d = np.maximum(np.asarray(used, dtype=float), 1.0)
+    first, second, third, later = (
+        KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
+    )
+    lost = NEAR_LOST(first=first, second=second, third=third, later=later)
+    found = np.maximum(kept + others * (1 - missing), 1e-9)
+    return np.asarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
 
 
 def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:

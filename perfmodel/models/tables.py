@@ -23,13 +23,19 @@ from perfmodel.models.random_tables import random_reads
 from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
-from perfmodel.models.sides import NEAR_LOST
+from perfmodel.models.sides import near_lost
 
 Array = npt.NDArray[Any]
 
 _INTRUDING: Final = 0.3
 """Share of the lines marked streaming that take room from the others where nothing else passes;
 fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
+_BEFORE_COPIES: Final = 0.5
+"""Share of the lines marked streaming that leave sooner than copies on the near side.
+
+Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on,
+0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
+"""
 ALONE: Final = 1.5
 """Power of the share of lines that stay with which those beside them, which do not, miss alone.
 
@@ -256,8 +262,16 @@ def _table(
         workings = residency.normal_misses(kept, read, written, harmless, capacity)
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
-        used = residency.DISTANCE(**workings[1][1])
-        crossing = np.asarray(NEAR_LOST(c=capacity, d=np.maximum(used, 1.0)))
+        beside_copies = (
+            read - _BEFORE_COPIES * fleeting_read,
+            written - _BEFORE_COPIES * fleeting_written,
+        )
+        used = residency.DISTANCE(
+            **residency.distance_inputs(residency.TABLE_WEIGHT, kept, *beside_copies)
+        )
+        kept_aside = persisting * (1 - spilled)
+        others = persisting * spilled + normal
+        crossing = near_lost(used, capacity, kept_aside, others, lost)
         scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
         # A block comes back to its own while it runs: only what runs beside it is in the way.

@@ -32,8 +32,8 @@ MIXED = Formula(
 WRITE_BACK = Formula(
     name="what writes lose beside a set-aside, as bytes at DRAM's peak",
     unit="B",
-    text="writes*(alone*(1 - mixed)**2.3 + copied*mixed**0.68*(1 - 0.6*filled)"
-    " + fleeting*(s/max(writes, 1))**0.78*(1 - 0.64*mixed))",
+    text="max(0, writes*(alone*(1 - mixed)**2.3 + copied*mixed**0.68*(1 - 0.6*filled)"
+    " + fleeting*(s/max(writes, 1))**0.78*(1 - 0.64*mixed)) - 0.36*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
         "mixed": "reads of normal lines between them [1]",
@@ -42,6 +42,8 @@ WRITE_BACK = Formula(
         "filled": "share of the set-aside that persisting lines take [1]",
         "fleeting": "loss by lines marked streaming: 0.4, 0.7, 1.0, 1.1, 2.3 with as many ways [1]",
         "s": "DRAM bytes read of lines marked streaming [B]",
+        "more": "DRAM bytes read of other lines beyond those written: reads lose nothing, and go "
+        "on while writes are held up [B]",
     },
     holds="H200: 2.4% in the median and 8% at the ninetieth percentile of 208 points fitted to, "
     "3.2% and 9% of 386 others; that it scales with DRAM's peak elsewhere is assumed",
@@ -101,7 +103,13 @@ def dearer_writes(device: Device, ways: Any) -> Array:
 
 
 def writebacks(
-    written: Any, normal: Any, streaming: Any, filled: Any, ways: Any, tabled: bool = True
+    written: Any,
+    normal: Any,
+    streaming: Any,
+    filled: Any,
+    ways: Any,
+    tabled: bool = True,
+    persisting: Any = 0.0,
 ) -> tuple[tuple[Formula, dict[str, Any]], ...]:
     """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
 
@@ -117,6 +125,8 @@ def writebacks(
         Ways set aside.
     tabled : bool
         Whether a table is read again and again beside the writes.
+    persisting : array
+        DRAM bytes read of persisting lines that find no way.
 
     Returns
     -------
@@ -134,13 +144,20 @@ def writebacks(
         "filled": np.asarray(filled, dtype=float),
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
+        "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))
 
 
 def writeback_bytes(
-    written: Any, normal: Any, streaming: Any, filled: Any, ways: Any, tabled: bool = True
+    written: Any,
+    normal: Any,
+    streaming: Any,
+    filled: Any,
+    ways: Any,
+    tabled: bool = True,
+    persisting: Any = 0.0,
 ) -> Array:
     """Return these bytes; 0 where too little is set aside to matter. Arguments as `writebacks`."""
-    (_, (_, given)) = writebacks(written, normal, streaming, filled, ways, tabled)
+    (_, (_, given)) = writebacks(written, normal, streaming, filled, ways, tabled, persisting)
     return np.asarray(WRITE_BACK(**given))

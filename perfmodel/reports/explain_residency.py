@@ -84,7 +84,7 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     warm = prediction.cache == "warm"
     filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
     written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
-    for formula, given in writebacks(written, normal, streaming, filled, ways, tabled):
+    for formula, given in writebacks(written, normal, streaming, filled, ways, tabled, persisting):
         yield step(RESIDENCY, formula, given)
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

@@ -19,6 +19,7 @@ from measured import FOLDER, rows
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.residency import overflow
+from perfmodel.models.writeback import writeback_bytes
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
 
@@ -92,7 +93,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "a stream marked streaming": (
         ("data-reset-out-window",),
         *("data-reset", IN_OUT, "out", {"hit_prop": "streaming"}, windowed),
-        *((0.02, 0.03), (0.03, 0.055)),  # time 2.0%, 4.0%
+        *((0.02, 0.03), (0.05, 0.065)),  # time 4.7%, 6.1%: what crosses L2 is as counted
     ),
     "table beside a copy": (
         ("stream-persistent", "stream-persistent-knee"),
@@ -201,6 +202,19 @@ def test_streams_beside_an_idle_set_aside() -> None:
     assert np.percentile(np.abs(found), 90) < 0.08
 
 
+def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
+    # measured: two streams read and one written, 256 MiB each, 4 to 9 ways set aside lose 0 to
+    # 190 us; the coefficient is from tables beside a copy (grid.csv, fit rows)
+    two = rows("set-aside-mixtures", SUITE, function="stream_two_reads", cache="cold")
+    idle = min(r["time_us"] for r in two if r["set_mib"] == 0)
+    for row in two:
+        ways = float(np.ceil(row["set_mib"] / 3.75))
+        if ways > 9 or row["timing"] != "events":
+            continue
+        lost = writeback_bytes(row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False)
+        assert lost / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=11), row
+
+
 def test_over_fetch_of_strided_copies() -> None:
     # 64 B at the default: 2 x the sectors at strides of 16 floats; 1 x at 32 B, 4 x at 128 B
     for row in rows("strided-granularity", SUITE, function="strided_copy", timing="profiler"):
@@ -263,7 +277,7 @@ def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
         }
         gains += [timed[0, run] / timed[8, run] for s, run in timed if not s]
     assert len(gains) == 7
-    assert min(gains) - 0.005 < none / held < max(gains) + 0.005
+    assert min(gains) - 0.008 < none / held < max(gains) + 0.005
 
 
 @pytest.mark.parametrize("function", ["data_reset", "stream_persistent"])

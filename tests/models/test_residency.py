@@ -221,3 +221,8 @@ def test_reads_alone_lose_nothing_to_a_set_aside() -> None:
     assert all(b > a for a, b in pairwise(reads))
     # measured: ways that persisting lines fill leave less of them to others (h200-l2/grid.csv)
     assert writeback_bytes(1e9, 1e9, 0.0, 0.5, 8.0) < writeback_bytes(1e9, 1e9, 0.0, 0.0, 8.0)
+    # property: reads beyond the writes hide part of it, and whose they are does not matter
+    more = [float(writeback_bytes(1e9, r, 0.0, 0.0, 8.0)) for r in (1e9, 1.5e9, 2e9, 9e9)]
+    assert all(b < a for a, b in pairwise(more))
+    assert more[-1] == 0
+    assert writeback_bytes(1e9, 1e9, 0.0, 0.0, 8.0, persisting=5e8) == more[1]

@@ -97,7 +97,7 @@ def whole(megabytes: int, ratio: float = 1.0) -> L2Control:
 
 @pytest.mark.parametrize(("megabytes", "least"), [(10, 1.05), (20, 1.4), (30, 1.4)])
 def test_a100_gains_while_the_window_fits(megabytes: int, least: float) -> None:
-    # published as a figure only: up to about 50%; the model says 10, 73 and 72% for 10 to 30 MB.
+    # published as a figure only: up to about 50%; the model says 8, 61 and 59% for 10 to 30 MB.
     # The load of the stream waits for the store to the table, which could be the same place.
     gain = sliding(megabytes, None) / sliding(megabytes, whole(megabytes))
     assert least < gain < 1.75
@@ -116,4 +116,4 @@ def test_a100_tuned_is_never_worse_than_none(megabytes: int) -> None:
     # published: the guide's remedy, a window of which about 20 MB persist, whatever the size
     ratio = min(1.0, 20 / megabytes)
     tuned = sliding(megabytes, whole(megabytes, ratio))
-    assert tuned < 1.02 * sliding(megabytes, None)
+    assert tuned < 1.025 * sliding(megabytes, None)
