@@ -182,15 +182,15 @@ def settled_share(workings: Workings, even: float) -> tuple[Any, Any]:
     even : float
         Share missed at which DRAM takes as long as L2.
     """
-    (_, age), (knee, room) = workings[-2:]
-    first, last = (np.asarray(knee(**(room | {"young": young}))) for young in (1.0, 0.0))
+    age, (knee, room) = workings[-2][1], workings[-1]
+    first, last = (np.asarray(knee(**{**room, "young": young})) for young in (1.0, 0.0))
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
     # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
     until = age["half"] * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age["before"]
     until = np.where(last >= even, age["again"], np.clip(until, 0.0, age["again"]))
     later = np.maximum(age["again"] - until, 1e-9)
-    young = YOUNG_SHARE(**(age | {"again": later, "before": age["before"] + until}))
-    return 1 - until / age["again"], knee(**(room | {"young": young}))
+    young = YOUNG_SHARE(**{**age, "again": later, "before": age["before"] + until})
+    return 1 - until / age["again"], knee(**{**room, "young": young})
 
 
 def part_misses(

@@ -120,7 +120,7 @@ def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
         rates.setdefault(size, []).append(size * numbers["iterations"] / time)
     means = np.array([np.mean(rates[size]) for size in sorted(rates)])
     half = np.sqrt(means.max() * means[means.argmax() :].min())
-    # A cold set that is read twice is half DRAM's at any size: the last size that is nearer to L2's.
+    # A cold set that is read twice is half DRAM's at any size: the last that is nearer to L2's.
     return int(np.flatnonzero(means >= half)[-1]) + 1
 
 

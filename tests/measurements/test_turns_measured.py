@@ -14,6 +14,7 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
+from perfmodel.models.memory import CacheState
 
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)
@@ -40,14 +41,14 @@ def test_warps_start_later_under_cupti(kernel: str) -> None:
 
 
 def test_events_know_nothing_of_a_profiler() -> None:
-    sizes = {"bytes": 32 << 20, "vector": 4, "block": 1024}
+    sizes: dict[str, Any] = {"bytes": 32 << 20, "vector": 4, "block": 1024}
     one, other = (predict("write", device=d, timing="events", **sizes) for d in (CUPTI, H200))
     fetch = other.details.time.inputs["ramp"]["fetch"] - CUPTI.launch_fetch
     assert other.time_s - one.time_s == pytest.approx(fetch)
 
 
 @pytest.mark.parametrize("cache", ["cold", "warm"])
-def test_sets_read_a_few_times(cache: str) -> None:
+def test_sets_read_a_few_times(cache: CacheState) -> None:
     # measured; sets near L2's size are left to what was counted of them
     found = [r for r in measured("set", "profiler", cache) if r["bytes"] <= 24 << 20]
     assert len(found) == 18

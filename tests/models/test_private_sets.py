@@ -29,10 +29,10 @@ def test_two_parts_take_as_long_as_all_passes(size: int, passes: int, before: fl
     even = 0.53
     at = before + np.linspace(0, passes - 1, 200_001)
     young = (1 + (at / half) ** 2) ** -1.5
-    missed = knee(**(room | {"young": young}))
+    missed = knee(**{**room, "young": young})
     one_by_one = np.mean(np.maximum(missed, even)) * (passes - 1)
     share, later = settled_share(workings, even)
-    everything = knee(**(room | {"young": YOUNG_SHARE(**workings[-2][1])}))
+    everything = knee(**{**room, "young": YOUNG_SHARE(**workings[-2][1])})
     early = (everything - share * later) * (passes - 1)
     late = (1 - share) * (passes - 1) * even
     found = max(early, late) + share * (passes - 1) * max(later, even)
