@@ -86,7 +86,8 @@ class Traffic:
         Whether L2 held nothing at the start.
     early_share, early_read_bytes : array
         Share of a launch that writes in which nothing is written back, for L2 has room; of a warm
-        launch, the share that finds its data in L2, and what is read from DRAM in it all the same.
+        launch, or one that reads a set again and again, the share that finds its data in L2, and
+        what is read from DRAM in it all the same.
     l2_filled_sectors : array
         Sectors that misses at random places bring into L2, where they take its time as reads do.
     compression : array

@@ -226,6 +226,9 @@ class Device:
     launch_fetch: float | None = quantity(
         "seconds", "what a launch with any work takes beyond an empty one", required=False
     )
+    launch_warp: float | None = quantity(
+        "seconds", "what a profiler adds to the start of each warp of an SM", required=False
+    )
     event_floor: float = quantity("seconds", "an empty kernel between two events")
     block_dispatch_rate: float | None = quantity(
         "blocks/second", "blocks that the GPU starts in a second", required=False

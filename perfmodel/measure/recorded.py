@@ -144,19 +144,31 @@ class Recording:
         floor = own.get("event_floor_us", self.session.get("protocol", {}).get("event_floor_us"))
         return None if floor is None else float(floor) * 1e-6
 
+    def cold_event_floor(self, row: Row) -> float | None:
+        """Return what an empty kernel read between events after a flush [s], where a session says.
+
+        The host queues it behind the flush, and its code and arguments have left L2: as
+        ``event_floor_cold_us``, for cold rows.
+        """
+        own = self.session.get(f"session-{row.values.get('session', '')}", {})
+        stated = {**self.session.get("protocol", {}), **own}
+        if row.cache != "cold" or "event_floor_cold_us" not in stated:
+            return None
+        return float(stated["event_floor_cold_us"]) * 1e-6
+
     def profiler_floors(self, row: Row) -> dict[str, float]:
-        """Return what the row's profiler reads for an empty kernel, and for any work besides [s].
+        """Return what the row's profiler reads for an empty kernel, any work, and each warp [s].
 
         By the name of the device's figure that it stands in for. A session that was timed by
-        another profiler than the catalogue's says it, as ``profiler_floor_us`` and
-        ``profiler_fetch_us`` under ``[protocol]``.
+        another profiler than the catalogue's says it, as ``profiler_floor_us``,
+        ``profiler_fetch_us`` and ``profiler_warp_us`` under ``[protocol]``.
         """
         protocol = self.session.get("protocol", {})
         if row.timing != "profiler":
             return {}
         return {
             f"launch_{name}": float(protocol[f"profiler_{name}_us"]) * 1e-6
-            for name in ("floor", "fetch")
+            for name in ("floor", "fetch", "warp")
             if f"profiler_{name}_us" in protocol
         }
 

@@ -81,6 +81,7 @@ def block_waits(
     uneven: Any,
     dram: Array,
     crowd: Array,
+    profiled: float = 0.0,
 ) -> Waits:
     """Return what blocks wait.
 
@@ -98,6 +99,8 @@ def block_waits(
         Time of DRAM [s].
     crowd : array
         Time of the arithmetic pipes over that of issue [1].
+    profiled : float
+        What a profiler adds to the start of each warp [s].
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
@@ -112,7 +115,12 @@ def block_waits(
         instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds
     )
     beside = np.minimum(held, np.ceil(blocks / sms))
-    chain = replace(chain, barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers)
+    slower = profiled * device.sm_clock * beside
+    chain = replace(
+        chain,
+        barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers,
+        overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
+    )
     inputs["ramp"] = {
         "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),

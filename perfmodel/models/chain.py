@@ -28,11 +28,12 @@ iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loa
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
-    text="start + warps*warp + max(0, warps - 4)*turn",
+    text="start + warps*(warp + slower) + max(0, warps - 4)*turn",
     symbols={
         "start": "clocks from one block to the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
+        "slower": "clocks that a profiler adds: warps of all blocks of the SM take turns [clocks]",
         "turn": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
     holds="blocks that follow one another on an SM",
@@ -233,6 +234,14 @@ class Chain:
         for b in self.batches:
             slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
         return slowest
+
+    @property
+    def before(self) -> Array:
+        """Loads outside loops that wait for one another, what the ramp has of them apart [s]."""
+        once = [b.waited * b.latency for b in self.batches if b.loop is None]
+        longest = np.maximum.reduce(np.broadcast_arrays(np.zeros(1), *once))
+        in_ramp = np.where(longest >= self.slowest, longest, 0.0)
+        return np.asarray(sum(once, np.zeros(1)) - in_ramp)
 
     @property
     def ramp(self) -> Array:

@@ -137,6 +137,7 @@ def block_chain(
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
         "warp": WARP_START,
+        "slower": 0.0,
         # Those that meet at a barrier take the turns that `Chain.turns` counts.
         "turn": WARP_TURN if requests and not met_once(instance.kernel) else 0.0,
     }

@@ -132,10 +132,12 @@ def closed_form_traffic(
         kept = warm_held(sum(lines, _ZERO), l2_size)
         tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
         brought = atoms_over_sectors(groups, granule)
+        in_step = {i for t in tables if np.any(t.settled > 0) for i in t.members}
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0] * brought.get(i, _ONE), dram_reads[i])
-                besides = besides + kept * (dram_reads[i] - once)
+                if i not in in_step:
+                    besides = besides + kept * (dram_reads[i] - once)
                 dram_reads[i] = dram_reads[i] - kept * once
                 sector_misses[i] = sector_misses[i] - kept * np.minimum(
                     touched[i][0] / SECTOR, sector_misses[i]
@@ -190,6 +192,9 @@ def closed_form_traffic(
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, warm)
     persisting, fleeting = marked_reads(tables, warm)
+    # Parts that are read again and again take DRAM's time first, L2's later.
+    settled = sum((t.again * t.settled for t in tables), _ZERO)
+    besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
     filled, waited = random_misses(tables, requests, granule, warm)
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
@@ -252,11 +257,14 @@ def closed_form_traffic(
             persisting,
         ),
         cold=not warm,
-        early_share=found_early(
-            kept, (l2_reads + store_sectors) * SECTOR, sum((t for t, _ in touched), _ZERO)
-        )
-        if warm
-        else room_early(left, reads, store_sectors * SECTOR),
+        early_share=np.maximum(
+            settled / np.maximum(asked * SECTOR, 1.0),
+            found_early(
+                kept, (l2_reads + store_sectors) * SECTOR, sum((t for t, _ in touched), _ZERO)
+            )
+            if warm
+            else room_early(left, reads, store_sectors * SECTOR),
+        ),
         early_read_bytes=np.minimum(besides, reads),
     )
     return traffic, requests, on_chip

@@ -18,7 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.private_sets import part_misses
+from perfmodel.models.private_sets import part_misses, settled_share
 from perfmodel.models.random_tables import random_reads
 from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
@@ -77,6 +77,9 @@ class Table:
     crossing : array
         Share of the re-reads that hit whose line has to come from L2's other side, or might be on
         either: half of them do.
+    settled, settled_misses : array
+        Share of the re-reads, and what misses of them, that come when L2 decides and no longer
+        DRAM; none where blocks are not in step.
     """
 
     buffer: str
@@ -93,6 +96,8 @@ class Table:
     workings: residency.Workings = ()
     kept: Array = field(default_factory=lambda: np.zeros(1))
     crossing: Array = field(default_factory=lambda: np.zeros(1))
+    settled: Array = field(default_factory=lambda: np.zeros(1))
+    settled_misses: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -245,7 +250,8 @@ def _table(
     first = np.minimum(size, own.loads)
     again = own.loads - first
     workings: residency.Workings = ()
-    crossing = np.zeros(1)
+    crossing, settled = np.zeros(1), np.zeros(1)
+    settled_lost: Any = 0.0
     if random:
         first, again, lost = random_reads(
             size,
@@ -282,6 +288,11 @@ def _table(
         workings, lost = part_misses(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
+        even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
+        settled, settled_lost = settled_share(workings, even)
+        # Blocks that move on do not stay in step: some find what others fetch at that time.
+        settled_lost = np.where(moves > 0, lost, settled_lost)
+        settled = np.where(running < 1, 0.0, np.where(moves > 0, 1.0, settled))
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)
@@ -302,7 +313,8 @@ def _table(
         "streaming_miss": np.atleast_1d(fleeting_lost),
     }
     misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
-    competing = (inputs["persisting"] * spilled + inputs["normal"]) * inputs["normal_miss"]
+    in_turn = inputs["persisting"] * spilled + inputs["normal"]
+    competing = in_turn * inputs["normal_miss"]
     # Lines that a window did not pick lie alone where it picked their neighbours.
     kept_beside = (inputs["persisting"] * (1 - spilled)) ** ALONE
     apart = scattered * competing + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
@@ -319,6 +331,8 @@ def _table(
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
         crossing=np.atleast_1d(crossing),
+        settled=np.atleast_1d(settled),
+        settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),
         scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
     )
 

@@ -23,7 +23,7 @@ from perfmodel.models.chain import Chain
 from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe, combine
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
-from perfmodel.models.launch import LAST_TIME, launch_floor
+from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
 from perfmodel.models.lookups import LOOKUPS_TIME, lookup_inputs
 from perfmodel.models.memory_times import dram_time, l2_time, writeback_time
 from perfmodel.models.occupancy import Occupancy
@@ -131,8 +131,19 @@ def time_model(
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
     # The warps that have most to do decide how long a block takes.
     most = warp_instructions(instance, traffic.requests) if turns else instructions
+    profiled = (device.launch_warp or 0.0) if timing == "profiler" else 0.0
     waits = block_waits(
-        instance, requests, on_chip, traffic, device, most, held, uneven, terms["dram"], crowd
+        instance,
+        requests,
+        on_chip,
+        traffic,
+        device,
+        most,
+        held,
+        uneven,
+        terms["dram"],
+        crowd,
+        profiled,
     )
     chain = waits.chain
     terms |= waits.terms_s
@@ -175,6 +186,9 @@ def time_model(
     if "dispatch" in terms and in_steps is None:  # steps end with the last block already
         inputs["last"] = {"dispatch": terms["dispatch"], "last": last}
         together = np.maximum(together, LAST_TIME(**inputs["last"]))
+    if in_steps is None:
+        inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
+        together = np.maximum(together, AFTER_TIME(**inputs["after"]))
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))

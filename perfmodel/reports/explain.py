@@ -13,7 +13,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.block_waits import DISPATCH_TIME
 from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
 from perfmodel.models.formula import Formula
-from perfmodel.models.launch import LAST_TIME
+from perfmodel.models.launch import AFTER_TIME, LAST_TIME
 from perfmodel.models.lookups import LOOKUPS_TIME
 from perfmodel.models.queueing import (
     BANDWIDTH_TIME,
@@ -52,13 +52,14 @@ _INVISIBLE: Final = 1e-12
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, turns, resources, lookups, last)",
+    "max(waiting, turns, resources, lookups, last, after)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
         "turns": "time of warps that wait and compute in turn [s]",
         "resources": "time of all resources [s]",
         "lookups": "time of L2's lookups, atomics and all else [s]",
         "last": "time until the last block ends, at the least [s]",
+        "after": "time until the last data arrives, at the least [s]",
     },
 )
 
@@ -222,6 +223,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         "resources": resources.result,
         "lookups": 0.0,
         "last": 0.0,
+        "after": 0.0,
     }
     if "lookups" in given:
         lookups = step(TIME, LOOKUPS_TIME, given["lookups"])
@@ -231,6 +233,10 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         last = step(TIME, LAST_TIME, given["last"])
         yield last
         values["last"] = last.result
+    if scalar(given["after"]["before"]) > 0:
+        after = step(TIME, AFTER_TIME, given["after"])
+        yield after
+        values["after"] = after.result
     together = step(TIME, _TOGETHER, values)
     yield together
     if "walk" in given:

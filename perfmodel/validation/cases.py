@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
 from perfmodel.measure.recorded import Recording, Row, read_recording
+from perfmodel.models.launch import COLD_CODE
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.interval import regime, residual_class
@@ -210,7 +211,10 @@ def at_floor(device: Device, floor: float | None) -> Device:
 
 def as_timed(device: Device, recording: Recording, row: Row) -> Device:
     """Return a device as the host and the profiler of a row see it."""
-    return _stated(at_floor(device, recording.event_floor(row)), recording.profiler_floors(row))
+    floor, cold = recording.event_floor(row), recording.cold_event_floor(row)
+    if cold is not None:
+        floor = cold - COLD_CODE  # which a cold launch has beside its floor
+    return _stated(at_floor(device, floor), recording.profiler_floors(row))
 
 
 def _stated(device: Device, values: Mapping[str, float]) -> Device:

@@ -12,10 +12,13 @@ from measured import rows as csv_rows
 from measured import topics
 
 from perfmodel import PerfmodelError
+from perfmodel.hardware import load_device
 from perfmodel.measure.columns import RESULTS, name_fault
 from perfmodel.measure.folders import measured, published, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import checksums, seal
+from perfmodel.models.launch import launch_floor
+from perfmodel.validation.cases import as_timed
 
 Folder = Callable[..., Path]
 HEAD = "n,pitch,timing,cache,repeats,time_us\n"
@@ -217,6 +220,20 @@ def test_what_an_empty_kernel_read_may_differ_by_session(folder: Folder) -> None
     assert found.event_floor(second) == pytest.approx(2.7e-6)
 
 
+def test_an_empty_kernel_may_read_more_after_a_flush(folder: Folder) -> None:
+    session = "format = 1\n\n[protocol]\nevent_floor_us = 2.8\nevent_floor_cold_us = 3.5\n"
+    rows = "n,timing,cache,repeats,time_us\n8,events,warm,1,9\n8,events,cold,1,9\n"
+    found = read_recording(folder(rows, session=session))
+    warm, cold = found.topics["runs"].rows
+    assert found.cold_event_floor(warm) is None
+    assert found.cold_event_floor(cold) == pytest.approx(3.5e-6)
+    # derived: what is predicted of an empty kernel is what was read
+    device = as_timed(load_device("h200-sxm"), found, cold)
+    assert launch_floor(device, "events", cold=True) == pytest.approx(3.5e-6)
+    device = as_timed(load_device("h200-sxm"), found, warm)
+    assert launch_floor(device, "events", cold=False) == pytest.approx(2.8e-6)
+
+
 def test_stated_floors_are_those_of_the_empty_kernels() -> None:
     # independent: medians of the rows
     for name, session, expected in (("h200-sxm", 1, 5.82), ("h200-sxm", 2, 4.53)):
@@ -234,10 +251,11 @@ def test_stated_floors_are_those_of_the_empty_kernels() -> None:
 
 def test_another_profilers_floors_are_stated_for_its_rows_only(folder: Folder) -> None:
     session = "format = 1\n\n[protocol]\nprofiler_floor_us = 0.6\nprofiler_fetch_us = 0.2\n"
+    session += "profiler_warp_us = 0.002\n"
     rows = "n,timing,repeats,time_us\n8,events,1,9\n8,profiler,1,7\n"
     found = read_recording(folder(rows, session=session))
     by_events, by_profiler = found.topics["runs"].rows
     assert found.profiler_floors(by_events) == {}
     assert found.profiler_floors(by_profiler) == pytest.approx(
-        {"launch_floor": 0.6e-6, "launch_fetch": 0.2e-6}
+        {"launch_floor": 0.6e-6, "launch_fetch": 0.2e-6, "launch_warp": 2e-9}
     )

@@ -62,3 +62,19 @@ def test_the_knee_is_where_the_rate_passes_the_middle(case: Make) -> None:
     ]
     found = of(reached(cases), "working set")["profiler, cold", "knee_steps"]
     assert (found.wanted, found.reached, found.met) == (1, 1, True)
+
+
+def test_sets_read_few_times_are_no_knee(case: Make) -> None:
+    # by hand: sizes 1, 3, 5, 7 are read ten times, the others twice, and cold: half of it by DRAM
+    cases = []
+    for n in range(1, 9):
+        rate = (8e12 if n <= 5 else 2e12) if n % 2 else (3.2e12 if n <= 5 else 2e12)
+        time = n * 2**20 * (10 if n % 2 else 2) / rate
+        params = {"bytes": n * 2**20, "iterations": 10 if n % 2 else 2}
+        # The flat top's highest place differs.
+        other = time * (0.99 if n == 5 else 1.0)
+        cases.append(
+            case(kernel="working-set-read", params=params, measured_s=time, predicted_s=other)
+        )
+    found = of(reached(cases), "working set")["profiler, cold", "knee_steps"]
+    assert found.reached == 0
