@@ -114,7 +114,7 @@ def block_waits(
     beside = np.minimum(held, np.ceil(blocks / sms))
     chain = replace(chain, barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers)
     inputs["ramp"] = {
-        "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
+        "fetch": code_fetch(device, blocks) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
         "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms),
     }
