@@ -78,6 +78,7 @@ def block_waits(
     device: Device,
     instructions: Mapping[str, Array],
     held: Array,
+    busiest: Array,
     uneven: Any,
     dram: Array,
     crowd: Array,
@@ -92,6 +93,8 @@ def block_waits(
         Warp instructions of each pipe, of the warps that have most to do.
     held : array
         Blocks that an SM has room for [1].
+    busiest : array
+        Work of the SM that ends last, in whole blocks: see `perfmodel.models.handout` [1].
     uneven
         See `perfmodel.models.waves.unevenness`.
     dram : array
@@ -106,7 +109,7 @@ def block_waits(
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
-    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
+    inputs["rounds"] = {"x": busiest / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     chain = block_chain(
         instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds

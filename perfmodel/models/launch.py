@@ -39,8 +39,8 @@ FETCH_TIME = Formula(
     },
     holds="code that an earlier launch left in the SMs' caches",
     source="derived: the slowest of n SMs; warm blocks of one warp that read 512 B each take 0.77, "
-    "0.85, 0.89 and 0.91 us on 1, 8, 32 and 132 SMs by CUPTI (measurements/h200-launches/small.csv, "
-    "fit rows), 0.78, 0.85, 0.90 and 0.95 by this",
+    "0.85, 0.89 and 0.91 us on 1, 8, 32 and 132 SMs by CUPTI, 0.78, 0.85, 0.90 and 0.95 by this "
+    "(measurements/h200-launches/small.csv, fit rows)",
 )
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",

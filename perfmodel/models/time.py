@@ -129,8 +129,10 @@ def time_model(
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
     # The warps that have most to do decide how long a block takes.
     most = warp_instructions(instance, traffic.requests) if turns else instructions
+    busiest = inputs["balance"]["busiest"]
     waits = block_waits(
-        instance, requests, on_chip, traffic, device, most, held, uneven, terms["dram"], crowd
+        *(instance, requests, on_chip, traffic, device, most),
+        *(held, busiest, uneven, terms["dram"], crowd),
     )
     chain = waits.chain
     terms |= waits.terms_s
