@@ -119,7 +119,9 @@ def block_waits(
     inputs["ramp"] = {
         "fetch": code_fetch(device, blocks) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms),
+        "touch": first_touch(
+            *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits)
+        ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     inputs["latency"] = {

@@ -49,12 +49,13 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 (measurements/h200-latency/latency.csv).
 """
 FIRST_TOUCH = Formula(
-    name="first reads of a cold launch beyond DRAM's latency",
+    name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
-    text="spread*log2(n)",
+    text="spread*log2(n)*sqrt(w)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "n": "SMs whose first blocks read at once [1]",
+        "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",
     source="derived: the slowest of the SMs' first reads; blocks of one warp that read 512 B each "
@@ -87,12 +88,19 @@ LATENCY_TIME = Formula(
 )
 
 
-def first_touch(dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float) -> Array:
-    """Return how much later than DRAM's latency the first data of the slowest SM arrives [s].
+def first_touch(
+    dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float, waits: Any = 1.0
+) -> Array:
+    """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
-    A warm launch has next to no reads from DRAM, or none to wait for.
+    A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
+    DRAM that a block waits for, one after the other.
     """
-    late = FIRST_TOUCH(spread=DRAM_SPREAD, n=np.maximum(np.minimum(blocks, sms), 1.0))
+    late = FIRST_TOUCH(
+        spread=DRAM_SPREAD,
+        n=np.maximum(np.minimum(blocks, sms), 1.0),
+        w=np.maximum(waits, 1.0),
+    )
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
 
