@@ -58,11 +58,11 @@ FIRST_TOUCH = Formula(
         "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",
-    source="derived for one wait: the slowest of the SMs' first reads; blocks of one warp that read "
-    "512 B each take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's on 1, "
-    "8, 32 and 132 SMs (measurements/h200-launches). Of many, luck evens out in part, fitted: the "
-    "slowest of 132 blocks of 1, 4, 16, 64, 256 and 1024 waits is 0.22, 0.37, 0.65, 1.1, 1.5 and "
-    "2.0 us later than the mean one, what is as late without DRAM apart "
+    source="derived for one wait: the slowest of the SMs' first reads; blocks of one warp that "
+    "read 512 B each take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's "
+    "on 1, 8, 32 and 132 SMs (measurements/h200-launches). Of many, luck evens out, fitted: "
+    "the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, 1.1, 1.5 "
+    "and 2.0 us later than the mean one, what is as late without DRAM apart "
     "(measurements/h200-waits/loops.csv)",
 )
 RAMP_TIME = Formula(

@@ -186,6 +186,13 @@ int main() {
   printf("what,key,blocks,bytes,cache,time_us,mean_clocks,most_clocks\n");
   time("empty", "0", 1, 0, [=] { empty<<<1, 32>>>(); });
   for (int per : {1, 2, 4, 8}) { costs<1, 4>(per, 16); costs<4, 4>(per, 16); costs<1, 16>(per, 16); costs<2, 16>(per, 16); costs<4, 16>(per, 16); costs<8, 16>(per, 8); }
+  for (int trips = 1; trips <= 1024; trips *= 2) {
+    for (int per : {1, 2, 4}) layouts<1, 4, 0>(per, trips);
+    if (trips <= 256)
+      for (int per : {1, 2}) { layouts<4, 16, 0>(per, trips); layouts<2, 16, 0>(per, trips); }
+  }
+  for (int trips : {1, 4, 16})
+    for (int per : {8, 16, 24, 32, 48, 64, 128}) { layouts<1, 4, 0>(per, trips); layouts<1, 4, 200>(per, trips); }
   attentions<0>(); attentions<1>(); attentions<2>(); attentions<3>(); attentions<4>();
   printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
 }
