@@ -78,6 +78,7 @@ def block_waits(
     device: Device,
     instructions: Mapping[str, Array],
     held: Array,
+    busiest: Array,
     uneven: Any,
     dram: Array,
     crowd: Array,
@@ -93,6 +94,8 @@ def block_waits(
         Warp instructions of each pipe, of the warps that have most to do.
     held : array
         Blocks that an SM has room for [1].
+    busiest : array
+        Work of the SM that ends last, in whole blocks: see `perfmodel.models.handout` [1].
     uneven
         See `perfmodel.models.waves.unevenness`.
     dram : array
@@ -109,7 +112,7 @@ def block_waits(
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
-    inputs["rounds"] = {"x": np.ceil(blocks / sms) / held, "uneven": uneven}
+    inputs["rounds"] = {"x": busiest / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     chain = block_chain(
         instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds
@@ -122,9 +125,11 @@ def block_waits(
         overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
     )
     inputs["ramp"] = {
-        "fetch": code_fetch(device) if instance.kernel.accesses else 0.0,
+        "fetch": code_fetch(device, blocks) if instance.kernel.accesses else 0.0,
         "block": np.atleast_1d(chain.ramp),
-        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms),
+        "touch": first_touch(
+            *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits)
+        ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
     inputs["latency"] = {

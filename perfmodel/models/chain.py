@@ -197,6 +197,12 @@ class Chain:
         return np.asarray(sum((b.waited for b in self.batches), np.zeros(1)))
 
     @property
+    def far_waits(self) -> Array:
+        """Those of them that reach DRAM [1]."""
+        far = (b.waited * b.inputs["p1"] * b.inputs["p2"] for b in self.batches)
+        return np.asarray(sum(far, np.zeros(1)))
+
+    @property
     def total(self) -> Array:
         """The whole chain [s]."""
         return np.asarray(self.start + self.between / self.clock + self.loads)

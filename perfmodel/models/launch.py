@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
 
 CODE_FETCH: Final = 0.25e-6
 """Seconds that a launch with any work takes beyond an empty one, unless the device says.
@@ -23,6 +28,20 @@ Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold le
 0.29 us by the profiler and between events (measurements/h200-sxm-suite, launch.csv and streams.csv,
 fit rows). DRAM's latency beyond L2's is 0.20 us.
 """
+FETCH_TIME = Formula(
+    name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
+    unit="s",
+    text="fetch*log2(n)/log2(m)",
+    symbols={
+        "fetch": "the same of a launch on every SM [s]",
+        "n": "SMs that the launch begins on [1]",
+        "m": "SMs of the device [1]",
+    },
+    holds="code that an earlier launch left in the SMs' caches",
+    source="derived: the slowest of n SMs; warm blocks of one warp that read 512 B each take 0.77, "
+    "0.85, 0.89 and 0.91 us on 1, 8, 32 and 132 SMs by CUPTI, 0.78, 0.85, 0.90 and 0.95 by this "
+    "(measurements/h200-launches/small.csv, fit rows)",
+)
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
@@ -64,6 +83,9 @@ def launch_floor(device: Device, timing: str, cold: bool) -> float:
     return max(device.launch_floor - COLD_CODE, 0.0)
 
 
-def code_fetch(device: Device) -> float:
+def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
-    return CODE_FETCH if device.launch_fetch is None else device.launch_fetch
+    if device.launch_fetch is None:
+        return np.full(np.shape(blocks), CODE_FETCH)
+    sms = np.clip(blocks, 1.0, device.sm_count)
+    return np.asarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=float(device.sm_count)))

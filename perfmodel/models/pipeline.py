@@ -249,7 +249,7 @@ def pipeline_time(
     found["dram"] = np.atleast_1d(DRAM_TILES(**inputs["dram-tiles"]))
     reads = traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors
     inputs["ramp"] = {
-        "fetch": code_fetch(device),
+        "fetch": code_fetch(device, tiles),
         "latency": np.where(reads, device.dram_latency, device.l2_latency),
         "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles, sms),
     }

@@ -139,11 +139,12 @@ def time_model(
         traffic,
         device,
         most,
-        held,
-        uneven,
-        terms["dram"],
-        crowd,
-        profiled,
+        held=held,
+        busiest=inputs["balance"]["busiest"],
+        uneven=uneven,
+        dram=terms["dram"],
+        crowd=crowd,
+        profiled=profiled,
     )
     chain = waits.chain
     terms |= waits.terms_s

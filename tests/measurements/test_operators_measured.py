@@ -4,7 +4,7 @@ Rows of measurements/h200-operators that nothing was fitted on: those marked val
 anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which an empty
 kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are regression: a
 little over what was reached when the models were done (2026-11-22), never to be fitted to. Argmax
-in fp32 was held against a fill of its semaphore at first, where a row has several blocks.
+is held against its kernel: where a row has several blocks, a fill of semaphores comes before it.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from perfmodel.prediction.predict import predict_many
 FOLDER = root() / "h200-operators"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 490
-PYTORCH_MEDIAN = 0.065
-PYTORCH_NINETIETH = 0.165
+PYTORCH_MEDIAN = 0.060
+PYTORCH_NINETIETH = 0.150
 
 Errors = dict[tuple[str, str, str, str], list[float]]
 
 # operator, who does it, types, L2: rows, median and 90th percentile of the error
 BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
-    ("argmax", "torch", "fp32", "cold"): (20, 0.050, 0.140),  # 4.6%, 13.4%
-    ("argmax", "torch", "fp32", "warm"): (20, 0.045, 0.145),  # 3.9%, 13.7%
-    ("argmax", "torch", "halves", "cold"): (19, 0.050, 0.125),  # 4.5%, 12.1%
-    ("argmax", "torch", "halves", "warm"): (19, 0.055, 0.140),  # 5.1%, 13.2%
+    ("argmax", "torch", "fp32", "cold"): (20, 0.055, 0.110),  # 5.1%, 10.6%
+    ("argmax", "torch", "fp32", "warm"): (20, 0.050, 0.095),  # 4.3%, 9.0%
+    ("argmax", "torch", "halves", "cold"): (19, 0.060, 0.105),  # 5.6%, 10.2%
+    ("argmax", "torch", "halves", "warm"): (19, 0.040, 0.075),  # 3.3%, 7.1%
     ("decode-attention", "flash", "halves", "cold"): (11, 0.045, 0.085),  # 4.0%, 7.7%
     ("decode-attention", "flash", "halves", "warm"): (11, 0.050, 0.140),  # 4.3%, 13.2%
-    ("decode-attention", "own", "halves", "cold"): (39, 0.075, 0.180),  # 7.1%, 17.4%
-    ("decode-attention", "own", "halves", "warm"): (39, 0.110, 0.340),  # 9.9%, 33.6%
-    ("ffn-gemv", "own", "halves", "cold"): (19, 0.045, 0.155),  # 4.0%, 14.7%
-    ("ffn-gemv", "own", "halves", "warm"): (19, 0.055, 0.200),  # 4.9%, 19.4%
-    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.065, 0.190),  # 6.0%, 18.0%
-    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.085, 0.415),  # 7.6%, 40.5%
+    ("decode-attention", "own", "halves", "cold"): (39, 0.065, 0.125),  # 6.1%, 12.0%
+    ("decode-attention", "own", "halves", "warm"): (39, 0.080, 0.125),  # 7.3%, 11.9%
+    ("ffn-gemv", "own", "halves", "cold"): (19, 0.035, 0.125),  # 3.2%, 11.8%
+    ("ffn-gemv", "own", "halves", "warm"): (19, 0.050, 0.150),  # 4.5%, 14.6%
+    ("ffn-gemv", "torch", "fp32", "cold"): (18, 0.060, 0.155),  # 5.4%, 15.0%
+    ("ffn-gemv", "torch", "fp32", "warm"): (18, 0.070, 0.410),  # 6.5%, 40.4%
     ("ffn-gemv", "torch", "halves", "cold"): (40, 0.055, 0.120),  # 4.8%, 11.2%
     ("ffn-gemv", "torch", "halves", "warm"): (40, 0.060, 0.140),  # 5.3%, 13.2%
-    ("kv-append", "copy", "halves", "cold"): (7, 0.095, 0.105),  # 9.0%, 10.3%
-    ("kv-append", "copy", "halves", "warm"): (7, 0.120, 0.145),  # 11.6%, 14.2%
-    ("kv-append", "index_copy", "halves", "cold"): (8, 0.095, 0.125),  # 8.6%, 11.8%
-    ("kv-append", "index_copy", "halves", "warm"): (8, 0.075, 0.160),  # 6.8%, 15.3%
-    ("kv-append", "own", "halves", "cold"): (5, 0.160, 0.245),  # 15.2%, 23.7%
-    ("kv-append", "own", "halves", "warm"): (5, 0.235, 0.260),  # 22.8%, 25.3%
-    ("layernorm", "torch", "fp32", "cold"): (19, 0.085, 0.175),  # 7.7%, 16.8%
+    ("kv-append", "copy", "halves", "cold"): (7, 0.100, 0.140),  # 9.3%, 13.7%
+    ("kv-append", "copy", "halves", "warm"): (7, 0.090, 0.115),  # 8.5%, 11.2%
+    ("kv-append", "index_copy", "halves", "cold"): (8, 0.050, 0.170),  # 4.5%, 16.5%
+    ("kv-append", "index_copy", "halves", "warm"): (8, 0.060, 0.160),  # 5.3%, 15.3%
+    ("kv-append", "own", "halves", "cold"): (5, 0.125, 0.190),  # 11.8%, 18.7%
+    ("kv-append", "own", "halves", "warm"): (5, 0.170, 0.180),  # 16.5%, 17.6%
+    ("layernorm", "torch", "fp32", "cold"): (19, 0.070, 0.160),  # 6.7%, 15.4%
     ("layernorm", "torch", "fp32", "warm"): (19, 0.060, 0.195),  # 5.3%, 19.0%
-    ("layernorm", "torch", "halves", "cold"): (25, 0.075, 0.165),  # 6.6%, 15.8%
+    ("layernorm", "torch", "halves", "cold"): (25, 0.065, 0.180),  # 6.1%, 17.4%
     ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
     ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.7%
     ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.055, 0.140),  # 5.0%, 13.4%
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.050, 0.115),  # 4.6%, 10.7%
-    ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.145),  # 8.3%, 13.8%
-    ("softmax", "torch", "fp32", "warm"): (31, 0.090, 0.135),  # 8.4%, 12.6%
+    ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.155),  # 8.4%, 15.2%
+    ("softmax", "torch", "fp32", "warm"): (31, 0.090, 0.155),  # 8.4%, 15.2%
     ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.115),  # 6.1%, 10.7%
     ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.135),  # 8.2%, 12.4%
 }
@@ -100,8 +100,8 @@ def launch(row: dict[str, Any], name: str) -> tuple[str, str | None, dict[str, A
 
 
 def measured_s(row: dict[str, Any], first_us: float) -> float:
-    """Return the time of a row: where parts are put together afterwards, of its first kernel."""
-    parts = row["operator"] == "decode-attention"
+    """Return the time of a row: of the first kernel, where fills or sums are launches beside it."""
+    parts = row["operator"] in ("decode-attention", "argmax")
     parts |= row["operator"] == "ffn-gemv" and row["dtype"] == "fp32"
     return (first_us if parts else row["time_us"]) * 1e-6
 
@@ -160,7 +160,7 @@ def test_operators_stay_in_their_bands(errors: Errors, key: tuple[str, str, str,
 
 
 def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
-    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 5.8% and 14.9%
+    # the target is a median of 12% over all rows of PyTorch's kernels; regression: 5.6% and 14.2%
     of = [x for (_, impl, *_), found in errors.items() if not impl.startswith("own") for x in found]
     assert len(of) == PYTORCH_ROWS
     assert np.median(np.abs(of)) < PYTORCH_MEDIAN

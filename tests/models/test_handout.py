@@ -48,6 +48,30 @@ def test_random_grids_equal_blocks_handed_out_one_by_one() -> None:
     assert np.quantile(errors, 0.97) < 0.03
 
 
+def test_rows_of_few_blocks_with_a_small_last_one() -> None:
+    # independent: an event a block. Rows of two to four blocks, the last of them small, fall on the
+    # same SMs row for row at first; those whose blocks are small then take several of the others
+    # at once: 51% off at worst, when each SM took one at a time
+    generator = np.random.default_rng(7)
+    x, y = generator.integers(2, 5, 60), generator.integers(40, 350, 60)
+    cut, held = generator.uniform(0.01, 0.4, 60), generator.choice([2, 4, 6, 9, 16], 60)
+    found, _ = busiest_work([x, y], [cut, np.ones(60)], held, 132)
+    for i in range(60):
+        along = np.ones(int(x[i]))
+        along[-1] = cut[i]
+        works = np.tile(along, int(y[i])).tolist()
+        assert found[i] == pytest.approx(one_by_one(works, 132, int(held[i])), rel=0.05)
+
+
+def test_many_rounds_end_within_a_block_of_the_average() -> None:
+    # by hand: 4000 rows of two blocks, one of them a tenth: 33.3 blocks an SM, and not 60.6
+    found, total = busiest_work(
+        [np.array([2.0]), np.array([4000.0])], [np.array([0.1]), np.ones(1)], np.ones(1), 132
+    )
+    assert total[0] == pytest.approx(4400)
+    assert found[0] == pytest.approx(4400 / 132 + 1)
+
+
 def test_whole_blocks_are_rounds() -> None:
     # by hand: 1, 2 and 100 rounds of equal blocks
     counts = np.array([132.0, 133.0, 13_200.0])

@@ -97,5 +97,8 @@ def test_a_warm_launch_waits_for_no_first_read() -> None:
 
 def test_a_device_may_say_what_a_launch_fetches() -> None:
     slow, fast = (replace(H200, launch_fetch=s) for s in (1e-6, 0.0))
-    times = [predict("copy", device=d, bytes=1 << 16).time_s for d in (slow, fast)]
+    times = [predict("copy", device=d, bytes=1 << 21).time_s for d in (slow, fast)]
     assert times[0] - times[1] == pytest.approx(1e-6)
+    # by hand: on 12 SMs the slowest is log2(12)/log2(132) as late
+    few, none = (predict("read", device=d, bytes=12 << 12).time_s for d in (slow, fast))
+    assert few - none == pytest.approx(1e-6 * np.log2(12) / np.log2(132), rel=1e-6)
