@@ -1,7 +1,8 @@
-"""Loops that read what an earlier loop has read: a row's maximum, then its sum, then the division.
+"""Loops that read what an earlier loop has read or written: a row's maximum, then its sum.
 
 Within one loop `perfmodel.models.reuse` counts what comes again. Between loops a block comes back
-to the same data after it has read all of it, and finds what the cache could hold.
+to the same data after it has touched all of it, and finds what the cache could hold: from the same
+end all or nothing, from the other end, as a backward substitution does, what was touched last.
 """
 
 from __future__ import annotations
@@ -31,22 +32,28 @@ class Reread:
     members : tuple of int
         Positions of its loads among the requests.
     per_block : array
-        Bytes that a block reads from the first time on to the second, both groups and what lies
+        Bytes that a block touches from the first time on to the second, both groups and what lies
         between.
+    back : bool
+        Whether it goes through the data the other way round.
     """
 
     members: tuple[int, ...]
     per_block: Array
+    back: bool = False
 
     def kept(self, blocks: Array, capacity: float | Array) -> Array:
         """Return the share that a cache still has, with so many blocks on it at a time."""
-        return held(self.per_block * blocks, capacity)
+        touched = self.per_block * blocks
+        if self.back:  # what came last is asked for first
+            return np.asarray(np.minimum(capacity / np.maximum(touched, 1.0), 1.0))
+        return held(touched, capacity)
 
 
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
-    """Return the groups of loads that read again what an earlier one has read.
+    """Return the groups of loads that read again what an earlier group has read or written.
 
     Parameters
     ----------
@@ -56,21 +63,23 @@ def rereads(
     groups : sequence of Group
         Of their affine ones.
     """
-    loads = [g for g in groups if requests[g.members[0]].access.kind == "load"]
-    loads.sort(key=lambda g: g.members[0])
+    earlier = sorted(groups, key=lambda g: g.members[0])
 
     @cache
     def bytes_of(i: int) -> Array:
-        return _block_bytes(instance, requests, loads[i])
+        return _block_bytes(instance, requests, earlier[i])
 
     found = []
-    for i, g in enumerate(loads):
+    for i, g in enumerate(earlier):
+        if requests[g.members[0]].access.kind != "load":
+            continue
         for j in range(i - 1, -1, -1):
-            if _same_data(instance, requests, loads[j], g) and np.allclose(
+            if _same_data(instance, requests, earlier[j], g) and np.allclose(
                 bytes_of(j), bytes_of(i), rtol=0.02
             ):
                 between = sum((bytes_of(k) for k in range(j, i)), np.zeros(1))
-                found.append(Reread(g.members, np.asarray(between)))
+                back = _backwards(requests, earlier[j]) != _backwards(requests, g)
+                found.append(Reread(g.members, np.asarray(between), back))
                 break
     return found
 
@@ -79,13 +88,33 @@ def _same_data(instance: Instance, requests: Sequence[Requests], one: Group, oth
     a, b = requests[one.members[0]], requests[other.members[0]]
     if a.access.buffer != b.access.buffer or a.access.loop == b.access.loop:
         return False
-    if a.period is not None or b.period is not None or not np.array_equal(a.offset, b.offset):
+    if a.period is not None or b.period is not None:
+        return False
+    if not np.array_equal(_lowest(requests, one), _lowest(requests, other)):
         return False
     return all(
         np.array_equal(one.strides[f"blockIdx.{axis}"], other.strides[f"blockIdx.{axis}"])
         for axis, extent in zip(AXES, instance.grid, strict=True)
         if np.any(np.asarray(extent) > 1)
     )
+
+
+def _lowest(requests: Sequence[Requests], group: Group) -> Array:
+    """Return the least address that a group of the first block touches [B]."""
+    first = requests[group.members[0]]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
+    lowest = np.asarray(offsets.min(axis=0), dtype=float)
+    for v in first.variables:
+        if not v.is_block:
+            lowest = lowest + np.minimum(group.strides[v.name] * (v.extent - 1), 0.0)
+    return lowest
+
+
+def _backwards(requests: Sequence[Requests], group: Group) -> bool:
+    """Say whether a group's loops go down in memory."""
+    variables = requests[group.members[0]].variables
+    loops = (v.name for v in variables if not v.target.startswith(("threadIdx", "blockIdx")))
+    return any(bool(np.any(group.strides[name] < 0)) for name in loops)
 
 
 def _block_bytes(instance: Instance, requests: Sequence[Requests], group: Group) -> Array:

@@ -1,0 +1,47 @@
+"""Loops that come back to a block's data: what is touched, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.kernels import kernel_from_table
+from perfmodel.prediction import Prediction, predict
+
+WIDTH = 132 * 256 * 4  # bytes of a row: a float a thread, one block an SM
+
+
+def columns(rows: int, *, first: str = "load", back: bool = True) -> Prediction:
+    """Return what is predicted of columns that are gone through twice."""
+    there, again = "k*n + {}", "(rows - 1 - k2)*n + {}" if back else "k2*n + {}"
+    place = "blockIdx.x*256 + threadIdx.x"
+    table = {
+        "name": "columns",
+        "parameters": {"rows": rows, "n": 132 * 256},
+        "launch": {"grid": [132], "block": [256]},
+        "buffers": {"x": {"length": "rows*n", "element_bytes": 4}},
+        "loops": [{"variable": "k", "trips": "rows"}, {"variable": "k2", "trips": "rows"}],
+        "accesses": [
+            {first: "x", "name": "there", "index": there.format(place), "loop": "k"},
+            {"load": "x", "name": "again", "index": again.format(place), "loop": "k2"},
+        ],
+    }
+    return predict(kernel_from_table(table), device="h200-sxm")
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_what_a_cache_holds_is_brought_once(back: bool) -> None:
+    # 64 rows are 64 KiB an SM: in L1 from the first loop on, whichever end the second begins at
+    found = columns(64, back=back).traffic
+    assert found["dram_read_bytes"] == pytest.approx(64 * WIDTH, rel=1e-3)
+    assert found["l2_read_sectors"] == pytest.approx(64 * WIDTH / 32, rel=1e-3)
+
+
+def test_what_was_written_is_not_read_from_dram() -> None:
+    assert columns(64, first="store").traffic["dram_read_bytes"] == 0
+
+
+def test_from_the_other_end_caches_have_what_came_last() -> None:
+    # 1024 rows are 138 MB, two L2s: from the same end nothing is left, from the other a part
+    forward, back = (columns(1024, back=b).traffic["dram_read_bytes"] for b in (False, True))
+    assert forward == pytest.approx(2 * 1024 * WIDTH, rel=1e-3)
+    assert 1.2 * 1024 * WIDTH < back < 1.8 * 1024 * WIDTH
