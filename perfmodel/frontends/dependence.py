@@ -19,6 +19,7 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
 from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
+from perfmodel.frontends.sure_waits import sure_waits
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
     is_memory,
@@ -49,11 +50,14 @@ class LoopPace:
     alone : float or None
         The same, were no iterations put together, and registers plenty; None where the loop has
         what surely keeps loads apart, so that all waits are real.
+    sure : float
+        Those of `alone` that no order of the instructions spares.
     """
 
     clocks: float
     waits: float
     alone: float | None = None
+    sure: float = 0.0
 
     def abreast(self, rounds: float) -> float:
         """Return the iterations whose loads are waited for at once; below 1: parts of one.
@@ -61,7 +65,9 @@ class LoopPace:
         `rounds` are the loads of an iteration that wait for one another by their addresses. Stores
         between loads, barriers and odd values keep them apart for certain, and make more waits.
         """
-        every = rounds if self.alone is None else self.alone
+        every = rounds
+        if self.alone is not None:
+            every = self.alone * rounds / max(self.sure, rounds)
         return every / self.waits if self.waits > 0 else 1.0
 
 
@@ -164,7 +170,8 @@ def pace(
     reader.budget = _PLENTY
     singles = [(reader.body(b, 1.0), share) for b, share in blocks]
     alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
-    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
+    sure = sure_waits(function, flow, blocks)
+    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
 
 
 def _keeps_apart(
