@@ -19,7 +19,7 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
 from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
-from perfmodel.frontends.sure_waits import sure_waits
+from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
     is_memory,
@@ -165,35 +165,13 @@ def pace(
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
     begin = 0.0 if loop else latencies().begin
-    if loop and _keeps_apart(function, flow, blocks):
+    if loop and keeps_apart(function, flow, blocks):
         return LoopPace(clocks + begin, max(waits, 0.0))
     reader.budget = _PLENTY
     singles = [(reader.body(b, 1.0), share) for b, share in blocks]
     alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
     sure = sure_waits(function, flow, blocks)
     return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
-
-
-def _keeps_apart(
-    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
-) -> bool:
-    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
-
-    Branches alone may turn into predicates, and loads may move up before them.
-    """
-    inside = (
-        function.instructions[at]
-        for numbers, _ in blocks
-        for number in numbers
-        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-    )
-    return any(
-        i.opcode in ("bar", "barrier") or calls_for_odd_values(i) or _stores(i) for i in inside
-    )
-
-
-def _stores(instruction: Instruction) -> bool:
-    return instruction.opcode == "st" and "global" in instruction.modifiers
 
 
 def _joined(

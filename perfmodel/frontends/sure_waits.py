@@ -13,7 +13,7 @@ from typing import Final
 from perfmodel.frontends.divergence import parting_registers
 from perfmodel.frontends.machine_instructions import calls_for_odd_values
 from perfmodel.frontends.ptx.control_flow import ControlFlow
-from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.frontends.ptx.syntax import Function, Instruction
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
 _ENDS: Final = ("ret", "exit")
@@ -21,6 +21,26 @@ _BARRIERS: Final = ("bar", "barrier")
 _ON_CHIP: Final = {"shared", "local"}
 _ONE_OF_A_BLOCK: Final = 1 / 32
 """Share of warps from which on each block may have one: it has 32 at most."""
+
+
+def keeps_apart(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> bool:
+    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
+
+    Branches alone may turn into predicates, and loads may move up before them.
+    """
+    inside = (
+        function.instructions[at]
+        for numbers, _ in blocks
+        for number in numbers
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+    )
+    return any(i.opcode in _BARRIERS or calls_for_odd_values(i) or _stores(i) for i in inside)
+
+
+def _stores(instruction: Instruction) -> bool:
+    return instruction.opcode == "st" and "global" in instruction.modifiers
 
 
 def sure_waits(
@@ -44,7 +64,8 @@ def sure_waits(
     meet = any(function.instructions[at].opcode in _BARRIERS for at in inside)
     level: dict[str, float] = {}  # the waits before a value is there
     chosen: dict[int, float] = {}  # and before a block's branch is taken
-    every = written = shared = most = 0.0  # and before what follows anything, stores, barriers
+    every = written = shared = 0.0  # and before what follows anything, stores, barriers
+    reached = most = 0.0
     for numbers, share in parts:
         # Where warps meet, all wait for the one of a block that loads.
         wait = 1.0 if meet and share >= _ONE_OF_A_BLOCK else min(share, 1.0)
@@ -56,13 +77,15 @@ def sure_waits(
                 i = function.instructions[at]
                 needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)
                 begin = max(every, decided, needed)
+                if i.opcode == "shfl" and not split:
+                    # Its own operand may come behind the branch.
+                    every, split = reached, True
+                reached = max(reached, begin)
                 made = written_registers(i)
                 if i.opcode in _BARRIERS:
                     written = shared = max(written, shared)
                 elif calls_for_odd_values(i):
-                    every = begin
-                elif i.opcode == "shfl" and not split:
-                    every, split = begin, True
+                    every = reached
                 elif i.opcode in ("bra", "brx"):
                     chosen[number] = begin
                 elif is_memory(i) and _ON_CHIP & {*i.modifiers}:

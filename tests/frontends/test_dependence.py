@@ -190,14 +190,18 @@ def test_barriers_keep_apart_what_somebody_may_write() -> None:
 
 
 def test_the_first_shuffle_of_lanes_that_may_have_parted_keeps_loads_apart() -> None:
-    # The same: a branch (BRA.DIV) before the first shuffle, and none before the others.
-    one = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\nshfl.sync.bfly.b32 %f{n}, %f{n}, 1, 31, -1;\n"
-    loads = "".join(one.format(n=n, at=4 * n) for n in range(4, 8))
-    branch = "setp.gt.u32 %p1, %r2, {};\n@%p1 bra E;\n" + loads + "E:\n"
-    assert waits_once(loads) == 1
-    assert waits_once(branch.format(9)) == 2
-    # all lanes of a block that reads %ctaid go the same way
-    assert waits_once("mov.u32 %r2, %ctaid.x;\n" + loads) == 1
+    # The same: a branch (BRA.DIV) before the first shuffle, and none before the others. What is
+    # shuffled just as it was loaded is waited for behind the branch (measured: shuffled_varies).
+    load = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\n"
+    use, shuffle = "add.f32 %f{n}, %f{n}, %f2;\n", "shfl.sync.bfly.b32 %f{n}, %f{n}, 1, 31, -1;\n"
+    used, straight = (
+        "".join(one.format(n=n, at=4 * n) for n in range(4, 8))
+        for one in (load + use + shuffle, load + shuffle)
+    )
+    branch = "setp.gt.u32 %p1, %r2, 9;\n@%p1 bra E;\n{}E:\n"
+    assert waits_once(used) == 1
+    assert waits_once(branch.format(used)) == 2
+    assert waits_once(branch.format(straight)) == 1
 
 
 def test_loads_behind_a_branch_that_loads_decide_wait() -> None:
