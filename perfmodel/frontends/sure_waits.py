@@ -19,8 +19,6 @@ from perfmodel.frontends.symbolic_registers import is_memory, read_registers, wr
 _ENDS: Final = ("ret", "exit")
 _BARRIERS: Final = ("bar", "barrier")
 _ON_CHIP: Final = {"shared", "local"}
-_ONE_OF_A_BLOCK: Final = 1 / 32
-"""Share of warps from which on each block may have one: it has 32 at most."""
 
 
 def keeps_apart(
@@ -56,19 +54,15 @@ def sure_waits(
         Of one loop, or of what is outside of loops, in the order of the text, each with the share
         of warps that run it.
     """
-    parts = list(blocks)
     depends = _branches_before(flow)
     parting = parting_registers(function)
     used = {r for i in function.instructions for r in read_registers(i)}
-    inside = [at for numbers, _ in parts for n in numbers for at in _places(flow, n)]
-    meet = any(function.instructions[at].opcode in _BARRIERS for at in inside)
     level: dict[str, float] = {}  # the waits before a value is there
     chosen: dict[int, float] = {}  # and before a block's branch is taken
     every = written = shared = 0.0  # and before what follows anything, stores, barriers
     reached = most = 0.0
-    for numbers, share in parts:
-        # Where warps meet, all wait for the one of a block that loads.
-        wait = 1.0 if meet and share >= _ONE_OF_A_BLOCK else min(share, 1.0)
+    for numbers, share in blocks:
+        wait = min(share, 1.0)
         for number in numbers:
             before = depends.get(number, frozenset())
             decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
