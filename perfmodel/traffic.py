@@ -32,6 +32,9 @@ class AccessTraffic:
         What came from L2 and from DRAM (for stores: went to L2; DRAM is counted as a whole).
     sampled : float or None
         Share of the launch that was counted; None for a closed form.
+    again_l1, again_l2 : array or float
+        Of data that an earlier loop has touched, the share that L1 no longer has, and of that the
+        share that L2 no longer has; 1 for other data.
     """
 
     name: str
@@ -46,6 +49,8 @@ class AccessTraffic:
     l1_fill_sectors: Array
     dram_bytes: Array
     sampled: float | None
+    again_l1: Array | float = 1.0
+    again_l2: Array | float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Register
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Register, Vector
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
 _ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"})
@@ -16,7 +16,9 @@ def address_registers(function: Function) -> frozenset[str]:
     for instruction in function.instructions:
         for register in read_registers(instruction):
             readers.setdefault(register, []).append(instruction)
-    found = set(readers)
+    # What a load brings has its place while it is waited for.
+    loaded = {r for i in function.instructions if is_memory(i) for r in written_registers(i)}
+    found = set(readers) - loaded
     changed = True
     while changed:
         kept = {r for r in found if all(_leads(r, i, found) for i in readers[r])}
@@ -30,6 +32,7 @@ def _leads(register: str, user: Instruction, found: set[str]) -> bool:
     if user.guard is not None and user.guard.register.name == register:
         return False
     if is_memory(user):
-        return not any(o == Register(register) for o in user.operands)
+        others = (o.elements if isinstance(o, Vector) else (o,) for o in user.operands)
+        return all(o != Register(register) for elements in others for o in elements)
     targets = written_registers(user)
     return user.opcode in _ADDRESSING and bool(targets) and set(targets) <= found

@@ -19,6 +19,7 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
 from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
+from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
     is_memory,
@@ -49,11 +50,14 @@ class LoopPace:
     alone : float or None
         The same, were no iterations put together, and registers plenty; None where the loop has
         what surely keeps loads apart, so that all waits are real.
+    sure : float
+        Those of `alone` that no order of the instructions spares.
     """
 
     clocks: float
     waits: float
     alone: float | None = None
+    sure: float = 0.0
 
     def abreast(self, rounds: float) -> float:
         """Return the iterations whose loads are waited for at once; below 1: parts of one.
@@ -61,7 +65,9 @@ class LoopPace:
         `rounds` are the loads of an iteration that wait for one another by their addresses. Stores
         between loads, barriers and odd values keep them apart for certain, and make more waits.
         """
-        every = rounds if self.alone is None else self.alone
+        every = rounds
+        if self.alone is not None:
+            every = self.alone * rounds / max(self.sure, rounds)
         return every / self.waits if self.waits > 0 else 1.0
 
 
@@ -159,34 +165,13 @@ def pace(
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
     begin = 0.0 if loop else latencies().begin
-    if loop and _keeps_apart(function, flow, blocks):
+    if loop and keeps_apart(function, flow, blocks):
         return LoopPace(clocks + begin, max(waits, 0.0))
     reader.budget = _PLENTY
     singles = [(reader.body(b, 1.0), share) for b, share in blocks]
     alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
-    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0))
-
-
-def _keeps_apart(
-    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
-) -> bool:
-    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
-
-    Branches alone may turn into predicates, and loads may move up before them.
-    """
-    inside = (
-        function.instructions[at]
-        for numbers, _ in blocks
-        for number in numbers
-        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-    )
-    return any(
-        i.opcode in ("bar", "barrier") or calls_for_odd_values(i) or _stores(i) for i in inside
-    )
-
-
-def _stores(instruction: Instruction) -> bool:
-    return instruction.opcode == "st" and "global" in instruction.modifiers
+    sure = sure_waits(function, flow, blocks)
+    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
 
 
 def _joined(

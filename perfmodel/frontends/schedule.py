@@ -118,11 +118,47 @@ def scheduled(
     guard : float
         How much later values are there as guards [clocks].
     """
-    count = len(steps)
-    if count > MOST_SCHEDULED:
+    if len(steps) > MOST_SCHEDULED:
         return list(steps)
-    before, after = _links(steps, guard)
-    height = _heights(steps, after, load_latency)
+    links = _links(steps, guard)
+    height = _heights(steps, links[1], load_latency)
+
+    def within(room: int) -> tuple[list[Step], int]:
+        """Return the order with so many registers for loads, and those that are then too many."""
+        return _ordered(
+            steps, links, height, words, alive_after, alive_through, budget, room, load_latency
+        )
+
+    found, over = within(budget)
+    if over == 0:
+        return found
+    # What is loaded early leaves room for what is made of other loads first.
+    least = within(0)[1]
+    low, high = 0, budget
+    while over > least and high - low > 1:
+        room = (low + high) // 2
+        order, more = within(room)
+        if more <= least:
+            found, low = order, room
+        else:
+            high = room
+    return found
+
+
+def _ordered(
+    steps: Sequence[Step],
+    links: tuple[list[set[int]], list[list[tuple[int, float | None]]]],
+    height: Sequence[float],
+    words: Registers,
+    alive_after: frozenset[str],
+    alive_through: int,
+    budget: int,
+    room: int,
+    load_latency: float,
+) -> tuple[list[Step], int]:
+    before, after = links
+    count = len(steps)
+    over = 0
     uses: dict[str, int] = {}
     for step in steps:
         for value in _values(step):
@@ -135,6 +171,9 @@ def scheduled(
     order: list[Step] = []
     now = 0.0
 
+    def free(i: int) -> int:
+        return (room if steps[i].load else budget) - live
+
     def growth(i: int) -> int:
         step = steps[i]
         grown = sum(words.get(v, 1) for v in step.writes if uses.get(v, 0) or v in alive_after)
@@ -146,10 +185,11 @@ def scheduled(
         return len(steps[i].writes) - 1 if steps[i].load else 0
 
     while ready:
-        best = _best(ready, there, height, now, budget - live, growth, spare)
+        best = _best(ready, there, height, now, free, growth, spare)
         ready.remove(best)
         step = steps[best]
         live += growth(best)
+        over = max(over, live - budget)
         for value in _values(step):
             uses[value] -= 1
         at = max(now, there[best]) if step.slots else there[best]
@@ -162,7 +202,7 @@ def scheduled(
             if not waiting[j]:
                 ready.append(j)
         order.append(step)
-    return order
+    return order, over
 
 
 def _values(step: Step) -> set[str]:
@@ -174,12 +214,12 @@ def _best(
     there: Sequence[float],
     height: Sequence[float],
     now: float,
-    free: int,
+    free: Callable[[int], int],
     growth: Callable[[int], int],
     spare: Callable[[int], int],
 ) -> int:
-    """Return what to issue next, with so many registers free."""
-    room = [i for i in ready if growth(i) <= 0 or growth(i) + spare(i) <= free]
+    """Return what to issue next, with so many registers free for each."""
+    room = [i for i in ready if growth(i) <= 0 or growth(i) + spare(i) <= free(i)]
     if not room:
         # Something has to spill or wait: what grows least, first in the text.
         return min(ready, key=lambda i: (growth(i), i))

@@ -101,6 +101,14 @@ def load_batch(
     lines = sum((requests[i].lines * _fresh(requests[i], loop) for i in members), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     lines = lines * (unroll / np.maximum(blocks * times, 1))
+    brought = np.ones(1)
+    if loop is None and all(requests[i].access.kind == "load" for i in members):
+        # Of several waits of straight code some are for what L1 has from others.
+        share = filled * count * blocks / np.maximum(_sum(requests, members, "sectors"), 1)
+        asked = _sum(requests, members, "requests") * unroll / np.maximum(warps, 1)
+        brought = np.where(unroll < 1, np.clip(asked * share, 0.0, 1.0), 1.0)
+        some = fresh * np.minimum(share, 1.0) / np.maximum(brought, 1e-9)
+        fresh = np.where(unroll < 1, np.maximum(some, 1.0), fresh)
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
@@ -139,11 +147,17 @@ def load_batch(
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
-        "p1": np.atleast_1d(np.minimum(filled, 1.0) if regular else some_new),
+        "p1": np.minimum(np.minimum(filled, 1.0) if regular else some_new, brought),
         "p2": batch_misses(
             traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
         ),
     }
+    # Whole iterations find what an earlier loop has touched, or do not.
+    for p, shares in (
+        ("p1", [traffic.accesses[i].again_l1 for i in members]),
+        ("p2", [traffic.accesses[i].again_l2 for i in members]),
+    ):
+        inputs[p] = np.minimum(inputs[p], np.maximum.reduce(np.broadcast_arrays(*shares)))
     if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
         turned = 2.0 ** (inputs["turn"] * inputs["out"] * inputs["load"] / DRAM_SPREAD)
         several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
@@ -217,6 +231,10 @@ def _in_step(r: Requests, warps: Array) -> Array:
         if not v.is_block and v.target.startswith("threadIdx")
     ]
     return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:
+    return np.asarray(sum((getattr(requests[i], field) for i in members), np.zeros(1)))
 
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:

@@ -92,18 +92,27 @@ def closed_form_traffic(
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     again = rereads(instance, requests, groups)
-    l1 = {i: r.access.cache == "l1" for i, r in enumerate(requests)}
     on_sm = np.minimum(resident, np.ceil(blocks / device.sm_count))
     capacity = np.asarray(occupied.l1_size, dtype=float)
-    fills = without_rereads(again, fills, on_sm, capacity, l1)
+    near = [
+        g.missing_l1(on_sm, capacity) if requests[g.members[0]].access.cache == "l1" else _ONE
+        for g in again
+    ]
+    fills = without_rereads(again, fills, near)
     sector_misses, dram_reads, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
     wave = np.minimum(blocks, device.sm_count * resident)
-    sector_misses = without_rereads(again, sector_misses, wave, l2_size)
-    dram_reads = without_rereads(again, dram_reads, wave, l2_size)
-    touched_once = without_rereads(again, [t for t, _ in touched], wave, l2_size)
+    far = [g.missing_l2(wave, l2_size, n) for g, n in zip(again, near, strict=True)]
+    sector_misses = without_rereads(again, sector_misses, far)
+    still = dict.fromkeys(range(len(requests)), (_ONE, _ONE))
+    for reread, n, f in zip(again, near, far, strict=True):
+        still |= dict.fromkeys(reread.members, (n, f))
+    # DRAM's bytes were counted for all that is touched, L1 or not.
+    both = [n * f for n, f in zip(near, far, strict=True)]
+    dram_reads = without_rereads(again, dram_reads, both)
+    touched_once = without_rereads(again, [t for t, _ in touched], both)
     touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
     granule = fetch_granule(device, control)
     warm = cache == "warm"
@@ -239,6 +248,8 @@ def closed_form_traffic(
                 l1_fill_sectors=fills[i],
                 dram_bytes=dram_reads[i],
                 sampled=r.sampled,
+                again_l1=still[i][0],
+                again_l2=still[i][1],
             )
             for i, r in enumerate(requests)
         ),

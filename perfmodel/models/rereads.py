@@ -1,14 +1,16 @@
-"""Loops that read what an earlier loop has read: a row's maximum, then its sum, then the division.
+"""Loops that read what an earlier loop has read or written: a row's maximum, then its sum.
 
 Within one loop `perfmodel.models.reuse` counts what comes again. Between loops a block comes back
-to the same data after it has read all of it, and finds what the cache could hold.
+to the same data after it has touched all of it, and finds what the cache could hold: from the same
+end all or nothing, from the other end, as a backward substitution does, what was touched last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,21 @@ from perfmodel.models.reuse import Group, held
 
 Array = npt.NDArray[np.float64]
 
+L1_AGAIN: Final = (0.55, 1.42)
+L2_AGAIN: Final = (0.66, 1.0)
+"""Footprint over capacity at which a second way through data from the same end starts to miss, and
+at which it misses all.
+
+Fitted: columns that blocks in step read twice (measurements/h200-straight/ways.csv, read_forward of
+132 blocks: L2's share missed is 0.15, 0.87 and 1.0 at 0.69, 0.82 and 0.96 of its capacity), and
+rows that blocks drift apart on (rounds.csv, rows_read: 0.02 to 0.07, 0.27 to 0.42 and 0.7 to 0.9 at
+0.69, 0.82 and 1.1). L1's is 0.05 off at most on the former.
+"""
+L1_BACK: Final = 0.80
+L2_BACK: Final = 0.66
+"""Part of a cache whose last data a second way finds that begins at the other end; L1's is part of
+L2's. Fitted: the same, read_back, 0.07 and 0.02 at most. What was written first is found alike."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reread:
@@ -31,22 +48,40 @@ class Reread:
     members : tuple of int
         Positions of its loads among the requests.
     per_block : array
-        Bytes that a block reads from the first time on to the second, both groups and what lies
+        Bytes that a block touches from the first time on to the second, both groups and what lies
         between.
+    back : bool
+        Whether it goes through the data the other way round.
     """
 
     members: tuple[int, ...]
     per_block: Array
+    back: bool = False
 
-    def kept(self, blocks: Array, capacity: float | Array) -> Array:
-        """Return the share that a cache still has, with so many blocks on it at a time."""
-        return held(self.per_block * blocks, capacity)
+    def missing_l1(self, blocks: Array, capacity: Array) -> Array:
+        """Return the share that L1 no longer has, with so many blocks on it at a time."""
+        touched = self.per_block * blocks
+        if self.back:
+            return _missing(touched, capacity * L1_BACK)
+        return np.asarray(1 - held(touched, capacity, L1_AGAIN))
+
+    def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
+        """Return the same of L2, of the share `near` that L1 no longer has."""
+        touched = self.per_block * blocks
+        if self.back:  # what L1 has is what came last in L2 too
+            missing = _missing(touched, capacity * L2_BACK)
+            return np.asarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
+        return np.asarray(1 - held(touched, capacity, L2_AGAIN))
+
+
+def _missing(touched: Array, kept: Array | float) -> Array:
+    return np.asarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
 
 
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
-    """Return the groups of loads that read again what an earlier one has read.
+    """Return the groups of loads that read again what an earlier group has read or written.
 
     Parameters
     ----------
@@ -56,21 +91,28 @@ def rereads(
     groups : sequence of Group
         Of their affine ones.
     """
-    loads = [g for g in groups if requests[g.members[0]].access.kind == "load"]
-    loads.sort(key=lambda g: g.members[0])
+    earlier = sorted(groups, key=lambda g: g.members[0])
 
     @cache
     def bytes_of(i: int) -> Array:
-        return _block_bytes(instance, requests, loads[i])
+        return _block_bytes(instance, requests, earlier[i])
 
+    stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
+    every = sum((bytes_of(i) for i in range(len(earlier)) if i not in stores), np.zeros(1))
     found = []
-    for i, g in enumerate(loads):
+    for i, g in enumerate(earlier):
+        if requests[g.members[0]].access.kind != "load":
+            continue
         for j in range(i - 1, -1, -1):
-            if _same_data(instance, requests, loads[j], g) and np.allclose(
+            if _same_data(instance, requests, earlier[j], g) and np.allclose(
                 bytes_of(j), bytes_of(i), rtol=0.02
             ):
                 between = sum((bytes_of(k) for k in range(j, i)), np.zeros(1))
-                found.append(Reread(g.members, np.asarray(between)))
+                # Blocks are not in step: some write while this one reads.
+                written = sum((bytes_of(k) for k in stores if not j <= k < i), np.zeros(1))
+                between = between + written * np.minimum(between / np.maximum(every, 1.0), 1.0)
+                back = _backwards(requests, earlier[j]) != _backwards(requests, g)
+                found.append(Reread(g.members, np.asarray(between), back))
                 break
     return found
 
@@ -79,13 +121,33 @@ def _same_data(instance: Instance, requests: Sequence[Requests], one: Group, oth
     a, b = requests[one.members[0]], requests[other.members[0]]
     if a.access.buffer != b.access.buffer or a.access.loop == b.access.loop:
         return False
-    if a.period is not None or b.period is not None or not np.array_equal(a.offset, b.offset):
+    if a.period is not None or b.period is not None:
+        return False
+    if not np.array_equal(_lowest(requests, one), _lowest(requests, other)):
         return False
     return all(
         np.array_equal(one.strides[f"blockIdx.{axis}"], other.strides[f"blockIdx.{axis}"])
         for axis, extent in zip(AXES, instance.grid, strict=True)
         if np.any(np.asarray(extent) > 1)
     )
+
+
+def _lowest(requests: Sequence[Requests], group: Group) -> Array:
+    """Return the least address that a group of the first block touches [B]."""
+    first = requests[group.members[0]]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
+    lowest = np.asarray(offsets.min(axis=0), dtype=float)
+    for v in first.variables:
+        if not v.is_block:
+            lowest = lowest + np.minimum(group.strides[v.name] * (v.extent - 1), 0.0)
+    return lowest
+
+
+def _backwards(requests: Sequence[Requests], group: Group) -> bool:
+    """Say whether a group's loops go down in memory."""
+    variables = requests[group.members[0]].variables
+    loops = (v.name for v in variables if not v.target.startswith(("threadIdx", "blockIdx")))
+    return any(bool(np.any(group.strides[name] < 0)) for name in loops)
 
 
 def _block_bytes(instance: Instance, requests: Sequence[Requests], group: Group) -> Array:
@@ -99,11 +161,7 @@ def _block_bytes(instance: Instance, requests: Sequence[Requests], group: Group)
 
 
 def without_rereads(
-    again: Sequence[Reread],
-    values: Sequence[Array],
-    blocks: Array,
-    capacity: float | Array,
-    cached: Mapping[int, bool] | None = None,
+    again: Sequence[Reread], values: Sequence[Array], missing: Sequence[Array]
 ) -> list[Array]:
     """Return what accesses bring into a cache, less what rereads find there.
 
@@ -112,17 +170,11 @@ def without_rereads(
     again : sequence of Reread
     values : sequence of array
         By access: sectors or bytes.
-    blocks : array
-        Blocks on the cache at a time.
-    capacity : array
-        Bytes of the cache.
-    cached : mapping of int to bool, optional
-        Accesses that the cache may hold; by default all.
+    missing : sequence of array
+        By reread: the share that the cache no longer has.
     """
     found = list(values)
-    for reread in again:
-        missing = 1 - reread.kept(blocks, capacity)
+    for reread, share in zip(again, missing, strict=True):
         for i in reread.members:
-            if cached is None or cached.get(i, False):
-                found[i] = np.asarray(found[i] * missing)
+            found[i] = np.asarray(found[i] * share)
     return found

@@ -112,6 +112,7 @@ def steps_inputs(
     tensor: Array,
     blocks_per_sm: Any,
     sm_count: int,
+    uneven: Any = 1.0,
 ) -> dict[str, Any]:
     """Return what goes into the time of blocks that work in steps.
 
@@ -128,6 +129,8 @@ def steps_inputs(
         Blocks that an SM holds.
     sm_count : int
         SMs.
+    uneven : array
+        Steps of the block that ends last over the average: see `perfmodel.models.waves.unevenness`.
     """
     kernel = instance.kernel
     loop = step_loop(kernel)
@@ -154,6 +157,7 @@ def steps_inputs(
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
     rounds = np.ceil(here / np.maximum(blocks_per_sm, 1))
+    alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
     return {
         "issue": np.atleast_1d(issue) / here,
         "l1": np.atleast_1d(l1) / here,
@@ -161,11 +165,11 @@ def steps_inputs(
         "warps": np.atleast_1d(chain.overhead["warps"]),
         "blocks": here,
         "held": np.atleast_1d(np.minimum(np.maximum(blocks_per_sm, 1), here)),
-        "steps": steps,
+        "steps": steps * uneven,
         "load": load,
         "barriers": barriers / np.maximum(steps, 1),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
-        "alone": np.atleast_1d(chain.in_loops / chain.clock if chain.paced is not None else 0.0),
+        "alone": np.atleast_1d(alone * uneven),
         "outside": np.atleast_1d(
             chain.start
             + chain.alone / chain.clock

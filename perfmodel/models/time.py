@@ -217,6 +217,7 @@ def _in_steps(
         terms.get("tensor16", np.zeros(1)),
         occupied.blocks_per_sm,
         device.sm_count,
+        inputs["rounds"]["uneven"],
     )
     # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
     inputs["latency"] = waits_alone(inputs["steps"])

@@ -9,6 +9,7 @@ from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.frontends.sure_waits import sure_waits
 
 HEAD = """.version 8.0
 .target sm_90
@@ -143,3 +144,66 @@ def test_predicated_blocks_keep_no_loads_apart() -> None:
     assert len(short) == 4
     assert apart.waits == pytest.approx(4.0, abs=0.2)
     assert together.waits == pytest.approx(1.0, abs=0.2)
+
+
+STRAIGHT = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{{
+.reg .pred %p<4>; .reg .f32 %f<40>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [a];
+mov.u32 %r2, %tid.x;
+{}
+st.global.f32 [%rd1], %f1;
+ret;
+}}
+"""
+
+
+def waits_once(body: str) -> float:
+    function = parse_ptx(STRAIGHT.format(body), "k.ptx").functions[0]
+    flow = control_flow(function)
+    return sure_waits(function, flow, [((b,), 1.0) for b in range(len(flow.blocks))])
+
+
+def test_loads_between_divisions_wait_one_after_the_other() -> None:
+    # Machine code of sm_90 (nvcc 13.0): loads stay between the calls for odd values of divisions.
+    one = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\n{div} %f1, %f{n}, %f1;\n"
+    exact, quick = (
+        waits_once("".join(one.format(n=n, at=4 * n, div=div) for n in range(4, 8)))
+        for div in ("div.rn.f32", "div.approx.f32")
+    )
+    assert exact == 4
+    assert quick == 1
+
+
+def test_barriers_keep_apart_what_somebody_may_write() -> None:
+    # The same: constant data is read before the barriers, other data behind them.
+    one = "{ld} %f{n}, [%rd1+{at}];\nst.shared.f32 [%r2], %f{n};\nbar.sync 0;\n"
+    constant, other = (
+        waits_once("".join(one.format(n=n, at=4 * n, ld=ld) for n in range(4, 8)))
+        for ld in ("ld.global.nc.f32", "ld.global.f32")
+    )
+    assert constant == 1
+    assert other == 4
+
+
+def test_the_first_shuffle_of_lanes_that_may_have_parted_keeps_loads_apart() -> None:
+    # The same: a branch (BRA.DIV) before the first shuffle, and none before the others. What is
+    # shuffled just as it was loaded is waited for behind the branch (measured: shuffled_varies).
+    load = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\n"
+    use, shuffle = "add.f32 %f{n}, %f{n}, %f2;\n", "shfl.sync.bfly.b32 %f{n}, %f{n}, 1, 31, -1;\n"
+    used, straight = (
+        "".join(one.format(n=n, at=4 * n) for n in range(4, 8))
+        for one in (load + use + shuffle, load + shuffle)
+    )
+    branch = "setp.gt.u32 %p1, %r2, 9;\n@%p1 bra E;\n{}E:\n"
+    assert waits_once(used) == 1
+    assert waits_once(branch.format(used)) == 2
+    assert waits_once(branch.format(straight)) == 1
+
+
+def test_loads_behind_a_branch_that_loads_decide_wait() -> None:
+    body = "ld.global.nc.f32 %f4, [%rd1];\nsetp.gt.f32 %p1, %f4, %f1;\n@%p1 bra E;\n"
+    assert waits_once(body + "ld.global.nc.f32 %f1, [%rd1+4];\nE:\nadd.f32 %f1, %f1, %f1;\n") == 2

@@ -160,3 +160,20 @@ def test_steps_end_with_their_last_block() -> None:
     scattered = predict("gather", device="h200-sxm", n=100_000, table_bytes=1 << 30)
     assert "last" not in stepped.details.time.inputs
     assert "last" in scattered.details.time.inputs
+
+
+def test_the_block_with_most_steps_ends_last() -> None:
+    # property: of blocks that all run at a time, one with three times the steps takes three times
+    # as long; launch and start-up apart
+    table = kernel(
+        launch={"grid": 132, "block": 128},
+        loops=[{"variable": "k", "trips": 1000}],
+        barriers=[{"loop": "k", "count": 2}],
+        arithmetic=[{"pipe": "fma32", "count": 40, "loop": "k"}],
+    )
+    alike, uneven = (
+        predict(kernel_from_table({**table, "longest": longest}), device="h200-sxm").details.time
+        for longest in (1, 3)
+    )
+    fixed = alike.terms_s["launch"] + alike.terms_s["ramp"]
+    assert (uneven.time_s - fixed) / (alike.time_s - fixed) == pytest.approx(3, rel=0.02)

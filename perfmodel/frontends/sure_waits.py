@@ -1,0 +1,126 @@
+"""How often code waits for loads however ptxas sorts it: what no load moves across.
+
+A load waits for its address, for the branch that leads to it, and for what came before it where
+that stays before it: the way of odd values behind a call, the first shuffle where ptxas cannot know
+that all lanes are there, and for data that somebody may write stores, atomics and barriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from perfmodel.frontends.divergence import parting_registers
+from perfmodel.frontends.machine_instructions import calls_for_odd_values
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function, Instruction
+from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+
+_ENDS: Final = ("ret", "exit")
+_BARRIERS: Final = ("bar", "barrier")
+_ON_CHIP: Final = {"shared", "local"}
+
+
+def keeps_apart(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> bool:
+    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
+
+    Branches alone may turn into predicates, and loads may move up before them.
+    """
+    inside = (
+        function.instructions[at]
+        for numbers, _ in blocks
+        for number in numbers
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+    )
+    return any(i.opcode in _BARRIERS or calls_for_odd_values(i) or _stores(i) for i in inside)
+
+
+def _stores(instruction: Instruction) -> bool:
+    return instruction.opcode == "st" and "global" in instruction.modifiers
+
+
+def sure_waits(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> float:
+    """Return the waits for loads from global memory, one after the other, that no order spares.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    blocks : iterable of (sequence of int, float)
+        Of one loop, or of what is outside of loops, in the order of the text, each with the share
+        of warps that run it.
+    """
+    depends = _branches_before(flow)
+    parting = parting_registers(function)
+    used = {r for i in function.instructions for r in read_registers(i)}
+    level: dict[str, float] = {}  # the waits before a value is there
+    chosen: dict[int, float] = {}  # and before a block's branch is taken
+    every = written = shared = 0.0  # and before what follows anything, stores, barriers
+    reached = most = 0.0
+    for numbers, share in blocks:
+        wait = min(share, 1.0)
+        for number in numbers:
+            before = depends.get(number, frozenset())
+            decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
+            split = not any(_parts(function, flow, b, parting) for b in before)
+            for at in _places(flow, number):
+                i = function.instructions[at]
+                needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)
+                begin = max(every, decided, needed)
+                if i.opcode == "shfl" and not split:
+                    # Its own operand may come behind the branch.
+                    every, split = reached, True
+                reached = max(reached, begin)
+                made = written_registers(i)
+                if i.opcode in _BARRIERS:
+                    written = shared = max(written, shared)
+                elif calls_for_odd_values(i):
+                    every = reached
+                elif i.opcode in ("bra", "brx"):
+                    chosen[number] = begin
+                elif is_memory(i) and _ON_CHIP & {*i.modifiers}:
+                    shared = begin = max(begin, shared)
+                elif is_memory(i):
+                    begin = begin if "nc" in i.modifiers else max(begin, written)
+                    if i.opcode not in ("ld", "ldu"):
+                        written = begin
+                    begin += wait if used & {*made} else 0.0
+                    most = max(most, begin)
+                level |= dict.fromkeys(made, begin)
+    return most
+
+
+def _places(flow: ControlFlow, number: int) -> range:
+    return range(flow.blocks[number].start, flow.blocks[number].stop)
+
+
+def _branches_before(flow: ControlFlow) -> dict[int, frozenset[int]]:
+    """Return the blocks whose branches decide whether each block is run."""
+    found: dict[int, set[int]] = {}
+    for number, block in enumerate(flow.blocks):
+        ways = [w for w in block.successors if w < len(flow.blocks)]
+        if len(ways) < 2:
+            continue
+        meeting = flow.post_dominators[number]
+        left, inside = ways, set[int]()
+        while left:
+            way = left.pop()
+            if way != meeting and way not in inside and way < len(flow.blocks):
+                inside.add(way)
+                left.extend(flow.blocks[way].successors)
+        for way in inside:
+            found.setdefault(way, set()).add(number)
+    return {way: frozenset(numbers) for way, numbers in found.items()}
+
+
+def _parts(function: Function, flow: ControlFlow, number: int, parting: frozenset[str]) -> bool:
+    """Say whether a block's branch may part a warp's lanes, but for those that end there."""
+    block = flow.blocks[number]
+    starts = (flow.blocks[w].start for w in block.successors if w < len(flow.blocks))
+    if any(function.instructions[at].opcode in _ENDS for at in starts):
+        return False
+    return bool(read_registers(function.instructions[block.stop - 1]) & parting)
