@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -31,12 +30,15 @@ from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_result import Emulation, NoEndError, unequal
 from perfmodel.frontends.emulate_reuse import Touches
+from perfmodel.frontends.emulate_segments import Segment, Step, straight
+from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
+from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
+from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 
@@ -57,17 +59,6 @@ depend on either only where an emulation is cut short."""
 SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16
-
-
-@dataclass(slots=True)
-class _Segment:
-    """Instructions that run without a branch or a barrier: `steps` and what comes after."""
-
-    block: int
-    steps: list[tuple[Step, Step | None]]
-    barrier: bool
-    ends: bool
-    guards: list[Any] = field(default_factory=list)
 
 
 def emulate(
@@ -149,11 +140,15 @@ class _Runner:
         )
         self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
         self.arrivals = Arrivals()
+        self.together = unrolled_loops(function, self.flow)
         self.segments, self.first = self._segments()
+        self.lasts = [*self.first[1:], len(self.segments)]
+        self._resume = np.zeros(self.lanes, dtype=np.int64)
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
+        self.around: dict[int, int] = {}
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         self.rounds: dict[int, int] = {}
@@ -190,17 +185,17 @@ class _Runner:
         segment = self.segments[place]
         self.counter.touches.turn += 1
         self.work[active.numbers] += len(segment.steps) + 1
-        if self.first[segment.block] == place:
+        if segment.starts:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
         for run, guard in zip(segment.steps, segment.guards, strict=True):
             if guard is None:
-                run[0](active)
+                run(active)
                 continue
             held = np.broadcast_to(guard(active), (len(active.lanes),))
             some = active.lanes[held]
             if len(some):
-                run[0](self.machine.some(some))
+                run(self.machine.some(some))
         if segment.barrier:
             self._resume[active.lanes] = place + 1
             at[active.select] = end
@@ -209,9 +204,9 @@ class _Runner:
         if not segment.ends:
             at[active.select] = place + 1
             return
-        self._branch(segment.block, active, at, end)
+        self._branch(segment.block, segment.copy, active, at, end)
 
-    def _branch(self, block: int, active: Active, at: Array, end: int) -> None:
+    def _branch(self, block: int, copy: int, active: Active, at: Array, end: int) -> None:
         part = self.flow.blocks[block]
         last = self.function.instructions[part.stop - 1]
         targets = part.successors
@@ -228,8 +223,18 @@ class _Runner:
             taken = ~taken
         if block in self.waits:
             taken = self._let_go(block, taken, targets)
-        self._go(block, targets[0], self.machine.some(active.lanes[taken]), at, end)
-        self._go(block, targets[1], self.machine.some(active.lanes[~taken]), at, end)
+        if block in self.together and copy in LAST_COPIES:
+            self.around[block] = self.around.get(block, 0) + active.warps
+        for target, lanes in (
+            (targets[0], active.lanes[taken]),
+            (targets[1], active.lanes[~taken]),
+        ):
+            some = self.machine.some(lanes)
+            if target == block and block in self.together and copy not in LAST_COPIES:
+                self._count_edge(block, target, some)
+                at[some.select] = self._place(block, copy + 1)
+            else:
+                self._go(block, target, some, at, end)
 
     def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
         """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
@@ -259,9 +264,26 @@ class _Runner:
     def _go(self, block: int, target: int, active: Active, at: Array, end: int) -> None:
         if not len(active.lanes):
             return
+        self._count_edge(block, target, active)
+        if target in self.together:
+            at[active.select] = self._place(target, self._copy(target, active))
+        else:
+            at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
+
+    def _count_edge(self, block: int, target: int, active: Active) -> None:
         key = (block, target)
         self.edges[key] = self.edges.get(key, 0) + active.warps
-        at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
+
+    def _copy(self, block: int, active: Active) -> Array:
+        """Return which copy of a loop's body lanes go to, by the iterations that are left."""
+        counted = self.together[block]
+        kind = dtype_of(counted.kind) or np.dtype(np.int64)
+        value = self.machine.read(counted.register, kind, active)
+        bound = self.machine.getter(counted.bound, kind)(active)
+        return first_copy(counted.turns(value, np.broadcast_to(bound, value.shape)))
+
+    def _place(self, block: int, copy: Array | int) -> Array | int:
+        return self.first[block] + copy * (self.lasts[block] - self.first[block]) // COPIES
 
     def _release(self, at: Array, waiting: Array, end: int) -> None:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
@@ -303,39 +325,16 @@ class _Runner:
         error.slow = slow
         raise error
 
-    def _segments(self) -> tuple[list[_Segment], list[int]]:
+    def _segments(self) -> tuple[list[Segment], list[int]]:
         """Return the pieces of straight code, and the first of each basic block."""
-        segments: list[_Segment] = []
+        segments: list[Segment] = []
         first: list[int] = []
-        for number, block in enumerate(self.flow.blocks):
+        for number in range(len(self.flow.blocks)):
             first.append(len(segments))
-            current = _Segment(number, [], False, False)
-            for at in range(block.start, block.stop):
-                instruction = self.function.instructions[at]
-                if instruction.opcode in ("bar", "barrier") and "arrive" not in (
-                    instruction.modifiers
-                ):
-                    if "warp" in instruction.modifiers:
-                        continue
-                    current.barrier = True
-                    segments.append(current)
-                    current = _Segment(number, [], False, False)
-                    continue
-                if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
-                    continue
-                run = self._step(at, instruction)
-                if run is None:
-                    continue
-                guard = instruction.guard
-                getter = None
-                if guard is not None:
-                    read = self.machine.getter(guard.register, np.dtype(bool))
-                    getter = _negated(read) if guard.negated else read
-                current.steps.append((run, None))
-                current.guards.append(getter)
-            current.ends = True
-            segments.append(current)
-        self._resume = np.zeros(self.lanes, dtype=np.int64)
+            for copy in range(COPIES if number in self.together else 1):
+                segments += straight(
+                    self.function, self.flow, number, copy, self._step, self.machine
+                )
         return segments, first
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
@@ -394,6 +393,7 @@ class _Runner:
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,
             notes=tuple(notes),
+            rounds=self.around,
         )
 
 
@@ -404,10 +404,6 @@ def _cached(function: Function) -> frozenset[int]:
         for at, i in enumerate(function.instructions)
         if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
     )
-
-
-def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
-    return lambda active: ~read(active)
 
 
 __all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -194,18 +194,20 @@ def test_lanes_that_part_meet_again() -> None:
     assert out.tolist() == [1] * 16 + [2] * 16
 
 
-def test_a_loop_runs_as_long_as_the_slowest_lane() -> None:
-    # by hand: lane i goes round i + 1 times; the warp goes round 32 times
+@pytest.mark.parametrize(("pragma", "warps"), [('.pragma "nounroll";', 32), ("", 35)])
+def test_a_loop_runs_as_long_as_the_slowest_lane(pragma: str, warps: int) -> None:
+    # by hand: lane i goes round i + 1 times, the warp 32 times; put together in fours, twos and
+    # ones, two more for lanes that have two left and one for those that have one
     found, out = single(
-        """
+        f"""
         mov.u32 %r2, %tid.x; mov.u32 %r1, 0;
     again:
-        add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
+        {pragma} add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
         """
         + STORE
     )
     assert out.tolist() == list(range(1, 33))
-    assert found.warps[1] == 32
+    assert found.warps[1] == warps
     assert found.threads[1] == sum(range(1, 33))
 
 
