@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,8 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
-from perfmodel.frontends.emulate_result import Emulation, NoEndError, unequal
+from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
+from perfmodel.frontends.emulate_result import Emulation, NoEndError, gave_up, unequal
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_segments import Segment, Step, straight
 from perfmodel.frontends.emulate_values import dtype_of
@@ -59,6 +60,10 @@ depend on either only where an emulation is cut short."""
 SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16
+MORE: Final = 0.25
+"""Part of its time that an emulation gets besides, where lanes left a loop before its end."""
+MOST_LEFT: Final = 4
+"""Loops that are left before their end."""
 
 
 def emulate(
@@ -97,7 +102,7 @@ def emulate(
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = _Runner(module, function, launch, some)
             try:
-                runner.run(part * most_seconds, most_steps, progress)
+                runner.run(part * most_seconds, most_steps, progress, last=some < lanes)
             except NoEndError as error:
                 if some < lanes or not error.slow:
                     raise
@@ -149,15 +154,20 @@ class _Runner:
         self.work = np.zeros(self.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
         self.around: dict[int, int] = {}
+        self.history: list[tuple[float, Array]] = []
+        self.left: list[str] = []
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.most_steps = MOST_STEPS
 
-    def run(self, most_seconds: float, most_steps: int, progress: Progress | None) -> None:
-        """Run all lanes to their end."""
+    def run(
+        self, most_seconds: float, most_steps: int, progress: Progress | None, last: bool = True
+    ) -> None:
+        """Run all lanes to their end; the `last` try leaves loops that are too long before it."""
         end = len(self.segments)
+        most_work = most_seconds * WORK
         self.most_steps = most_steps
         at = np.where(self.inside, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
@@ -172,14 +182,44 @@ class _Runner:
                 self._release(at, waiting, end)
                 continue
             steps += 1
-            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * most_seconds
-            if late or work > most_seconds * WORK or steps > most_steps:
-                self._give_up(place, steps, time.thread_time() - began)
+            if steps & 63 == 0:
+                self.history.append((float(work), self.warps.copy()))
+            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
+            if late or work > most_work or steps > most_steps:
+                left = self._rest(at, waiting) if last else None
+                if left is None:
+                    self._give_up(place, steps, time.thread_time() - began)
+                # Better between two iterations than within one.
+                if left.whole or work > (1 + MORE) * most_work:
+                    self._leave(left, at, waiting, end)
+                    most_work = work + MORE * most_seconds * WORK
+                    most_steps = steps + int(MORE * self.most_steps)
+                    continue
             if progress is not None and steps & 63 == 0:
                 progress(int(np.count_nonzero((at == end) & ~waiting)), self.lanes)
             lanes = np.flatnonzero(at == place)
             work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
             self._run_segment(place, self.machine.some(lanes), at, waiting, end)
+
+    def _rest(self, at: Array, waiting: Array) -> Rest | None:
+        """Return a loop whose iterations so far may stand for the others."""
+        if len(self.left) >= MOST_LEFT:
+            return None
+        blocks = np.array([*(s.block for s in self.segments), -1])
+        place = np.where(waiting, self._resume, at)
+        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
+
+    def _leave(self, found: Rest, at: Array, waiting: Array, end: int) -> None:
+        """Let lanes leave a loop before its end."""
+        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
+        for block in found.loop.blocks:
+            part = self.flow.blocks[block]
+            self.counter.multiply(range(part.start, part.stop), found.factor)
+        some = self.machine.some(found.lanes)
+        self.machine.write(found.register, found.value, some)
+        waiting[found.lanes] = False
+        self._go(found.loop.header, found.target, some, at, end)
+        self.left.append(told(found, self.function, self.flow, self.history))
 
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
@@ -304,26 +344,10 @@ class _Runner:
         np.maximum.at(high, blocks, self._resume[lanes])
         return bool(np.any((high > 0) & (low < high)))
 
-    def _give_up(self, place: int, steps: int, seconds: float) -> None:
+    def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
         block = self.flow.blocks[self.segments[place].block]
         line = self.function.instructions[block.start].line
-        guessed = [r.name for r in self.regions if r.guessed]
-        hint = (
-            f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
-            " or a launch file) if it decides how often loops run"
-            if guessed
-            else ""
-        )
-        slow = steps <= self.most_steps
-        what = "takes too long to follow" if slow else "does not end"
-        remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
-        error = NoEndError(
-            f"kernel {self.function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
-            f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
-        )
-        error.guessed = bool(guessed)
-        error.slow = slow
-        raise error
+        raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
 
     def _segments(self) -> tuple[list[Segment], list[int]]:
         """Return the pieces of straight code, and the first of each basic block."""
@@ -355,6 +379,7 @@ class _Runner:
             count.add_run(count.requests, *pieces)
         if told:
             notes.append(told)
+        notes += self.left
         if len(self.sampled) < self.blocks:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
         guessed = [r.name for r in self.regions if r.guessed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.unrolling import Around
 from perfmodel.kernels.unequal import Unequal
 
@@ -79,6 +80,33 @@ class Emulation:
     def scale(self) -> float:
         """What a count of the sample stands for in the launch."""
         return self.blocks / self.sampled
+
+
+def gave_up(
+    function: Function,
+    line: int,
+    regions: Sequence[Region],
+    steps: int,
+    seconds: float,
+    slow: bool,
+) -> NoEndError:
+    """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
+    guessed = [r.name for r in regions if r.guessed]
+    hint = (
+        f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
+        " or a launch file) if it decides how often loops run"
+        if guessed
+        else ""
+    )
+    what = "takes too long to follow" if slow else "does not end"
+    remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
+    error = NoEndError(
+        f"kernel {function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
+        f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
+    )
+    error.guessed = bool(guessed)
+    error.slow = slow
+    return error
 
 
 def unequal(work: Array) -> Unequal:

@@ -135,7 +135,7 @@ def _together(
 ) -> dict[int, Counted]:
     found = {}
     for number, block in enumerate(flow.blocks):
-        how = counter(function, range(block.start, block.stop))
+        how = counter(function, range(block.start, block.stop), block.stop - 1)
         if how is not None and unrolls(function, flow, number, counts):
             found[number] = how
     return found

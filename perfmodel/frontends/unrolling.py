@@ -43,6 +43,8 @@ branched on, three times."""
 CHECKS_PARTING: Final = 4.0
 """And where lanes may part: twice where they meet again (machine code of sums of rows)."""
 
+_SCALED_LATER: Final = frozenset({"sin", "cos"})
+"""Of two machine instructions, of which the one comes after iterations are put together."""
 _COMPARED: Final = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _TURNED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne", "eq": "eq"}
 _NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq", "eq": "ne"}
@@ -132,11 +134,11 @@ def unrolls(
         return False
     if any(i.opcode == "call" or calls_for_odd_values(i) for i in instructions):
         return False
-    if counter(function, inside) is None:
+    if counter(function, inside, inside.stop - 1) is None:
         return False
     once = set(shared_by_iterations(function, inside))
     length = sum(
-        _weight(i) + sum(counts[at].values())
+        _weight(i) + (1.0 if i.opcode in _SCALED_LATER else sum(counts[at].values()))
         for at, i in zip(inside, instructions, strict=True)
         if at not in once
     )
@@ -161,13 +163,26 @@ def _weight(instruction: Instruction) -> float:
     return ATOMIC if instruction.opcode in ("atom", "red") else ACCESS
 
 
-def counter(function: Function, inside: range) -> Counted | None:
-    """Return what a loop of one block counts in by a constant, if it ends by comparing that."""
+def counter(
+    function: Function, inside: Sequence[int], branch: int, back: bool = True
+) -> Counted | None:
+    """Return what a loop counts in by a constant, if it ends by comparing that.
+
+    Parameters
+    ----------
+    function : Function
+    inside : sequence of int
+        Its instructions, in order.
+    branch : int
+        The one that may end it.
+    back : bool
+        Whether the loop goes on where it is taken.
+    """
     steps = _steps(function, inside)
-    last = function.instructions[inside.stop - 1]
+    last = function.instructions[branch]
     if last.guard is None:
         return None
-    for at in reversed(inside):
+    for at in reversed([at for at in inside if at < branch]):
         setp = function.instructions[at]
         if setp.opcode != "setp" or last.guard.register.name not in written_registers(setp):
             continue
@@ -178,7 +193,7 @@ def counter(function: Function, inside: range) -> Counted | None:
                 if how not in _TURNED:
                     return None
                 how = _TURNED[how] if turned else how
-                how = _NEGATED[how] if last.guard.negated else how
+                how = _NEGATED[how] if last.guard.negated == back else how
                 changed, step = steps[own.name]
                 kind, predicate = setp.modifiers[-1], last.guard.register.name
                 return Counted(own.name, step, how, other, kind, changed < at, predicate)
@@ -186,7 +201,7 @@ def counter(function: Function, inside: range) -> Counted | None:
     return None
 
 
-def _steps(function: Function, inside: range) -> dict[str, tuple[int, int]]:
+def _steps(function: Function, inside: Sequence[int]) -> dict[str, tuple[int, int]]:
     """Return the registers of a loop that change by a constant alone: where, and by how much."""
     changes: dict[str, int] = {}
     found: dict[str, tuple[int, int]] = {}

@@ -43,6 +43,7 @@ FROM_SHARED = "ld.shared.f32 %f2, [%r3]; add.f32 %f1, %f1, %f2;"
     ("inside", "products"),
     [
         ("", 18),
+        ("sin.approx.f32 %f1, %f1;" * 4, 14),
         ("bar.sync 0;", 17),
         ("st.shared.f32 [%r3], %f1;" * 4, 10),
         ("red.global.add.u32 [%d1], %r4;", 7),
