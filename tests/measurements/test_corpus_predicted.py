@@ -35,8 +35,8 @@ pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 ROOT = Path(__file__).parents[2] / "measurements"
 
-# What PTX does not decide: retries of atomics that all the launch's blocks contend for. Launched six
-# times on the same data, 60,793 to 61,412 compare-and-swaps (measurements/h200-merged).
+# What PTX does not decide: retries of atomics that all the blocks of a launch contend for.
+# Launched six times on the same data, 60,793 to 61,412 of them (measurements/h200-merged).
 ELSEWHERE = {"maximum_by_compare"}
 
 
