@@ -244,16 +244,13 @@ class _Reader:
             for r in (*read_registers(i), *written_registers(i))
         }
 
-    def _waits(self, number: int) -> bool:
-        block = self.flow.blocks[number]
-        inside = self.function.instructions[block.start : block.stop]
-        return any(i.opcode in ("bar", "barrier") for i in inside)
-
     def body(self, numbers: Sequence[int], trips: float) -> Body:
         """Return the instructions of blocks that are one, in the order in which they are issued."""
         together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0], self.counts)
         # Barriers keep the loads of iterations apart.
-        copies = UNROLLED if together and not self._waits(numbers[0]) else 1
+        inside = (self.function.instructions[at] for at, _, _ in self._inside(numbers))
+        waits = any(i.opcode in ("bar", "barrier") for i in inside)
+        copies = UNROLLED if together and not waits else 1
         version: dict[str, str] = {}
         words: dict[str, int] = {}
         steps: list[Step] = []
