@@ -14,9 +14,9 @@ from typing import Final
 
 from perfmodel.frontends.address_registers import address_registers
 from perfmodel.frontends.latencies import Latencies, latencies
-from perfmodel.frontends.machine_instructions import UNROLLED, calls_for_odd_values, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
+from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
 from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
 from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
 from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
@@ -26,6 +26,7 @@ from perfmodel.frontends.symbolic_registers import (
     read_registers,
     written_registers,
 )
+from perfmodel.frontends.unrolling import UNROLLED, unrolls
 
 _FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
@@ -230,8 +231,11 @@ class _Reader:
 
     def body(self, numbers: Sequence[int], trips: float) -> Body:
         """Return the instructions of blocks that are one, in the order in which they are issued."""
-        together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0])
-        copies = UNROLLED if together else 1
+        together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0], self.counts)
+        # Barriers keep the loads of iterations apart.
+        inside = (self.function.instructions[at] for at, _, _ in self._inside(numbers))
+        waits = any(i.opcode in ("bar", "barrier") for i in inside)
+        copies = UNROLLED if together and not waits else 1
         version: dict[str, str] = {}
         words: dict[str, int] = {}
         steps: list[Step] = []

@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +30,24 @@ from perfmodel.frontends.emulate_layout import (
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_raised import raised_before
+from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
 from perfmodel.frontends.emulate_result import (
     Emulation,
     NoEndError,
     content_notes,
+    gave_up,
     unequal,
 )
 from perfmodel.frontends.emulate_reuse import Touches
+from perfmodel.frontends.emulate_segments import Segment, Step, straight
+from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
+from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
+from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 
@@ -64,17 +68,10 @@ depend on either only where an emulation is cut short."""
 SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16
-
-
-@dataclass(slots=True)
-class _Segment:
-    """Instructions that run without a branch or a barrier: `steps` and what comes after."""
-
-    block: int
-    steps: list[tuple[Step, Step | None]]
-    barrier: bool
-    ends: bool
-    guards: list[Any] = field(default_factory=list)
+MORE: Final = 0.25
+"""Part of its time that an emulation gets besides, where lanes left a loop before its end."""
+MOST_LEFT: Final = 4
+"""Loops that are left before their end."""
 
 
 def emulate(
@@ -113,7 +110,7 @@ def emulate(
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = _Runner(module, function, launch, some)
             try:
-                runner.run(part * most_seconds, most_steps, progress)
+                runner.run(part * most_seconds, most_steps, progress, last=some < lanes)
             except NoEndError as error:
                 if some < lanes or not error.slow:
                     raise
@@ -127,9 +124,9 @@ def emulate(
             again = _Runner(module, function, launch, some)
             first = again.block_of < round(late.first * len(again.sampled))
             with suppress(NoEndError):  # then what came first has to do
-                again.run(most_seconds, most_steps, progress, first)
+                again.run(most_seconds, most_steps, progress, some=first, last=False)
                 late.put()
-                again.run(most_seconds, most_steps, progress, ~first)
+                again.run(most_seconds, most_steps, progress, some=~first, last=False)
                 again.told.append(late.told)
                 runner = again
     return runner.result()
@@ -169,11 +166,17 @@ class _Runner:
         )
         self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
         self.arrivals = Arrivals()
+        self.together = unrolled_loops(function, self.flow)
         self.segments, self.first = self._segments()
+        self.lasts = [*self.first[1:], len(self.segments)]
+        self._resume = np.zeros(self.lanes, dtype=np.int64)
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
+        self.around: dict[int, int] = {}
+        self.history: list[tuple[float, Array]] = []
+        self.left: list[str] = []
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         self.rounds: dict[int, int] = {}
@@ -186,10 +189,13 @@ class _Runner:
         most_seconds: float,
         most_steps: int,
         progress: Progress | None,
+        *,
         some: Array | bool = True,
+        last: bool = True,
     ) -> None:
-        """Run all lanes, or some, to their end."""
+        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long."""
         end = len(self.segments)
+        most_work = most_seconds * WORK
         self.most_steps = most_steps
         at = np.where(self.inside & some, 0, end)
         waiting = np.zeros(self.lanes, dtype=bool)
@@ -204,30 +210,60 @@ class _Runner:
                 self._release(at, waiting, end)
                 continue
             steps += 1
-            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * most_seconds
-            if late or work > most_seconds * WORK or steps > most_steps:
-                self._give_up(place, steps, time.thread_time() - began)
+            if steps & 63 == 0:
+                self.history.append((float(work), self.warps.copy()))
+            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
+            if late or work > most_work or steps > most_steps:
+                left = self._rest(at, waiting) if last else None
+                if left is None:
+                    self._give_up(place, steps, time.thread_time() - began)
+                # Better between two iterations than within one.
+                if left.whole or work > (1 + MORE) * most_work:
+                    self._leave(left, at, waiting, end)
+                    most_work = work + MORE * most_seconds * WORK
+                    most_steps = steps + int(MORE * self.most_steps)
+                    continue
             if progress is not None and steps & 63 == 0:
                 progress(int(np.count_nonzero((at == end) & ~waiting)), self.lanes)
             lanes = np.flatnonzero(at == place)
             work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
             self._run_segment(place, self.machine.some(lanes), at, waiting, end)
 
+    def _rest(self, at: Array, waiting: Array) -> Rest | None:
+        """Return a loop whose iterations so far may stand for the others."""
+        if len(self.left) >= MOST_LEFT:
+            return None
+        blocks = np.array([*(s.block for s in self.segments), -1])
+        place = np.where(waiting, self._resume, at)
+        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
+
+    def _leave(self, found: Rest, at: Array, waiting: Array, end: int) -> None:
+        """Let lanes leave a loop before its end."""
+        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
+        for block in found.loop.blocks:
+            part = self.flow.blocks[block]
+            self.counter.multiply(range(part.start, part.stop), found.factor)
+        some = self.machine.some(found.lanes)
+        self.machine.write(found.register, found.value, some)
+        waiting[found.lanes] = False
+        self._go(found.loop.header, found.target, some, at, end)
+        self.left.append(told(found, self.function, self.flow, self.history))
+
     def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
         segment = self.segments[place]
         self.counter.touches.turn += 1
         self.work[active.numbers] += len(segment.steps) + 1
-        if self.first[segment.block] == place:
+        if segment.starts:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
         for run, guard in zip(segment.steps, segment.guards, strict=True):
             if guard is None:
-                run[0](active)
+                run(active)
                 continue
             held = np.broadcast_to(guard(active), (len(active.lanes),))
             some = active.lanes[held]
             if len(some):
-                run[0](self.machine.some(some))
+                run(self.machine.some(some))
         if segment.barrier:
             self._resume[active.lanes] = place + 1
             at[active.select] = end
@@ -236,9 +272,9 @@ class _Runner:
         if not segment.ends:
             at[active.select] = place + 1
             return
-        self._branch(segment.block, active, at, end)
+        self._branch(segment.block, segment.copy, active, at, end)
 
-    def _branch(self, block: int, active: Active, at: Array, end: int) -> None:
+    def _branch(self, block: int, copy: int, active: Active, at: Array, end: int) -> None:
         part = self.flow.blocks[block]
         last = self.function.instructions[part.stop - 1]
         targets = part.successors
@@ -255,8 +291,18 @@ class _Runner:
             taken = ~taken
         if block in self.waits:
             taken = self._let_go(block, taken, targets)
-        self._go(block, targets[0], self.machine.some(active.lanes[taken]), at, end)
-        self._go(block, targets[1], self.machine.some(active.lanes[~taken]), at, end)
+        if block in self.together and copy in LAST_COPIES:
+            self.around[block] = self.around.get(block, 0) + active.warps
+        for target, lanes in (
+            (targets[0], active.lanes[taken]),
+            (targets[1], active.lanes[~taken]),
+        ):
+            some = self.machine.some(lanes)
+            if target == block and block in self.together and copy not in LAST_COPIES:
+                self._count_edge(block, target, some)
+                at[some.select] = self._place(block, copy + 1)
+            else:
+                self._go(block, target, some, at, end)
 
     def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
         """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
@@ -286,9 +332,26 @@ class _Runner:
     def _go(self, block: int, target: int, active: Active, at: Array, end: int) -> None:
         if not len(active.lanes):
             return
+        self._count_edge(block, target, active)
+        if target in self.together:
+            at[active.select] = self._place(target, self._copy(target, active))
+        else:
+            at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
+
+    def _count_edge(self, block: int, target: int, active: Active) -> None:
         key = (block, target)
         self.edges[key] = self.edges.get(key, 0) + active.warps
-        at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
+
+    def _copy(self, block: int, active: Active) -> Array:
+        """Return which copy of a loop's body lanes go to, by the iterations that are left."""
+        counted = self.together[block]
+        kind = dtype_of(counted.kind) or np.dtype(np.int64)
+        value = self.machine.read(counted.register, kind, active)
+        bound = self.machine.getter(counted.bound, kind)(active)
+        return first_copy(counted.turns(value, np.broadcast_to(bound, value.shape)))
+
+    def _place(self, block: int, copy: Array | int) -> Array | int:
+        return self.first[block] + copy * (self.lasts[block] - self.first[block]) // COPIES
 
     def _release(self, at: Array, waiting: Array, end: int) -> None:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
@@ -309,60 +372,21 @@ class _Runner:
         np.maximum.at(high, blocks, self._resume[lanes])
         return bool(np.any((high > 0) & (low < high)))
 
-    def _give_up(self, place: int, steps: int, seconds: float) -> None:
+    def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
         block = self.flow.blocks[self.segments[place].block]
         line = self.function.instructions[block.start].line
-        guessed = [r.name for r in self.regions if r.guessed]
-        hint = (
-            f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
-            " or a launch file) if it decides how often loops run"
-            if guessed
-            else ""
-        )
-        slow = steps <= self.most_steps
-        what = "takes too long to follow" if slow else "does not end"
-        remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
-        error = NoEndError(
-            f"kernel {self.function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
-            f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
-        )
-        error.guessed = bool(guessed)
-        error.slow = slow
-        raise error
+        raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
 
-    def _segments(self) -> tuple[list[_Segment], list[int]]:
+    def _segments(self) -> tuple[list[Segment], list[int]]:
         """Return the pieces of straight code, and the first of each basic block."""
-        segments: list[_Segment] = []
+        segments: list[Segment] = []
         first: list[int] = []
-        for number, block in enumerate(self.flow.blocks):
+        for number in range(len(self.flow.blocks)):
             first.append(len(segments))
-            current = _Segment(number, [], False, False)
-            for at in range(block.start, block.stop):
-                instruction = self.function.instructions[at]
-                if instruction.opcode in ("bar", "barrier") and "arrive" not in (
-                    instruction.modifiers
-                ):
-                    if "warp" in instruction.modifiers:
-                        continue
-                    current.barrier = True
-                    segments.append(current)
-                    current = _Segment(number, [], False, False)
-                    continue
-                if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
-                    continue
-                run = self._step(at, instruction)
-                if run is None:
-                    continue
-                guard = instruction.guard
-                getter = None
-                if guard is not None:
-                    read = self.machine.getter(guard.register, np.dtype(bool))
-                    getter = _negated(read) if guard.negated else read
-                current.steps.append((run, None))
-                current.guards.append(getter)
-            current.ends = True
-            segments.append(current)
-        self._resume = np.zeros(self.lanes, dtype=np.int64)
+            for copy in range(COPIES if number in self.together else 1):
+                segments += straight(
+                    self.function, self.flow, number, copy, self._step, self.machine
+                )
         return segments, first
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
@@ -383,6 +407,7 @@ class _Runner:
             count.add_run(count.requests, *pieces)
         if told:
             notes.append(told)
+        notes += self.left
         if len(self.sampled) < self.blocks:
             notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
         notes += content_notes(self.regions)
@@ -406,6 +431,7 @@ class _Runner:
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,
             notes=tuple(notes),
+            rounds=self.around,
         )
 
 
@@ -416,10 +442,6 @@ def _cached(function: Function) -> frozenset[int]:
         for at, i in enumerate(function.instructions)
         if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
     )
-
-
-def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
-    return lambda active: ~read(active)
 
 
 __all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -146,6 +146,15 @@ class Counter:
             looked = rows
         self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
 
+    def multiply(self, inside: range, factor: float) -> None:
+        """Let what some instructions did stand for more: iterations that are not run."""
+        for key, count in self.counts.items():
+            if key & 0xFFFFFFFF in inside:
+                count.requests = round(count.requests * factor)
+                count.lanes = round(count.lanes * factor)
+                if key in self._constants:
+                    count.data *= factor
+
     def report_run(self, at: int, address: Array, sizes: Array) -> None:
         """Take in bulk copies: runs of bytes, each asked for by one lane."""
         if not len(address):

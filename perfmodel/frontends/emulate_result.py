@@ -11,6 +11,9 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import Region
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.frontends.unrolling import Around
 from perfmodel.kernels.unequal import Unequal
 
 Array = npt.NDArray[Any]
@@ -47,6 +50,8 @@ class Emulation:
         By load, the share of its sectors that caches of `LINES` lines a block do not have.
     unequal : Unequal
         How much of it each warp and block did.
+    rounds : mapping of int to int
+        Warps that came to the end of iterations that are put together, by the loop's block.
     """
 
     sampled: int
@@ -59,11 +64,49 @@ class Emulation:
     notes: tuple[str, ...] = ()
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
+    rounds: Mapping[int, int] = field(default_factory=dict)
+
+    def around(self, flow: ControlFlow) -> dict[int, Around]:
+        """Return how often loops whose iterations are put together were entered and gone around."""
+        found = {}
+        for block, rounds in self.rounds.items():
+            before = (source for source in flow.blocks[block].predecessors if source != block)
+            entries = sum(self.edges.get((source, block), 0) for source in before)
+            warps = max(int(self.warps[block]), 1)
+            found[block] = Around(rounds / warps, entries / warps)
+        return found
 
     @property
     def scale(self) -> float:
         """What a count of the sample stands for in the launch."""
         return self.blocks / self.sampled
+
+
+def gave_up(
+    function: Function,
+    line: int,
+    regions: Sequence[Region],
+    steps: int,
+    seconds: float,
+    slow: bool,
+) -> NoEndError:
+    """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
+    guessed = [r.name for r in regions if r.guessed]
+    hint = (
+        f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
+        " or a launch file) if it decides how often loops run"
+        if guessed
+        else ""
+    )
+    what = "takes too long to follow" if slow else "does not end"
+    remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
+    error = NoEndError(
+        f"kernel {function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
+        f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
+    )
+    error.guessed = bool(guessed)
+    error.slow = slow
+    return error
 
 
 def unequal(work: Array) -> Unequal:

@@ -28,6 +28,7 @@ from perfmodel.frontends.kernel_counts import mean_trips
 from perfmodel.frontends.kernel_tensors import tensor_copy, with_box
 from perfmodel.frontends.kernel_vectors import joined_loads
 from perfmodel.frontends.launched import Bound
+from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.memory_instructions import moved
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
@@ -46,6 +47,7 @@ from perfmodel.frontends.symbolic_records import (
 )
 from perfmodel.frontends.symbolic_sums import constant, minus, plus, scaled, single
 from perfmodel.frontends.symbolic_values import ALIGNED
+from perfmodel.frontends.uneven_loops import left_apart
 from perfmodel.kernels.kernel import Kernel
 
 _WORD: Final = 4
@@ -89,6 +91,8 @@ def kernel_from_ptx(
             raise NotFollowedError("conditions grow too long to follow")
     except (NotFollowedError, TooLongError):
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
+    apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
+    found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     emulation: Emulation | None = None
     if _needs_emulation(found, placed) or varying_constants(function):

@@ -30,6 +30,7 @@ from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 from perfmodel.frontends.symbolic_sums import Sum, written
 from perfmodel.frontends.tensor_work import tensor_flop
+from perfmodel.frontends.unrolling import Around, rounds
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
@@ -85,14 +86,16 @@ def work_of(
     parts: Sequence[tuple[Name, Sum]],
     emulation: Emulation | None = None,
     registers: int = 255,
-    rounds: Mapping[str | None, int] = MappingProxyType({}),
+    waits: Mapping[str | None, int] = MappingProxyType({}),
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 
-    `rounds` says how many loads of each loop wait for one another by their addresses.
+    `waits` says how many loads of each loop wait for one another by their addresses.
     """
     flow = control_flow(function)
-    counts = machine_instructions(function, flow)
+    trips = _trips(found, launch, parameters)
+    around = _around(found, flow, trips) if emulation is None else emulation.around(flow)
+    counts = machine_instructions(function, flow, around)
     if emulation is None:
         shares = _shares(found, launch, parameters, parts)
     else:
@@ -135,7 +138,6 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
-    trips = _trips(found, launch, parameters)
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
@@ -149,7 +151,7 @@ def work_of(
             if r.block in meeting and branch > 0
         ),
     )
-    abreast = {v: round(p.abreast(rounds.get(v, 1)), 4) for v, p in found_paces.items()}
+    abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}
     wait = latencies().parting
     return Work(
         arithmetic,
@@ -163,6 +165,15 @@ def work_of(
             for every in (_number(abreast[loop]),)
         ),
     )
+
+
+def _around(found: Followed, flow: ControlFlow, trips: Mapping[str, float]) -> dict[int, Around]:
+    """Return how often loops whose iterations may be put together are entered and gone around."""
+    return {
+        flow.loops[loop.index].header: Around(rounds(n) / n, 1.0 / n)
+        for loop in found.loops
+        if 1 <= (n := trips[loop.variable]) < math.inf
+    }
 
 
 def _trips(

@@ -9,7 +9,7 @@ measured on compiled kernels: `tests/measurements` holds it against the profiler
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,21 +23,25 @@ from perfmodel.frontends.ptx.syntax import (
     FloatImmediate,
     Function,
     Immediate,
-    Instruction,
     Register,
 )
-from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
+from perfmodel.frontends.symbolic_registers import is_memory
 from perfmodel.frontends.taken_in import LOGIC, Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
+from perfmodel.frontends.unrolling import (
+    CHECKS,
+    CHECKS_PARTING,
+    COPIES,
+    UNROLLED,
+    Around,
+    Counted,
+    counter,
+    shared_by_iterations,
+    unrolls,
+)
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
-UNROLLED: Final = 4
-"""Iterations that ptxas puts together of a loop whose body is one block and whose counter steps by
-a constant; read from machine code of sm_90 (nvcc 13.0)."""
-MOST_UNROLLED: Final = 48
-"""PTX instructions of a body up to which ptxas does; bodies of 7 to 33 were put together, those of
-65 and more were not (the same)."""
 RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, EITHER: 3.0})
 """Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
@@ -46,12 +50,10 @@ START: Final = 2
 Counts = Mapping[str, float]
 
 _NOTHING: Final[Counts] = MappingProxyType({})
+_NO_LOOPS: Final[Mapping[int, Around]] = MappingProxyType({})
 _SHIFTS: Final = frozenset({"shr"})
 _INTEGER: Final = frozenset({"add", "sub", "min", "max", "shl", "shr", "abs", "neg", "bfe", "bfi"})
 _OTHERS: Final = frozenset({"setp", "selp", "set", "prmt", "shf"})
-_STOPS: Final = frozenset({"bar", "barrier", "call", "atom", "red"})
-_ROUNDED: Final = frozenset({"div", "sqrt", "rcp", "rem"})
-_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,17 @@ def _rules(table: str = "instruction") -> dict[str, tuple[_Rule, ...]]:
     return {opcode: tuple(rules) for opcode, rules in found.items()}
 
 
-def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts, ...]:
+def machine_instructions(
+    function: Function, flow: ControlFlow, around: Mapping[int, Around] = _NO_LOOPS
+) -> tuple[Counts, ...]:
     """Return what each instruction becomes, by pipe; memory accesses count elsewhere, as nothing.
 
     Parameters
     ----------
     function : Function
     flow : ControlFlow
+    around : mapping of int to Around
+        How often loops of one block are entered and branched around; others go round often.
 
     Returns
     -------
@@ -85,17 +91,19 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
         Machine instructions by key of `PIPES`.
     """
     known = made(function, flow)
-    counts = [
-        _NOTHING if is_memory(i) or known.is_taken_in(at) else _counted(at, known)
-        for at, i in enumerate(function.instructions)
-    ]
+    counts = _one_by_one(known)
     copies = [1.0] * len(counts)
-    for number, block in enumerate(flow.blocks):
-        for at in _shared_by_iterations(function, flow, number):
-            counts[at] = {pipe: n / UNROLLED for pipe, n in counts[at].items()}
-        if unrolls(function, flow, number):
-            # Those put together, and one for what is left over.
-            copies[block.start : block.stop] = [UNROLLED + 1.0] * (block.stop - block.start)
+    together = _together(function, flow, counts)
+    for number, how in together.items():
+        inside = range(flow.blocks[number].start, flow.blocks[number].stop)
+        copies[inside.start : inside.stop] = [float(COPIES)] * len(inside)
+        often = around.get(number, Around())
+        for at in shared_by_iterations(function, inside):
+            counts[at] = {pipe: n * often.rounds for pipe, n in counts[at].items()}
+        last = inside.stop - 1
+        checks = CHECKS + CHECKS_PARTING * (how.predicate in known.parting)
+        checks *= often.entries
+        counts[last] = {**counts[last], "other": counts[last].get("other", 0.0) + checks}
     for at in _divided_before(function, known.makers):
         counts[at] = {
             pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
@@ -103,11 +111,34 @@ def machine_instructions(function: Function, flow: ControlFlow) -> tuple[Counts,
     for more in (
         shared_bases(function, flow),
         aggregated(function),
-        _long_constants(function, flow),
+        _long_constants(function, flow, together),
     ):
         for at, count in more.items():
             counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
     return tuple(balanced(counts, copies, _beside(function)))
+
+
+def _one_by_one(known: Made) -> list[Counts]:
+    return [
+        _NOTHING if is_memory(i) or known.is_taken_in(at) else _counted(at, known)
+        for at, i in enumerate(known.function.instructions)
+    ]
+
+
+def unrolled_loops(function: Function, flow: ControlFlow) -> dict[int, Counted]:
+    """Return the blocks that are loops whose iterations are put together, and what they count."""
+    return _together(function, flow, _one_by_one(made(function, flow)))
+
+
+def _together(
+    function: Function, flow: ControlFlow, counts: Sequence[Counts]
+) -> dict[int, Counted]:
+    found = {}
+    for number, block in enumerate(flow.blocks):
+        how = counter(function, range(block.start, block.stop), block.stop - 1)
+        if how is not None and unrolls(function, flow, number, counts):
+            found[number] = how
+    return found
 
 
 def _beside(function: Function) -> list[Counts]:
@@ -121,7 +152,9 @@ def _beside(function: Function) -> list[Counts]:
     return list(found.values())
 
 
-def _long_constants(function: Function, flow: ControlFlow) -> dict[int, float]:
+def _long_constants(
+    function: Function, flow: ControlFlow, together: Collection[int]
+) -> dict[int, float]:
     """Return the moves that constants of 64 bits take: of more than their upper half, two each.
 
     The upper half is part of the instruction; whole ones are moved into registers, once a block and
@@ -130,7 +163,7 @@ def _long_constants(function: Function, flow: ControlFlow) -> dict[int, float]:
     found: dict[int, float] = {}
     for number, block in enumerate(flow.blocks):
         known: set[int] = set()
-        moves = 2.0 / UNROLLED if unrolls(function, flow, number) else 2.0
+        moves = 2.0 / UNROLLED if number in together else 2.0
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
             if instruction.modifiers[-1:] != ("f64",):
@@ -158,91 +191,6 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
         if key in known:
             found.append(at)
         known.add(key)
-    return found
-
-
-def calls_for_odd_values(instruction: Instruction) -> bool:
-    """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
-    modifiers = {*instruction.modifiers}
-    return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
-
-
-def unrolls(function: Function, flow: ControlFlow, number: int) -> bool:
-    """Say whether ptxas puts iterations of a block that is a loop of its own together."""
-    block = flow.blocks[number]
-    if number not in block.successors:
-        return False
-    inside = range(block.start, block.stop)
-    if len(inside) > MOST_UNROLLED:
-        return False
-    if any(at in inside and "nounroll" in text for at, text in function.pragmas):
-        return False
-    if any(
-        function.instructions[at].opcode in _STOPS
-        or calls_for_odd_values(function.instructions[at])
-        for at in inside
-    ):
-        return False
-    return _counter(function, inside) is not None
-
-
-def _counter(function: Function, inside: range) -> str | None:
-    """Return the register that a loop counts in by a constant, if it ends by comparing that."""
-    steps = _steps(function, inside)
-    last = function.instructions[inside.stop - 1]
-    if last.guard is None:
-        return None
-    for at in reversed(inside):
-        instruction = function.instructions[at]
-        if instruction.opcode == "setp" and last.guard.register.name in written_registers(
-            instruction
-        ):
-            compared = {o.name for o in instruction.operands[1:3] if isinstance(o, Register)}
-            return next((r for r in sorted(compared) if r in steps), None)
-    return None
-
-
-def _steps(function: Function, inside: range) -> set[str]:
-    """Return the registers of a loop that change by a constant and by nothing else."""
-    changes: dict[str, int] = {}
-    found: set[str] = set()
-    for at in inside:
-        instruction = function.instructions[at]
-        for register in written_registers(instruction):
-            changes[register] = changes.get(register, 0) + 1
-        if instruction.opcode not in ("add", "sub") or not instruction.operands:
-            continue
-        first, *rest = instruction.operands
-        constant = any(isinstance(o, Immediate) for o in rest)
-        if isinstance(first, Register) and first in rest and constant:
-            found.add(first.name)
-    return {register for register in found if changes[register] == 1}
-
-
-def _shared_by_iterations(function: Function, flow: ControlFlow, number: int) -> list[int]:
-    """Return the instructions of a loop that iterations which are put together do once for all.
-
-    Counters that step by a constant, what is added to or compared with them, and the branch: in
-    copies of the body constants become offsets.
-    """
-    if not unrolls(function, flow, number):
-        return []
-    block = flow.blocks[number]
-    inside = range(block.start, block.stop)
-    known = _steps(function, inside)
-    made = {r for at in inside for r in written_registers(function.instructions[at])}
-    found = []
-    for at in inside:
-        instruction = function.instructions[at]
-        if instruction.opcode == "bra":
-            found.append(at)
-            continue
-        if instruction.opcode not in ("add", "sub", "setp", "cvt", "mov"):
-            continue
-        reads = {r for r in read_registers(instruction) if r in made}
-        if reads and reads <= known:
-            found.append(at)
-            known |= set(written_registers(instruction))
     return found
 
 

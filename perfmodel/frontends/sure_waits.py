@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from perfmodel.frontends.divergence import parting_registers
-from perfmodel.frontends.machine_instructions import calls_for_odd_values
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
 from perfmodel.frontends.ptx.syntax import Function, Instruction
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 

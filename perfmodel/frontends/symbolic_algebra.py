@@ -12,7 +12,7 @@ from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
-from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated
+from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated, worked
 from perfmodel.frontends.symbolic_sums import (
     Sum,
     constant,
@@ -237,6 +237,7 @@ class Algebra:
 
     def again(self, node: Node) -> Sum:
         """Return an expression as a sum, simplified as if it were computed now."""
+        worked(2)
         if isinstance(node, Number) and isinstance(node.value, int):
             return constant(node.value)
         if isinstance(node, Name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,10 +13,22 @@ TRUE: Final = Number(1)
 FALSE: Final = Number(0)
 
 _OPPOSITE: Final = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_HERE: Final = threading.local()
+
+
+def work_done() -> int:
+    """Return how many parts of formulas this thread has made or compared: what following costs."""
+    return getattr(_HERE, "work", 0)
+
+
+def worked(count: int) -> None:
+    """Count parts of formulas that this thread has made or compared."""
+    _HERE.work = work_done() + count
 
 
 def negated(condition: Node) -> Node:
     """Return a condition that holds where the given one does not."""
+    worked(1)
     if isinstance(condition, Number):
         return FALSE if condition.value else TRUE
     if isinstance(condition, Operation):
@@ -40,6 +53,7 @@ def all_of(conditions: Iterable[Node]) -> Node:
                     return FALSE
             elif part not in parts:
                 parts.append(part)
+    worked(len(parts))
     if any(negated(part) in parts for part in parts):
         return FALSE
     # What the others settle is dropped from a choice among conditions.
@@ -61,6 +75,7 @@ def any_of(conditions: Iterable[Node]) -> Node:
                     return TRUE
             elif part not in parts:
                 parts.append(part)
+    worked(len(parts))
     if any(negated(part) in parts for part in parts):
         return TRUE
     shared = _shared(parts)

@@ -7,7 +7,6 @@ in the loop's variable. What data decides is marked as such and left to the emul
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -16,7 +15,14 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Register
 from perfmodel.frontends.symbolic_algebra import Algebra
-from perfmodel.frontends.symbolic_conditions import FALSE, TRUE, all_of, any_of, negated
+from perfmodel.frontends.symbolic_conditions import (
+    FALSE,
+    TRUE,
+    all_of,
+    any_of,
+    negated,
+    work_done,
+)
 from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_loop_solver import OPEN, Edge, LoopSolver, State, conjuncts
 from perfmodel.frontends.symbolic_loops import trips
@@ -38,11 +44,12 @@ from perfmodel.frontends.symbolic_registers import (
 from perfmodel.frontends.symbolic_sums import Sum
 from perfmodel.frontends.symbolic_values import Unknown, Value
 
-MOST_STEPS: Final = 400_000
-"""Instructions that are followed, trial runs of loops included."""
-
-MOST_SECONDS: Final = 10.0
-"""Processor time after which a kernel is emulated instead [s]."""
+MOST_WORK: Final = 2_500_000
+"""Parts of formulas that are made or compared until a kernel is emulated: some 10 s. It is counted,
+for what is predicted must not depend on how fast or busy the machine is."""
+STEP_WORK: Final = 25
+"""The same for an instruction that is followed, trial runs of loops included (measured: 3 to 4 us
+for a part, 30 to 200 us for an instruction)."""
 MOST_DEPTH: Final = 10
 """Loops inside each other that are followed: each is walked twice, so time doubles with each."""
 
@@ -61,7 +68,7 @@ class Flow:
         self.algebra: Algebra = interpreter.algebra
         self.found = Followed()
         self._steps = 0
-        self._began = time.thread_time()
+        self._began = work_done()
         self._variables = loop_variables(flow, taken)
         self._written = {
             i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
@@ -169,8 +176,7 @@ class Flow:
         last: Instruction | None = None
         for at in self._range(block):
             self._steps += 1
-            late = self._steps & 255 == 0 and time.thread_time() - self._began > MOST_SECONDS
-            if late or self._steps > MOST_STEPS:
+            if self._steps * STEP_WORK + work_done() - self._began > MOST_WORK:
                 raise NotFollowedError(
                     f"kernel {self.function.name!r} takes too long to follow: {self._steps} "
                     "instructions"

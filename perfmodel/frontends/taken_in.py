@@ -150,7 +150,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
     if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
         # One multiply-add of 64 bits makes the address.
         return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
-    if opcode == "add" and _only_offset(instruction, used, targets[0]):
+    if opcode == "add" and _only_offset(made, instruction, used, targets[0]):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
         # The sum takes the sign along (LEA.HI.X.SX32).
@@ -203,12 +203,27 @@ def _by_constant(instruction: Instruction) -> bool:
     return any(isinstance(o, Immediate) for o in instruction.operands)
 
 
-def _only_offset(instruction: Instruction, used: Iterable[Instruction], target: str) -> bool:
-    """Say whether an addition of a constant is just the offset of loads and stores."""
-    if not _by_constant(instruction):
+def _only_offset(
+    made: Made, instruction: Instruction, used: Iterable[Instruction], target: str
+) -> bool:
+    """Say whether an addition is just the offset of loads and stores.
+
+    It is of a constant, or of where a variable in shared memory lies, which loads and stores take
+    from a uniform register and atomics do not (machine code of sm_90: LDS [R1+UR4]).
+    """
+    places = [at for o in instruction.operands[1:] if (at := made.maker(o)) is not None]
+    makers = [made.function.instructions[at] for at in places]
+    based = any(i.opcode == "mov" and isinstance(i.operands[1], Symbol) for i in makers)
+    # A shift that the addition takes in makes an instruction of both (LEA).
+    if based and any(
+        i.opcode == "shl" and made.is_taken_in(at) for i, at in zip(makers, places, strict=True)
+    ):
+        return False
+    if not based and not _by_constant(instruction):
         return False
     return all(
         is_memory(u)
         and any(isinstance(o, Address) and o.base == Register(target) for o in u.operands)
+        and (not based or (u.opcode in ("ld", "st") and "shared" in u.modifiers))
         for u in used
     )

@@ -14,7 +14,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
-from perfmodel.models.l1_tables import table_fills
+from perfmodel.models.l1_tables import periodic_fills, table_fills
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, reached_bytes
@@ -91,13 +91,15 @@ def l1_fills(
             fills[i] = requests[i].sectors * share
     for i, r in enumerate(requests):
         counted = r.access.counted
-        if counted is not None and counted.misses and r.access.cache == "l1":
+        beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
+        sms = np.minimum(blocks, device.sm_count)
+        if r.period is not None and r.access.kind == "load" and r.access.cache == "l1":
+            fills[i] = periodic_fills(r, fills[i], sms, beside, capacity)
+        elif counted is not None and counted.misses and r.access.cache == "l1":
             fills[i] = followed_fills(
                 r, counted.misses, capacity, sharing, blocks, device, instance
             )
         elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
-            beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
-            sms = np.minimum(blocks, device.sm_count)
             fills[i] = table_fills(
                 r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
             )

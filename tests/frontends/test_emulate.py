@@ -194,18 +194,20 @@ def test_lanes_that_part_meet_again() -> None:
     assert out.tolist() == [1] * 16 + [2] * 16
 
 
-def test_a_loop_runs_as_long_as_the_slowest_lane() -> None:
-    # by hand: lane i goes round i + 1 times; the warp goes round 32 times
+@pytest.mark.parametrize(("pragma", "warps"), [('.pragma "nounroll";', 32), ("", 35)])
+def test_a_loop_runs_as_long_as_the_slowest_lane(pragma: str, warps: int) -> None:
+    # by hand: lane i goes round i + 1 times, the warp 32 times; put together in fours, twos and
+    # ones, two more for lanes that have two left and one for those that have one
     found, out = single(
-        """
+        f"""
         mov.u32 %r2, %tid.x; mov.u32 %r1, 0;
     again:
-        add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
+        {pragma} add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
         """
         + STORE
     )
     assert out.tolist() == list(range(1, 33))
-    assert found.warps[1] == 32
+    assert found.warps[1] == warps
     assert found.threads[1] == sum(range(1, 33))
 
 
@@ -262,6 +264,41 @@ def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatc
             emulate(samples(), sample("forever"), prepared, most_seconds=0.01)
         steps.update(re.findall(r"after (\d+) steps", str(error.value)))
     assert len(steps) == 1
+
+
+LONG = (
+    """
+    ld.param.u64 %d1, [out]; mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r10, %tid.x; mov.u32 %r9, 2;
+again:
+    and.b32 %r3, %r2, 3; mov.u32 %r4, 0;
+inner:
+    ld.global.u32 %r5, [%d1]; add.u32 %r1, %r1, %r5; add.u32 %r4, %r4, 1;
+    setp.le.u32 %p1, %r4, %r3; @%p1 bra inner;
+    st.global.u32 [%d1+64], %r4; bar.sync 0;
+    add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 2000; @%p2 bra again;
+    add.u32 %r1, %r1, 1;
+    """
+    + STORE
+)
+
+
+def test_what_is_left_of_a_long_loop_is_taken_to_be_like_what_was_run() -> None:
+    # property: the same counts as when all of it is run, within what its iterations differ by
+    module = written(LONG)
+    kernel = module.kernels[0]
+    prepared = emulated_launch(bound(launch(40, 64, out=Buffer(4 * 2560)), kernel), kernel)
+    # Work of 10 instructions for two warps, some 2,000 times; a part of it, and all.
+    some, all_of_it = (emulate(module, kernel, prepared, most_seconds=s) for s in (0.7, 60.0))
+    assert [text for text in some.notes if "taken to be like them" in text]
+    assert not [text for text in all_of_it.notes if "taken to be like them" in text]
+    per_block = all_of_it.warps / all_of_it.sampled
+    np.testing.assert_allclose(some.warps / some.sampled, per_block, rtol=0.02)
+    for at, found in all_of_it.counts.items():
+        short = some.counts[at]
+        assert short.requests / some.sampled == pytest.approx(
+            found.requests / all_of_it.sampled, rel=0.02
+        )
+        assert short.mean(short.sectors) == pytest.approx(found.mean(found.sectors), rel=0.01)
 
 
 def test_calls_without_a_body_give_zero_and_a_note() -> None:

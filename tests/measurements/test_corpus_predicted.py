@@ -35,9 +35,9 @@ pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 ROOT = Path(__file__).parents[2] / "measurements"
 
-# What PTX does not decide: lanes that ptxas does not bring back together, retries of atomics that
-# all the launch's blocks contend for.
-ELSEWHERE = {"staircase", "maximum_by_compare"}
+# What PTX does not decide: retries of atomics that all the blocks of a launch contend for.
+# Launched six times on the same data, 60,793 to 61,412 of them (measurements/h200-merged).
+ELSEWHERE = {"maximum_by_compare"}
 
 
 class Case(NamedTuple):
@@ -141,9 +141,26 @@ def test_regular_kernels_count_exactly() -> None:
 
 
 def test_machine_instructions() -> None:
-    error = np.array([abs(c.instructions / c.measured("instructions") - 1) for c in cases()])
-    assert np.median(error) <= 0.05
-    assert np.mean(error <= 0.15) >= 0.92
+    found = [c for c in cases() if c.kernel not in ELSEWHERE]
+    error = [(abs(c.instructions / c.measured("instructions") - 1), c.kernel) for c in found]
+    assert np.median([e for e, _ in error]) <= 0.03
+    assert [kernel for e, kernel in error if e > 0.15] == []
+
+
+def test_lanes_that_leave_a_loop_apart_count_exactly() -> None:
+    # 1 to 64 iterations, lane by lane: ptxas runs four at a time while four are left, so a warp
+    # runs more of them than any lane
+    (case,) = [c for c in cases() if c.kernel == "staircase"]
+    for kind, field, columns in COUNTS:
+        assert case.counted(kind, field) == pytest.approx(case.measured(*columns), rel=1e-9), field
+
+
+def test_a_bias_added_to_rows_is_fetched_once_an_sm() -> None:
+    found = [c for c in cases() if c.kernel == "gelu_bias"]
+    assert len(found) == 2
+    for case in found:
+        predicted = float(np.max(case.prediction.traffic["l2_read_sectors"]))
+        assert predicted == pytest.approx(case.measured("l2_read_sectors"), rel=0.03)
 
 
 def test_pipes_of_kernels_that_were_not_looked_into() -> None:

@@ -13,7 +13,7 @@ from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models import l1_tables
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import block_shape
-from perfmodel.models.l1_tables import TABLE_SHARE, WALKED_MISSES, table_fills
+from perfmodel.models.l1_tables import TABLE_SHARE, WALKED_MISSES, periodic_fills, table_fills
 from perfmodel.models.requests import Requests, access_requests
 
 LINE, SECTOR = 128, 32
@@ -93,3 +93,26 @@ def test_walks_miss_until_one_stands_where_another_started(walkers: int, sms: in
 def test_one_walker_misses_what_is_new() -> None:
     """Limit: nobody went before."""
     assert float(WALKED_MISSES(new=0.4, own=1.0, all=132.0)) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(("period", "once"), [(1000, True), (4096, True), (1 << 20, False)])
+def test_addresses_that_start_again_are_fetched_once_an_sm(period: int, once: bool) -> None:
+    # published: a bias added to rows, 125 and 512 sectors for each of 132 SMs
+    # (measurements/h200-corpus, gelu_bias); by hand: a longer period than L1 is never there still
+    kernel = kernel_from_table(
+        {
+            "name": "bias",
+            "launch": {"grid": [65536], "block": [256]},
+            "buffers": {"bias": {"length": period}},
+            "accesses": [
+                {"load": "bias", "index": f"(blockIdx.x*blockDim.x + threadIdx.x) % {period}"}
+            ],
+        }
+    )  # fmt: skip
+    r = access_requests(bind(kernel, {}), 0, block_shape((256, 1, 1)), {})
+    if r.period is None:  # whole lines: the requests need none, but the addresses still repeat
+        r = replace(r, period=np.array([period * 4.0]))
+    beside = r.sectors * SECTOR  # a stream of as many bytes
+    sectors = periodic_fills(r, r.sectors, np.array([132.0]), beside, np.array([200e3]))
+    expected = period * 4 / SECTOR * 132 if once else float(r.sectors.max())
+    assert float(np.max(sectors)) == pytest.approx(expected)

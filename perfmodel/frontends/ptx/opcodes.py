@@ -24,6 +24,9 @@ from perfmodel.frontends.ptx.syntax import (
 
 UNKNOWN: Final = "unknown"
 
+_ROUNDED: Final = frozenset({"div", "sqrt", "rcp", "rem"})
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
+
 _FLOATS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("f64",), "float64"),
     **dict.fromkeys(("f32", "f32x2", "tf32"), "float32"),
@@ -130,6 +133,12 @@ def _use(opcode: str, modifiers: tuple[str, ...]) -> str:
         if use is not None:
             return use
     return "first"
+
+
+def calls_for_odd_values(instruction: Instruction) -> bool:
+    """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
+    modifiers = {*instruction.modifiers}
+    return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
 
 
 def _call_results(call: Instruction) -> Operand | None:

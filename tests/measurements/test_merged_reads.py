@@ -1,0 +1,53 @@
+"""Reads of the same data by several SMs at a time, and counts that differ from launch to launch."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "measurements" / "h200-merged"
+
+
+def rows(name: str, point: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(newline="") as file:
+        return [r for r in csv.DictReader(file) if r["point"] == point]
+
+
+def merged(row: dict[str, str]) -> float:
+    """Return how many sectors came into L1 for each that L2 was asked for."""
+    return float(row["l1_fill_sectors"]) / float(row["l2_read_sectors"])
+
+
+def test_l2_is_asked_once_for_two_sms_that_read_the_same_at_a_time() -> None:
+    # Those are of one group: SM 0 and 15 others. Of other groups, each asks for itself.
+    ratios = {int(r["last_sm"]): merged(r) for r in rows("merged.csv", "pair")}
+    together = {sm for sm, ratio in ratios.items() if ratio > 1.5}
+    assert together == {1, 16, 17, 32, 33, 48, 49, *range(124, 132)}
+    assert all(ratios[sm] == pytest.approx(2, rel=0.05) for sm in together)
+    assert all(ratios[sm] == pytest.approx(1, rel=0.01) for sm in ratios.keys() - together)
+
+
+def test_of_more_sms_four_are_merged() -> None:
+    ratios = {int(r["sms"]): merged(r) for r in rows("merged.csv", "first")}
+    assert ratios[16] == pytest.approx(2, rel=0.01)  # two of each group
+    assert ratios[32] == pytest.approx(4, rel=0.01)
+    assert ratios[132] == pytest.approx(3.85, rel=0.01)  # groups of 16 and 18
+
+
+def test_pauses_do_not_matter_and_a_start_apart_does() -> None:
+    assert all(merged(r) > 3.7 for r in rows("merged.csv", "spin"))
+    ratios = {int(r["skew"]): merged(r) for r in rows("merged.csv", "skew")}
+    assert ratios[30] > 3.6
+    assert ratios[100] == pytest.approx(3, rel=0.05)
+    assert ratios[300] < 2
+
+
+def test_retries_differ_from_launch_to_launch_and_lanes_that_leave_apart_do_not() -> None:
+    retried = {r["global_atomic_requests"] for r in rows("repeats.csv", "maximum_by_compare")}
+    assert len(retried) == 6
+    staircase = rows("repeats.csv", "staircase")
+    assert len(staircase) == 3
+    columns = ("instructions", "global_load_requests", "global_load_sectors")
+    assert {tuple(r[c] for c in columns) for r in staircase} == {("15892480", "4128768", "6029312")}
