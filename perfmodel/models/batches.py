@@ -190,7 +190,7 @@ def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple
     found = []
     for b in batches:
         apart = np.maximum(waits, b.count) * latency
-        load = np.atleast_1d(dram_round / (dram_round + apart))
+        load = np.atleast_1d(dram_round / np.maximum(dram_round + apart, 1e-30))
         found.append(replace(b, inputs={**b.inputs, "load": load}))
     return tuple(found)
 
