@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.address_registers import address_registers
+from perfmodel.frontends.divergence import uniform_registers
 from perfmodel.frontends.latencies import Latencies, latencies
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
@@ -222,7 +223,7 @@ class _Reader:
         self.budget = registers - _FIXED
         self.alive = alive_registers(function, flow)
         self.addresses = address_registers(function)
-        free = operands_of_their_own(function)
+        free = operands_of_their_own(function) | uniform_registers(function, flow)
         self.words = {
             r: 0 if r in free else register_words(function, r)
             for i in function.instructions

@@ -24,6 +24,11 @@ holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""
 AGGREGATED: Final = {"atom": 10.0, "red": 6.0}
 """Instructions by which a warp's lanes add to one address together: a vote, counts of lanes, the
 choice of one, and for old values a shuffle and an addition. The first read, the second assumed."""
+_UNIFORM: Final = frozenset(
+    {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvt", "cvta"}
+)
+"""What the uniform datapath of sm_90 does: integers without minimum and maximum, no numbers."""
+_FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _LANES: Final = ("%tid", "%laneid", "%lanemask")
 _ENDS: Final = ("ret", "exit")
 
@@ -47,6 +52,22 @@ def _starts(instruction: Instruction) -> bool:
     return instruction.opcode in ("mov", "cvt") and any(
         isinstance(o, SpecialRegister) and o.name.startswith(_LANES) for o in instruction.operands
     )
+
+
+def uniform_registers(function: Function, flow: ControlFlow) -> frozenset[str]:
+    """Return integers that all lanes share and no loop changes: ptxas has other registers for them.
+
+    Read from machine code of sm_90 (nvcc 13.0): strides and sizes stand in uniform registers.
+    """
+    found = {r for i in function.instructions for r in written_registers(i)}
+    found -= parting_registers(function)
+    looped = {number for loop in flow.loops for number in loop.blocks}
+    for number, block in enumerate(flow.blocks):
+        for i in function.instructions[block.start : block.stop]:
+            made = i.opcode in _UNIFORM and not _FLOATS & {*i.modifiers} and i.guard is None
+            if number in looped or not made:
+                found.difference_update(written_registers(i))
+    return frozenset(found)
 
 
 def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
