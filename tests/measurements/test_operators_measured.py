@@ -51,7 +51,7 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("kv-append", "index_copy", "halves", "warm"): (8, 0.060, 0.160),  # 5.3%, 15.3%
     ("kv-append", "own", "halves", "cold"): (5, 0.125, 0.190),  # 11.8%, 18.7%
     ("kv-append", "own", "halves", "warm"): (5, 0.170, 0.180),  # 16.5%, 17.6%
-    ("layernorm", "torch", "fp32", "cold"): (19, 0.070, 0.160),  # 6.7%, 15.4%
+    ("layernorm", "torch", "fp32", "cold"): (19, 0.070, 0.165),  # 6.7%, 16.0%
     ("layernorm", "torch", "fp32", "warm"): (19, 0.060, 0.195),  # 5.3%, 19.0%
     ("layernorm", "torch", "halves", "cold"): (25, 0.065, 0.180),  # 6.1%, 17.4%
     ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
@@ -61,7 +61,7 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.050, 0.115),  # 4.6%, 10.7%
     ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.155),  # 8.4%, 15.2%
     ("softmax", "torch", "fp32", "warm"): (31, 0.090, 0.155),  # 8.4%, 15.2%
-    ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.115),  # 6.1%, 10.7%
+    ("softmax", "torch", "halves", "cold"): (24, 0.065, 0.130),  # 6.1%, 12.5%
     ("softmax", "torch", "halves", "warm"): (24, 0.090, 0.135),  # 8.2%, 12.4%
 }
 
@@ -184,5 +184,5 @@ def test_rows_that_a_block_keeps_in_registers(dtype: str) -> None:
         found = softmax([r["cols"] for r in seen], [r["rows"] for r in seen], dtype, cache)
         off = np.abs(found.time_s * 1e6 / np.array([r["time_us"] for r in seen]) - 1)
         assert len(off) == 14
-        assert np.median(off) < 0.136
+        assert np.median(off) < 0.14
         assert np.max(off) < 0.18

@@ -28,7 +28,7 @@ def test_repeated_reads_fall_from_l2_to_dram_between_40_and_50_mib(mib, rate):
     found = predict(
         "working-set-read", device=H100, cache="warm", bytes=mib * MIB, iterations=times
     )
-    assert times * mib * MIB / found.time_s == pytest.approx(rate, rel=0.06)
+    assert times * mib * MIB / found.time_s == pytest.approx(rate, rel=0.065)
 
 
 @pytest.mark.parametrize(("mib", "missed"), [(8, 0.10), (16, 0.65)])
