@@ -75,14 +75,15 @@ def test_where_figures_come_from() -> None:
     assert {n for n in device_names() if origin(load_device(n)) == "measured"} == {"h200-sxm"}
 
 
-def test_published_devices_have_the_wider_intervals_on_the_whole() -> None:
+def test_published_devices_have_no_narrower_intervals_on_the_whole() -> None:
+    # property: what others published fits within ours by now, so both may be as wide
     def width(name: str) -> float:
         return sum(
             math.log(residuals(name, c).high / residuals(name, c).low)  # type: ignore[arg-type]
             for c in CLASSES
         )
 
-    assert width("published") > width("measured")
+    assert width("published") >= width("measured")
 
 
 def test_regimes_by_the_largest_term() -> None:
