@@ -218,6 +218,7 @@ class Builder:
     def _lengths(self, placed: Sequence[Placed], elements: dict[str, int]) -> dict[str, int]:
         """Return the elements of each buffer: as given, or as far as accesses reach."""
         found: dict[str, int] = {}
+        reached: list[str] = []
         for base, size in elements.items():
             known = self.bases[base].size
             if self.bases[base].space == "local":
@@ -226,10 +227,12 @@ class Builder:
                 found[base] = -(-known // size)
                 continue
             found[base] = -(-self._reach(base, placed) // size)
-            what = "dynamic shared memory" if self.bases[base].space == "shared" else "buffer"
+            what = "dynamic shared memory " if self.bases[base].space == "shared" else ""
+            reached.append(f"{what}{self.bases[base].name} {found[base] * size}")
+        if reached:
             self.notes.append(
-                f"{what} {self.bases[base].name}: taken to have the {found[base] * size} bytes "
-                "that accesses reach"
+                f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
+                "--arg NAME=BYTES states them"
             )
         return found
 

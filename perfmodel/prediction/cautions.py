@@ -23,19 +23,28 @@ def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
     yield from details.setting.warnings
     yield from details.instance.kernel.notes
     yield from details.notes
-    for access in details.traffic.accesses:
-        if access.sampled is not None:
-            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
-            yield (
-                f"access {access.name}: no closed form for its index, so {share} of its warps "
-                "were counted"
-            )
+    yield from _counted(details)
     yield from _atomics_and_weights(details)
     yield from _copying_ahead(details)
     if method == "closed-form":
         yield from _outside_the_range(details, cache == "cold")
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"
+
+
+def _counted(details: Details) -> Iterator[str]:
+    """Yield which accesses have no closed form, those with a sample of equal size together."""
+    names: dict[str, list[str]] = {}
+    for access in details.traffic.accesses:
+        if access.sampled is not None:
+            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
+            names.setdefault(share, []).append(access.name)
+    for share, alike in names.items():
+        what, whose = ("access", "its index") if len(alike) == 1 else ("accesses", "their indices")
+        yield (
+            f"{what} {', '.join(alike)}: no closed form for {whose}, so {share} of the warps "
+            "were counted"
+        )
 
 
 def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:

@@ -277,6 +277,10 @@ def test_what_data_decides_is_counted() -> None:
     # by hand: four iterations, unrolled, of 20 warps; lanes 16 B apart touch 16 sectors
     assert [(c.requests, c.sectors) for c in values if c is not None] == [(20, 20 * 16)] * 4
     assert [text(x.trips) for x in sparse.loops if x.variable == "j"] == ["1"]
+    # however many accesses are counted, one warning a size of sample says so
+    cautions = [w for w in predict(sparse).warnings if "no closed form" in w]
+    assert len(cautions) == 1
+    assert cautions[0].count("values") == 4
 
 
 def test_unsized_buffers_are_as_long_as_accesses_reach() -> None:
