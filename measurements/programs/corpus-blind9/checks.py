@@ -234,7 +234,7 @@ def nv12_to_rgba(a):
 def warp_perspective(a):
     h, w = a["height"], a["width"]
     p = cp.asnumpy(a["in"]).reshape(h, w, 4)
-    y, x = np.mgrid[h - 200 : h, 0:w]
+    y, x = np.mgrid[h - 50 : h, 0:w]
     depth = 1 / (a["h6"] * x + a["h7"] * y + 1)
     fx = np.clip((a["h0"] * x + a["h1"] * y + a["h2"]) * depth, 0, w - 1)
     fy = np.clip((a["h3"] * x + a["h4"] * y + a["h5"]) * depth, 0, h - 1)
@@ -243,7 +243,7 @@ def warp_perspective(a):
     s, t = (fx - left)[..., None], (fy - top)[..., None]
     upper = (1 - s) * p[top, left] + s * p[top, right]
     lower = (1 - s) * p[bottom, left] + s * p[bottom, right]
-    came = a["out"].view(F).reshape(h, w, 4)[-200:]
+    came = a["out"].view(F).reshape(h, w, 4)[-50:]
     return pair(cp.asnumpy(came), (1 - t) * upper + t * lower)
 
 
@@ -345,9 +345,7 @@ def heston_paths(a):
         held = np.maximum(variance, 0)
         swing = np.sqrt(held * a["dt"])
         level += -0.5 * held * a["dt"] + swing * one
-        variance = (
-            variance + a["kappa"] * (a["theta"] - held) * a["dt"] + a["sigma"] * swing * two
-        )
+        variance = variance + a["kappa"] * (a["theta"] - held) * a["dt"] + a["sigma"] * swing * two
     return pair(ends(a["pay"], F, 5000), np.maximum(100 * np.exp(level) - a["strike"], 0))
 
 
@@ -427,4 +425,4 @@ LOOSE = {
     "dct_blocks": 3e-3,
     "heston_paths": 1e-3,
 }
-"""Relative error of the norm that is allowed where 1e-4 is too strict: narrow formats, rounding, fast functions."""
+"""Relative error of the norm that is allowed where 1e-4 is too strict: narrow formats, rounding."""
