@@ -349,17 +349,6 @@ def heston_paths(a):
     return pair(ends(a["pay"], F, 5000), np.maximum(100 * np.exp(level) - a["strike"], 0))
 
 
-def hmm_forward(a):
-    moves, emits = (wide(cp.asnumpy(a[k])).reshape(-1, 64) for k in ("moves", "emits"))
-    seen = cp.asnumpy(a["seen"]).reshape(-1, a["length"])
-    alpha, total = np.full((len(seen), 64), 1 / 64), 0
-    for t in range(a["length"]):
-        alpha = (alpha @ moves) * emits[seen[:, t]]
-        part = alpha.sum(1, keepdims=True)
-        alpha, total = alpha / part, total + np.log(part)
-    return pair(cp.asnumpy(a["likelihood"].view(F)), total)
-
-
 def gemm_async(a):
     one, two = a["a"].reshape(a["rows"], -1), a["b"].reshape(-1, a["columns"])
     return a["c"].view(F), wide(one) @ wide(two)
@@ -409,7 +398,6 @@ EXPECTED = {
     "advect_minmod": advect_minmod,
     "sph_density": sph_density,
     "heston_paths": heston_paths,
-    "hmm_forward": hmm_forward,
     "gemm_async": gemm_async,
     "spmm_columns": spmm_columns,
     "rank_push": rank_push,

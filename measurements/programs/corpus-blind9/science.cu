@@ -1,4 +1,4 @@
-// Kernels of simulation and statistics: elements, advection, particles, paths, chains, products.
+// Kernels of simulation and statistics: elements, advection, particles, paths, products.
 #include <cuda_pipeline.h>
 
 // Forces of bilinear quadrilaterals on their nodes, four Gauss points, added by atomics; an element a thread.
@@ -122,36 +122,6 @@ extern "C" __global__ void heston_paths(float* __restrict__ pay, unsigned seed, 
     variance += kappa * (theta - held) * dt + sigma * swing * two;
   }
   pay[i] = fmaxf(100.0f * __expf(level) - strike, 0.0f);
-}
-
-// Log-likelihoods of sequences under a hidden Markov model of 64 states: a block a sequence, a column a thread.
-extern "C" __global__ void __launch_bounds__(64) hmm_forward(const float* __restrict__ moves,
-                                                             const float* __restrict__ emits,
-                                                             const unsigned char* __restrict__ seen,
-                                                             float* __restrict__ likelihood, int length) {
-  __shared__ float alpha[2][64], parts[2][2];
-  int j = threadIdx.x;
-  float column[64], total_log = 0;
-#pragma unroll
-  for (int k = 0; k < 64; ++k) column[k] = moves[k * 64 + j];
-  alpha[0][j] = 1.0f / 64;
-  __syncthreads();
-  for (int t = 0; t < length; ++t) {
-    float next = 0;
-#pragma unroll
-    for (int k = 0; k < 64; ++k) next += alpha[t & 1][k] * column[k];
-    next *= emits[seen[(size_t)blockIdx.x * length + t] * 64 + j];
-    float sum = next;
-#pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
-    if (j % 32 == 0) parts[t & 1][j / 32] = sum;
-    __syncthreads();
-    sum = parts[t & 1][0] + parts[t & 1][1];
-    alpha[~t & 1][j] = next / sum;
-    total_log += logf(sum);
-    __syncthreads();
-  }
-  if (j == 0) likelihood[blockIdx.x] = total_log;
 }
 
 // A product of single precision, tiles of 64x64x16 fetched one ahead by asynchronous copies; 4x4 a thread.
