@@ -35,8 +35,9 @@ extern "C" __global__ void warp_perspective(const uchar4* __restrict__ in, float
   uchar4 p = in[top * width + left], q = in[top * width + right];
   uchar4 r = in[bottom * width + left], s = in[bottom * width + right];
   float wp = (1 - a) * (1 - b), wq = a * (1 - b), wr = (1 - a) * b, ws = a * b;
-  out[y * width + x] = make_float4(wp * p.x + wq * q.x + wr * r.x + ws * s.x, wp * p.y + wq * q.y + wr * r.y + ws * s.y,
-                                   wp * p.z + wq * q.z + wr * r.z + ws * s.z, wp * p.w + wq * q.w + wr * r.w + ws * s.w);
+  out[y * width + x] = make_float4(
+      wp * p.x + wq * q.x + wr * r.x + ws * s.x, wp * p.y + wq * q.y + wr * r.y + ws * s.y,
+      wp * p.z + wq * q.z + wr * r.z + ws * s.z, wp * p.w + wq * q.w + wr * r.w + ws * s.w);
 }
 
 // Cosine transform of 8x8 pixels and its quantisation: four squares a block, rows first, in shared memory.
