@@ -121,7 +121,7 @@ __device__ __forceinline__ int root_of(const int* up, int v) {
   return v;
 }
 
-// Sets joined by edges, the larger root under the smaller by compare-and-swap; `up`: how far below a node its parent is.
+// Sets tied by edges, the larger root under the smaller by compare-and-swap: `up`: how far under a node its parent is.
 extern "C" __global__ void union_hook(const int2* __restrict__ edges, int* up, int count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
