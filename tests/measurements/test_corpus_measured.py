@@ -75,6 +75,8 @@ def test_results_were_right() -> None:
         "corpus-blind5",
         "corpus-blind6",
         "corpus-blind7",
+        "corpus-blind8",
+        "corpus-blind9",
         "latency",
         "predicates",
         "walks",
@@ -100,6 +102,8 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind5", 48, "validation"),
         ("corpus-blind6", 28, "validation"),
         ("corpus-blind7", 32, "validation"),
+        ("corpus-blind8", 56, "validation"),
+        ("corpus-blind9", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
