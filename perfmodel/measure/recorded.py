@@ -140,8 +140,7 @@ class Recording:
         ``event_floor_us`` under ``[session-1]`` for the rows of session 1, or under ``[protocol]``
         for all. None where it does not.
         """
-        own = self.session.get(f"session-{row.values.get('session', '')}", {})
-        floor = own.get("event_floor_us", self.session.get("protocol", {}).get("event_floor_us"))
+        floor = self._stated(row).get("event_floor_us")
         return None if floor is None else float(floor) * 1e-6
 
     def cold_event_floor(self, row: Row) -> float | None:
@@ -150,11 +149,13 @@ class Recording:
         The host queues it behind the flush, and its code and arguments have left L2: as
         ``event_floor_cold_us``, for cold rows.
         """
+        floor = self._stated(row).get("event_floor_cold_us") if row.cache == "cold" else None
+        return None if floor is None else float(floor) * 1e-6
+
+    def _stated(self, row: Row) -> Mapping[str, Any]:
+        """Return what the session file says of a row's protocol, its own session first."""
         own = self.session.get(f"session-{row.values.get('session', '')}", {})
-        stated = {**self.session.get("protocol", {}), **own}
-        if row.cache != "cold" or "event_floor_cold_us" not in stated:
-            return None
-        return float(stated["event_floor_cold_us"]) * 1e-6
+        return {**self.session.get("protocol", {}), **own}
 
     def profiler_floors(self, row: Row) -> dict[str, float]:
         """Return what the row's profiler reads for an empty kernel, any work, and each warp [s].
