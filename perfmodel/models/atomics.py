@@ -33,8 +33,8 @@ from perfmodel.models.slices import (
     PACKET_SLOT,
     PASS_TIME,
     SECTOR_CLOCKS,
-    USUAL_SLICES,
     most_pieces,
+    slice_count,
     slice_slot,
 )
 
@@ -208,7 +208,7 @@ def _atomic_time(
         each = packet / per_packet / device.sm_clock
     turn = np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each)
     hot = _in_flight(instance, r, device)
-    slices = float(device.l2_slices or USUAL_SLICES)
+    slices = slice_count(device)
     most = most_pieces(1 / np.maximum(hot[2], 1e-12), slices)
     share = {"h": hot[1], "third": hot[2], "most": most}
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
