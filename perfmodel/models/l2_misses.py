@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES, alike
 from perfmodel.models.l1_fills import loop_windows
+from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import (
@@ -23,6 +24,7 @@ from perfmodel.models.reuse import (
     Window,
     fetched,
     held,
+    thread_extents,
 )
 
 Array = npt.NDArray[Any]
@@ -45,8 +47,7 @@ def l2_misses(
     requests: Sequence[Requests],
     groups: Sequence[Group],
     device: Device,
-    resident: Array,
-    blocks: Array,
+    occupied: Occupancy,
     fills: Sequence[Array],
     control: L2Control,
     knee: tuple[float, float] = KNEE,
@@ -58,33 +59,18 @@ def l2_misses(
 
     Parameters
     ----------
-    instance, requests, groups, device, control
+    instance, requests, groups, device, occupied, control
         A launch, its global accesses, and where it runs.
-    resident, blocks : array
-        Blocks on an SM at a time, and in all.
     fills : sequence of array
         Sectors that each access asks of L2.
     knee, rewritten_knee : tuple of two float
         Footprint over L2 at which reuse starts to fail, and at which none is left; the same for
         data that is written again.
     """
-    wave = np.minimum(blocks, device.sm_count * resident)
-    box: dict[str, Array] = {}
-    growth: list[Window] = []
-    left = wave
-    for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = alike(np.asarray(extent, dtype=float))
-        part = np.clip(left, 1.0, count)
-        box[f"blockIdx.{axis}"] = part
-        growth.append(Window(f"blockIdx.{axis}", part, count))
-        left = left / count
-    base = dict(box)
-    for g in groups:
-        for v in requests[g.members[0]].variables:
-            if v.target.startswith("threadIdx"):
-                base[v.name] = v.extent
+    box, growth = block_windows(instance, device, occupied)
+    base = box | thread_extents(requests, groups)
     windows = [*loop_windows(instance), *growth]
-    weights = [_copies(g, requests, box, device) for g in groups]
+    weights = [side_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
     atom = fetch_granule(device, control)
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE, knee)
@@ -157,8 +143,22 @@ def irregular(
     return misses, np.minimum(misses * atom, np.maximum(buffer_bytes * part, misses * SECTOR))
 
 
-def _copies(
-    group: Group, requests: Sequence[Requests], box: dict[str, Array], device: Device
+def block_windows(
+    instance: Instance, device: Device, occupied: Occupancy
+) -> tuple[dict[str, Array], list[Window]]:
+    """Return the box of blocks that run together, and how the grid lengthens it, axis by axis."""
+    blocks = np.asarray(instance.blocks, dtype=float)
+    left = np.minimum(blocks, device.sm_count * occupied.resident)
+    growth = []
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = alike(np.asarray(extent, dtype=float))
+        growth.append(Window(f"blockIdx.{axis}", np.clip(left, 1.0, count), count))
+        left = left / count
+    return {w.name: w.start for w in growth}, growth
+
+
+def side_copies(
+    group: Group, requests: Sequence[Requests], box: Mapping[str, Array], device: Device
 ) -> Array:
     """Return how many L2 partitions hold a group's data: all of them, if many SMs read the same."""
     if requests[group.members[0]].access.kind != "load":

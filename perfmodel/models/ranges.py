@@ -28,7 +28,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import PRIVATE_KNEE
 from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held
+from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held, loads_by_l1
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -161,9 +161,7 @@ def _again(
 ) -> tuple[Any, ...]:
     """Return what `l2_misses` does, with other knees."""
     fills = [a.l1_fill_sectors for a in traffic.accesses]
-    resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    blocks = np.asarray(instance.blocks, dtype=float)
-    return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
+    return l2_misses(instance, requests, groups, device, occupied, fills, control, **knees)
 
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
@@ -253,12 +251,7 @@ def _shared_by_blocks(
     grid = dict(zip(AXES, (int(np.max(extent)) for extent in instance.grid), strict=True))
     blocks = math.prod(grid.values())
     turns = -(-blocks // sms)
-    cached = [
-        g
-        for g in groups
-        if requests[g.members[0]].access.kind == "load"
-        and requests[g.members[0]].access.cache == "l1"
-    ]
+    cached = loads_by_l1(requests, groups)
     if turns < 2 or not cached:
         return 0.0
     seen = {axis: _seen(extent, turns) for axis, extent in grid.items()}

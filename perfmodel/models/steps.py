@@ -110,7 +110,7 @@ def steps_inputs(
     issue: Array,
     l1: Array,
     tensor: Array,
-    blocks_per_sm: Any,
+    resident: Array,
     sm_count: int,
     uneven: Any = 1.0,
 ) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def steps_inputs(
     issue, l1, tensor : array
         Seconds that the schedulers (or the busiest arithmetic pipe), L1 and the tensor cores of the
         busiest SM need, products by mma.sync with the tensor cores only.
-    blocks_per_sm : array
+    resident : array
         Blocks that an SM holds.
     sm_count : int
         SMs.
@@ -156,7 +156,7 @@ def steps_inputs(
         else:
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
-    rounds = np.ceil(here / np.maximum(blocks_per_sm, 1))
+    rounds = np.ceil(here / resident)
     alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
     return {
         "issue": np.atleast_1d(issue) / here,
@@ -164,7 +164,7 @@ def steps_inputs(
         "tensor": np.atleast_1d(tensor) / here,
         "warps": np.atleast_1d(chain.overhead["warps"]),
         "blocks": here,
-        "held": np.atleast_1d(np.minimum(np.maximum(blocks_per_sm, 1), here)),
+        "held": np.atleast_1d(np.minimum(resident, here)),
         "steps": steps * uneven,
         "load": load,
         "barriers": barriers / np.maximum(steps, 1),

@@ -98,12 +98,11 @@ def time_model(
         Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
-    sms = float(device.sm_count)
     turns = turns_taken(requests)
     instructions = warp_instructions(instance, traffic.requests, turns)
     device = under_load(device, instructions)
-    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    uneven = unevenness(instance, sms * held / blocks)
+    held = occupied.resident
+    uneven = unevenness(instance, device.sm_count * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
     units = sm_times(instance, requests, traffic, device, instructions, turns, held, crowded)
     terms, inputs = dict(units.terms_s), dict(units.inputs)
@@ -150,9 +149,8 @@ def time_model(
     terms |= waits.terms_s
     inputs |= waits.inputs
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
-    beside = np.minimum(held, np.ceil(blocks / sms))
     rounds = inputs["latency"]["rounds"]
-    looping = loop_inputs(instance, on_chip, rounds, beside, device.sm_clock)
+    looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
     if looping is not None:
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
@@ -215,7 +213,7 @@ def _in_steps(
         busiest_pipe(apart),
         terms["l1"],
         terms.get("tensor16", np.zeros(1)),
-        occupied.blocks_per_sm,
+        occupied.resident,
         device.sm_count,
         inputs["rounds"]["uneven"],
     )
