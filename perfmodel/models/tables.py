@@ -63,8 +63,6 @@ class Table:
         if all of them missed.
     inputs : mapping
         What `TABLE_MISSES` takes.
-    distance : mapping
-        Bytes kept, and bytes of streams that pass in one pass over it.
     misses : array
         Share of the re-reads that miss.
     gone : array
@@ -90,7 +88,6 @@ class Table:
     first: Array
     again: Array
     inputs: Mapping[str, Array]
-    distance: Mapping[str, Array]
     misses: Array
     gone: Array
     scattered: Array
@@ -247,7 +244,6 @@ def _table(
         fleeting_written = fleeting_written + stores * fleeting
     beside = read + written
     read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
-    distance = {"kept": kept, "read": read, "written": written}
     first = np.minimum(size, own.loads)
     again = own.loads - first
     workings: residency.Workings = ()
@@ -256,7 +252,7 @@ def _table(
     if random:
         first, again, lost = random_reads(
             size,
-            distance,
+            (read, written),
             passes,
             capacity,
             past_l1(requests, members[buffer], own.loads),
@@ -327,7 +323,6 @@ def _table(
         first=np.atleast_1d(first),
         again=np.atleast_1d(again),
         inputs=inputs,
-        distance=distance,
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
