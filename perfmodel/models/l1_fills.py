@@ -47,13 +47,14 @@ def l1_fills(
     groups: Sequence[Group],
     device: Device,
     occupied: Occupancy,
+    resident: Array,
     blocks: Array,
 ) -> list[Array]:
     """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
     cached = loads_by_l1(requests, groups)
     base = thread_extents(requests, cached)
     capacity = np.asarray(occupied.l1_size, dtype=float)
-    sharing = side_by_side(occupied.resident, blocks, device.sm_count)
+    sharing = side_by_side(resident, blocks, device.sm_count)
     found = block_fills(instance, requests, cached, base, capacity, sharing)
     fills = [r.sectors * 1.0 for r in requests]
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.

@@ -14,7 +14,6 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES, alike
 from perfmodel.models.l1_fills import loop_windows
-from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import (
@@ -47,7 +46,8 @@ def l2_misses(
     requests: Sequence[Requests],
     groups: Sequence[Group],
     device: Device,
-    occupied: Occupancy,
+    resident: Array,
+    blocks: Array,
     fills: Sequence[Array],
     control: L2Control,
     knee: tuple[float, float] = KNEE,
@@ -59,15 +59,18 @@ def l2_misses(
 
     Parameters
     ----------
-    instance, requests, groups, device, occupied, control
+    instance, requests, groups, device, control
         A launch, its global accesses, and where it runs.
+    resident, blocks : array
+        Blocks on an SM at a time, and in all.
     fills : sequence of array
         Sectors that each access asks of L2.
     knee, rewritten_knee : tuple of two float
         Footprint over L2 at which reuse starts to fail, and at which none is left; the same for
         data that is written again.
     """
-    box, growth = block_windows(instance, device, occupied)
+    wave = np.minimum(blocks, device.sm_count * resident)
+    box, growth = block_windows(instance, wave)
     base = box | thread_extents(requests, groups)
     windows = [*loop_windows(instance), *growth]
     weights = [side_copies(g, requests, box, device) for g in groups]
@@ -143,13 +146,9 @@ def irregular(
     return misses, np.minimum(misses * atom, np.maximum(buffer_bytes * part, misses * SECTOR))
 
 
-def block_windows(
-    instance: Instance, device: Device, occupied: Occupancy
-) -> tuple[dict[str, Array], list[Window]]:
-    """Return the box of blocks that run together, and how the grid lengthens it, axis by axis."""
-    blocks = np.asarray(instance.blocks, dtype=float)
-    left = np.minimum(blocks, device.sm_count * occupied.resident)
-    growth = []
+def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], list[Window]]:
+    """Return the box of a wave of blocks, and how the grid lengthens it, axis by axis."""
+    growth, left = [], wave
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = alike(np.asarray(extent, dtype=float))
         growth.append(Window(f"blockIdx.{axis}", np.clip(left, 1.0, count), count))

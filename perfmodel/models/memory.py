@@ -91,7 +91,7 @@ def closed_form_traffic(
     groups = grouped(requests)
     resident = occupied.resident
     blocks = np.asarray(instance.blocks, dtype=float)
-    fills = l1_fills(instance, requests, groups, device, occupied, blocks)
+    fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)
@@ -101,7 +101,7 @@ def closed_form_traffic(
     ]
     fills = without_rereads(again, fills, near)
     sector_misses, dram_reads, touched, rewritten = l2_misses(
-        instance, requests, groups, device, occupied, fills, control
+        instance, requests, groups, device, resident, blocks, fills, control
     )
     l2_size = float(device.l2_size)
     wave = np.minimum(blocks, device.sm_count * resident)

@@ -115,8 +115,9 @@ def l2_reuse(details: Details) -> Reuse | None:
     if not groups:
         return None
     blocks = np.asarray(details.instance.blocks, dtype=float)
-    wave = int(scalar(np.minimum(blocks, details.device.sm_count * details.occupied.resident)))
-    box, growth = block_windows(details.instance, details.device, details.occupied)
+    together = np.minimum(blocks, details.device.sm_count * details.occupied.resident)
+    wave = int(scalar(together))
+    box, growth = block_windows(details.instance, together)
     return Reuse(
         groups,
         box | thread_extents(details.requests, groups),
