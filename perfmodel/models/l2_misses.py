@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -157,7 +157,7 @@ def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], li
 
 
 def side_copies(
-    group: Group, requests: Sequence[Requests], box: Mapping[str, Array], device: Device
+    group: Group, requests: Sequence[Requests], box: dict[str, Array], device: Device
 ) -> Array:
     """Return how many L2 partitions hold a group's data: all of them, if many SMs read the same."""
     if requests[group.members[0]].access.kind != "load":
