@@ -24,7 +24,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.measure.columns import INPUTS, PROTOCOL, RESULTS, WORDS, name_fault
 from perfmodel.measure.seal import FORMAT, SESSION_FILE, checksum
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 Value = str | int | float
 
@@ -220,13 +219,8 @@ def _session(folder: Path, where: str) -> dict[str, Any]:
             f"{where} has no {SESSION_FILE}, which says what was measured and how: "
             "give a folder that has one"
         )
-    try:
-        session = tomllib.loads(read_text(path, f"{where}, {SESSION_FILE}", "session"))
-    except PerfmodelError:
-        raise
-    except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise PerfmodelError(f"{where}, {SESSION_FILE} is not valid TOML: {reason}") from None
+    named = f"{where}, {SESSION_FILE}"
+    session = parse_toml(read_text(path, named, "session"), named)
     version = session.get("format")
     if version != FORMAT or isinstance(version, bool):
         came = "states no format" if version is None else f"has format {shown(version)}"
