@@ -30,8 +30,8 @@ TIMINGS: Final = ("events", "profiler")
 
 _KEYS: Final = (
     *("topic", "source", "function", "why", "defines", "vary", "cases", "set", "where", "grid"),
-    *("block", "shared_bytes", "buffers", "arguments", "cache", "repeats", "operations", "clocks"),
-    *("check", "l2", "use", "validation", "model", "counters", "timings", "warmups"),
+    *("block", "shared_bytes", "buffers", "arguments", "cache", "repeats", "clocks"),
+    *("check", "l2", "use", "validation", "model", "counters", "timings"),
 )
 _REQUIRED: Final = ("topic", "source", "function", "why", "grid", "block", "arguments")
 _L2_KEYS: Final = (
