@@ -1,12 +1,13 @@
-"""Files that users name: text read within bounds; any written whole or not at all."""
+"""Files that users name: text read within bounds, TOML; any written whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from errno import EISDIR
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 
@@ -52,6 +53,27 @@ def read_text(path: Path, where: str, kind: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise PerfmodelError(f"{where} cannot be read: {reason}") from None
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Return what a TOML text says.
+
+    Parameters
+    ----------
+    text : str
+    where : str
+        How messages call it.
+
+    Raises
+    ------
+    PerfmodelError
+        If it is not TOML, with the line.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
 
 
 def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:

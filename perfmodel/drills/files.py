@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final
 from perfmodel.drills.drill import Drill
 from perfmodel.drills.tables import drills_from_table
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 LIBRARY: Final = Path(__file__).parent / "library"
 MOST_FILES: Final = 100
@@ -58,12 +57,7 @@ def read_drills(path: str | Path) -> list[Drill]:
     """
     path = Path(path)
     where = f"drill file {str(path)!r}"
-    try:
-        table = tomllib.loads(read_text(path, where, "drill"))
-    except PerfmodelError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(str(error).split())}") from None
+    table = parse_toml(read_text(path, where, "drill"), where)
     return drills_from_table(table, path, where)
 
 

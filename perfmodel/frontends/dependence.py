@@ -1,15 +1,13 @@
-"""How long a lone warp takes for each loop's instructions, and how many loads it waits for at once.
+"""What the instructions of a block need of one another, in the order in which they are issued.
 
-Kernels from PTX show which instruction needs which result. With the latency of each, and the order
-in which ptxas issues them (`perfmodel.frontends.schedule`), follow the clocks of an iteration,
-waits for global memory apart, and the times that an iteration waits for loads.
+Blocks of PTX become steps: each reads and writes values, takes its clocks, and may wait for a load.
+Iterations that ptxas puts together are one block, in its order (`perfmodel.frontends.schedule`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.address_registers import address_registers
@@ -19,8 +17,7 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
 from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
 from perfmodel.frontends.ptx.syntax import Function, Guard, Instruction, SpecialRegister
-from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
-from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
+from perfmodel.frontends.schedule import GUARD, Step, scheduled
 from perfmodel.frontends.symbolic_registers import (
     alive_registers,
     is_memory,
@@ -29,48 +26,10 @@ from perfmodel.frontends.symbolic_registers import (
 )
 from perfmodel.frontends.unrolling import UNROLLED, unrolls
 
-_FAR: Final = 600.0
+FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
-_PLENTY: Final = 1 << 20
-"""Registers that never run out."""
-_ROUNDS: Final = 4
-"""Iterations after which a loop goes on as before."""
 _FIXED: Final = 1
 """Registers that ptxas keeps: the stack pointer."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoopPace:
-    """What an iteration of a loop, or the code outside of loops, takes of a lone warp.
-
-    Attributes
-    ----------
-    clocks : float
-        Besides the waits for global memory.
-    waits : float
-        Waits for loads from global memory, one after the other.
-    alone : float or None
-        The same, were no iterations put together, and registers plenty; None where the loop has
-        what surely keeps loads apart, so that all waits are real.
-    sure : float
-        Those of `alone` that no order of the instructions spares.
-    """
-
-    clocks: float
-    waits: float
-    alone: float | None = None
-    sure: float = 0.0
-
-    def abreast(self, rounds: float) -> float:
-        """Return the iterations whose loads are waited for at once; below 1: parts of one.
-
-        `rounds` are the loads of an iteration that wait for one another by their addresses. Stores
-        between loads, barriers and odd values keep them apart for certain, and make more waits.
-        """
-        every = rounds
-        if self.alone is not None:
-            every = self.alone * rounds / max(self.sure, rounds)
-        return every / self.waits if self.waits > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,123 +50,7 @@ class Body:
     copies: int
 
 
-def paces(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
-    blocks: Iterable[tuple[int, float, str | None]],
-    trips: Mapping[str, float],
-    registers: int,
-    predicated: Mapping[int, int] = MappingProxyType({}),
-) -> dict[str | None, LoopPace]:
-    """Return the pace of each loop, and of what is outside of loops.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    counts : sequence of mapping
-        Machine instructions of each instruction of the function, by pipe.
-    blocks : iterable of (int, float, str or None)
-        Each with the share of warps that issue it, and its loop.
-    trips : mapping of str to float
-        Iterations of each loop.
-    registers : int
-        Of a thread.
-    predicated : mapping of int to int
-        Blocks that nobody branches over, and the block before each.
-    """
-    members: dict[str | None, list[tuple[int, float]]] = {}
-    for block, share, loop in sorted(blocks, key=lambda b: b[0]):
-        members.setdefault(loop, []).append((block, share))
-    return {
-        loop: pace(
-            function,
-            flow,
-            counts,
-            _joined(flow, inside, predicated),
-            registers,
-            trips.get(loop or "", 1.0),
-            loop is not None,
-        )
-        for loop, inside in members.items()
-    }
-
-
-def pace(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
-    blocks: Sequence[tuple[Sequence[int], float]],
-    registers: int,
-    trips: float,
-    loop: bool,
-) -> LoopPace:
-    """Return the pace of the blocks of one loop, or of those outside of loops.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    counts : sequence of mapping
-        Machine instructions of each instruction of the function, by pipe.
-    blocks : sequence of (sequence of int, float)
-        In the order of the text, each with the share of warps that run it. Of several every other
-        one is predicated: they are one block of machine code.
-    registers : int
-        Of a thread.
-    trips : float
-        Iterations.
-    loop : bool
-        Whether the last of the blocks leads to the first.
-    """
-    reader = _Reader(function, flow, counts, registers)
-    bodies = [(reader.body(b, trips), share) for b, share in blocks]
-    rounds = _ROUNDS if loop else 1
-    clocks = _clocks(bodies, rounds, 0.0)
-    waits = (_clocks(bodies, rounds, _FAR) - clocks) / _FAR
-    begin = 0.0 if loop else latencies().begin
-    if loop and keeps_apart(function, flow, blocks):
-        return LoopPace(clocks + begin, max(waits, 0.0))
-    reader.budget = _PLENTY
-    singles = [(reader.body(b, 1.0), share) for b, share in blocks]
-    alone = (_clocks(singles, rounds, _FAR) - _clocks(singles, rounds, 0.0)) / _FAR
-    sure = sure_waits(function, flow, blocks)
-    return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
-
-
-def _joined(
-    flow: ControlFlow, blocks: Iterable[tuple[int, float]], predicated: Mapping[int, int]
-) -> list[tuple[tuple[int, ...], float]]:
-    """Return blocks put together with the predicated ones behind them, and what comes then."""
-    found: list[tuple[tuple[int, ...], float]] = []
-    for number, share in blocks:
-        parts = found[-1][0] if found else ()
-        follows = bool(parts) and predicated.get(number) == parts[-1]
-        closes = len(parts) > 1 and {*flow.blocks[number].predecessors} == {*parts[-2:]}
-        if follows or (closes and parts[-1] in predicated):
-            found[-1] = ((*parts, number), found[-1][1])
-        else:
-            found.append(((number,), share))
-    return found
-
-
-def _clocks(bodies: Iterable[tuple[Body, float]], rounds: int, load: float) -> float:
-    """Return the clocks of an iteration once the loop runs steadily."""
-    clock = Clock(guard=latencies().guard)
-    parts = list(bodies)
-    passed = 0.0
-    for _ in range(rounds):
-        passed = 0.0
-        for body, share in parts:
-            taken = clock.run(body.steps, load)
-            passed += min(share, 1.0) * taken / body.copies
-            moved = {r: clock.ready[v] for r, v in body.last.items() if v in clock.ready}
-            clock.ready.update(moved)
-    return passed
-
-
-class _Reader:
+class BlockReader:
     """Makes the steps of a function's blocks."""
 
     def __init__(
@@ -215,12 +58,10 @@ class _Reader:
         function: Function,
         flow: ControlFlow,
         counts: Sequence[Mapping[str, float]],
-        registers: int,
     ) -> None:
         self.function = function
         self.flow = flow
         self.counts = counts
-        self.budget = registers - _FIXED
         self.alive = alive_registers(function, flow)
         self.addresses = address_registers(function)
         free = operands_of_their_own(function) | uniform_registers(function, flow)
@@ -230,8 +71,18 @@ class _Reader:
             for r in (*read_registers(i), *written_registers(i))
         }
 
-    def body(self, numbers: Sequence[int], trips: float) -> Body:
-        """Return the instructions of blocks that are one, in the order in which they are issued."""
+    def body(self, numbers: Sequence[int], trips: float, registers: int) -> Body:
+        """Return the instructions of blocks that are one, in the order in which they are issued.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Of the blocks.
+        trips : float
+            Iterations of the loop around.
+        registers : int
+            Of a thread.
+        """
         together = trips >= UNROLLED and unrolls(self.function, self.flow, numbers[0], self.counts)
         # Barriers keep the loads of iterations apart.
         inside = (self.function.instructions[at] for at, _, _ in self._inside(numbers))
@@ -296,7 +147,7 @@ class _Reader:
         ordered: list[Step] = []
         for part, alive, besides in _parts(steps, ends, wanted, words):
             ordered += scheduled(
-                part, words, alive, through + besides, self.budget, _FAR, latencies().guard
+                part, words, alive, through + besides, registers - _FIXED, FAR, latencies().guard
             )
         return Body((*ordered, *end), version, copies)
 

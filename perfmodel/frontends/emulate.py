@@ -1,77 +1,30 @@
 """Emulation: sampled blocks of a PTX kernel, all their lanes at once, in bounded time and memory.
 
-Warps run as hardware runs them: in lock step, lanes that part wait for each other. Of all places
-where lanes stand, the one that comes first in the text goes next; so lanes that leave a branch or a
-loop early wait where the others come to. A barrier holds a block's lanes until all are there.
+How many lanes, and for how long; what runs them is `perfmodel.frontends.emulate_lock_step`.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NoReturn
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.frontends.emulate_accesses import access
-from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
-from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
-from perfmodel.frontends.emulate_instructions import step
-from perfmodel.frontends.emulate_layout import (
-    EmulatedLaunch,
-    lay_out,
-    local_bytes,
-    sampled_blocks,
-    shared_bytes,
-    special_registers,
-)
-from perfmodel.frontends.emulate_machine import LANES, Active, Machine
-from perfmodel.frontends.emulate_memory import Memory
+from perfmodel.frontends.emulate_layout import EmulatedLaunch
+from perfmodel.frontends.emulate_lock_step import LockStep, Progress
+from perfmodel.frontends.emulate_machine import LANES
 from perfmodel.frontends.emulate_raised import raised_before
-from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
-from perfmodel.frontends.emulate_result import (
-    Emulation,
-    NoEndError,
-    content_notes,
-    gave_up,
-    unequal,
-)
-from perfmodel.frontends.emulate_reuse import Touches
-from perfmodel.frontends.emulate_segments import Segment, Step, straight
-from perfmodel.frontends.emulate_values import dtype_of
-from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
-from perfmodel.frontends.machine_instructions import unrolled_loops
-from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
-from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
-"""Told how many of how many threads are done."""
+from perfmodel.frontends.emulate_result import Emulation, NoEndError
+from perfmodel.frontends.ptx.syntax import Function, Module
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
-MOST_LOCAL: Final = 1 << 22
-"""Bytes of local memory of all emulated lanes, unless one block has more."""
 MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
 """Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
-WORK: Final = 1.2e8
-"""Work of a second: instructions times lanes, and `EACH` for an instruction however few run it."""
-EACH: Final = 2000
-"""Measured on a busy machine of two cores: 5 to 15 ns a lane, 25 to 170 us an instruction of 2,048
-to 16,384 lanes (pair_angles, twister_streams of measurements/programs/corpus-blind5); predictions
-depend on either only where an emulation is cut short."""
-SLOWER: Final = 2.0
-"""Processor time over that at which it stops all the same, on machines that are slower."""
 FEWER: Final = 16
-MORE: Final = 0.25
-"""Part of its time that an emulation gets besides, where lanes left a loop before its end."""
-MOST_LEFT: Final = 4
-"""Loops that are left before their end."""
+"""Lanes over those that have to do where loops are long."""
 
 
 def emulate(
@@ -108,7 +61,7 @@ def emulate(
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
-            runner = _Runner(module, function, launch, some)
+            runner = LockStep(module, function, launch, some)
             try:
                 runner.run(part * most_seconds, most_steps, progress, last=some < lanes)
             except NoEndError as error:
@@ -121,7 +74,7 @@ def emulate(
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
-            again = _Runner(module, function, launch, some)
+            again = LockStep(module, function, launch, some)
             first = again.block_of < round(late.first * len(again.sampled))
             with suppress(NoEndError):  # then what came first has to do
                 again.run(most_seconds, most_steps, progress, some=first, last=False)
@@ -130,318 +83,6 @@ def emulate(
                 again.told.append(late.told)
                 runner = again
     return runner.result()
-
-
-class _Runner:
-    """Schedules lanes."""
-
-    def __init__(
-        self, module: Module, function: Function, launch: EmulatedLaunch, lanes: int
-    ) -> None:
-        self.function = function
-        self.flow: ControlFlow = control_flow(function)
-        x, y, z = launch.block
-        threads = x * y * z
-        self.padded = -(-threads // LANES) * LANES
-        # What all lanes have in local memory is to stay in this machine's caches.
-        lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
-        self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
-        count = len(self.sampled)
-        self.lanes = count * self.padded
-        self.block_of = np.repeat(np.arange(count), self.padded)
-        thread = np.tile(np.arange(self.padded), count)
-        self.inside = thread < threads
-        self.regions, symbols, parameters = lay_out(module, function, launch)
-        shared = shared_bytes(module, function, symbols, launch.shared_bytes)
-        local = local_bytes(function, symbols)
-        memory = Memory(self.regions, shared, local, self.block_of)
-        specials = special_registers(launch, thread, self.sampled[self.block_of])
-        self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
-        atomics = frozenset(
-            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
-        )
-        constants = frozenset(
-            at for at, i in enumerate(function.instructions) if "const" in i.modifiers
-        )
-        self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
-        self.arrivals = Arrivals()
-        self.together = unrolled_loops(function, self.flow)
-        self.segments, self.first = self._segments()
-        self.lasts = [*self.first[1:], len(self.segments)]
-        self._resume = np.zeros(self.lanes, dtype=np.int64)
-        self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
-        self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
-        self.work = np.zeros(self.lanes // LANES)
-        self.edges: dict[tuple[int, int], int] = {}
-        self.around: dict[int, int] = {}
-        self.history: list[tuple[float, Array]] = []
-        self.left: list[str] = []
-        self.stuck = False
-        self.waits = wait_exits(function, self.flow)
-        self.rounds: dict[int, int] = {}
-        self.waited = False
-        self.told: list[str] = []
-        self.most_steps = MOST_STEPS
-
-    def run(
-        self,
-        most_seconds: float,
-        most_steps: int,
-        progress: Progress | None,
-        *,
-        some: Array | bool = True,
-        last: bool = True,
-    ) -> None:
-        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long."""
-        end = len(self.segments)
-        most_work = most_seconds * WORK
-        self.most_steps = most_steps
-        at = np.where(self.inside & some, 0, end)
-        waiting = np.zeros(self.lanes, dtype=bool)
-        began = time.thread_time()
-        steps, work = 0, 0
-        while True:
-            # Lanes that wait stand past the end until they are let go.
-            place = int(at.min())
-            if place == end:
-                if not waiting.any():
-                    return
-                self._release(at, waiting, end)
-                continue
-            steps += 1
-            if steps & 63 == 0:
-                self.history.append((float(work), self.warps.copy()))
-            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
-            if late or work > most_work or steps > most_steps:
-                left = self._rest(at, waiting) if last else None
-                if left is None:
-                    self._give_up(place, steps, time.thread_time() - began)
-                # Better between two iterations than within one.
-                if left.whole or work > (1 + MORE) * most_work:
-                    self._leave(left, at, waiting, end)
-                    most_work = work + MORE * most_seconds * WORK
-                    most_steps = steps + int(MORE * self.most_steps)
-                    continue
-            if progress is not None and steps & 63 == 0:
-                progress(int(np.count_nonzero((at == end) & ~waiting)), self.lanes)
-            lanes = np.flatnonzero(at == place)
-            work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
-            self._run_segment(place, self.machine.some(lanes), at, waiting, end)
-
-    def _rest(self, at: Array, waiting: Array) -> Rest | None:
-        """Return a loop whose iterations so far may stand for the others."""
-        if len(self.left) >= MOST_LEFT:
-            return None
-        blocks = np.array([*(s.block for s in self.segments), -1])
-        place = np.where(waiting, self._resume, at)
-        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
-
-    def _leave(self, found: Rest, at: Array, waiting: Array, end: int) -> None:
-        """Let lanes leave a loop before its end."""
-        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
-        for block in found.loop.blocks:
-            part = self.flow.blocks[block]
-            self.counter.multiply(range(part.start, part.stop), found.factor)
-        some = self.machine.some(found.lanes)
-        self.machine.write(found.register, found.value, some)
-        waiting[found.lanes] = False
-        self._go(found.loop.header, found.target, some, at, end)
-        self.left.append(told(found, self.function, self.flow, self.history))
-
-    def _run_segment(self, place: int, active: Active, at: Array, waiting: Array, end: int) -> None:
-        segment = self.segments[place]
-        self.counter.touches.turn += 1
-        self.work[active.numbers] += len(segment.steps) + 1
-        if segment.starts:
-            self.warps[segment.block] += active.warps
-            self.threads[segment.block] += len(active.lanes)
-        for run, guard in zip(segment.steps, segment.guards, strict=True):
-            if guard is None:
-                run(active)
-                continue
-            held = np.broadcast_to(guard(active), (len(active.lanes),))
-            some = active.lanes[held]
-            if len(some):
-                run(self.machine.some(some))
-        if segment.barrier:
-            self._resume[active.lanes] = place + 1
-            at[active.select] = end
-            waiting[active.select] = True
-            return
-        if not segment.ends:
-            at[active.select] = place + 1
-            return
-        self._branch(segment.block, segment.copy, active, at, end)
-
-    def _branch(self, block: int, copy: int, active: Active, at: Array, end: int) -> None:
-        part = self.flow.blocks[block]
-        last = self.function.instructions[part.stop - 1]
-        targets = part.successors
-        if len(targets) == 1:
-            self._go(block, targets[0], active, at, end)
-            return
-        if last.opcode == "brx":
-            self._indirect(block, active, at, end)
-            return
-        assert last.guard is not None
-        name = last.guard.register.name
-        taken = self.machine.read(name, np.dtype(bool), active)
-        if last.guard.negated:
-            taken = ~taken
-        if block in self.waits:
-            taken = self._let_go(block, taken, targets)
-        if block in self.together and copy in LAST_COPIES:
-            self.around[block] = self.around.get(block, 0) + active.warps
-        for target, lanes in (
-            (targets[0], active.lanes[taken]),
-            (targets[1], active.lanes[~taken]),
-        ):
-            some = self.machine.some(lanes)
-            if target == block and block in self.together and copy not in LAST_COPIES:
-                self._count_edge(block, target, some)
-                at[some.select] = self._place(block, copy + 1)
-            else:
-                self._go(block, target, some, at, end)
-
-    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
-        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
-        leaving = targets[0] == self.waits[block]
-        left = bool(np.all(taken == leaving))
-        self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
-        if self.rounds[block] < PATIENCE:
-            return taken
-        self.rounds[block] = 0
-        self.waited = True
-        return np.full(len(taken), leaving)
-
-    def _indirect(self, block: int, active: Active, at: Array, end: int) -> None:
-        last = self.function.instructions[self.flow.blocks[block].stop - 1]
-        index = next((o for o in last.operands if isinstance(o, Register)), None)
-        table = next((o.name for o in last.operands if isinstance(o, Label)), "")
-        labels = self.function.branch_tables.get(table, ())
-        assert index is not None
-        chosen = self.machine.read(index.name, np.dtype(np.uint32), active)
-        chosen = np.minimum(chosen, max(len(labels) - 1, 0))
-        for number in np.unique(chosen):
-            place = self.function.labels[labels[int(number)]]
-            inside = place < len(self.function.instructions)
-            target = self.flow.block_of[place] if inside else self.flow.exit
-            self._go(block, target, self.machine.some(active.lanes[chosen == number]), at, end)
-
-    def _go(self, block: int, target: int, active: Active, at: Array, end: int) -> None:
-        if not len(active.lanes):
-            return
-        self._count_edge(block, target, active)
-        if target in self.together:
-            at[active.select] = self._place(target, self._copy(target, active))
-        else:
-            at[active.select] = self.first[target] if target < len(self.flow.blocks) else end
-
-    def _count_edge(self, block: int, target: int, active: Active) -> None:
-        key = (block, target)
-        self.edges[key] = self.edges.get(key, 0) + active.warps
-
-    def _copy(self, block: int, active: Active) -> Array:
-        """Return which copy of a loop's body lanes go to, by the iterations that are left."""
-        counted = self.together[block]
-        kind = dtype_of(counted.kind) or np.dtype(np.int64)
-        value = self.machine.read(counted.register, kind, active)
-        bound = self.machine.getter(counted.bound, kind)(active)
-        return first_copy(counted.turns(value, np.broadcast_to(bound, value.shape)))
-
-    def _place(self, block: int, copy: Array | int) -> Array | int:
-        return self.first[block] + copy * (self.lasts[block] - self.first[block]) // COPIES
-
-    def _release(self, at: Array, waiting: Array, end: int) -> None:
-        """Let the lanes of all blocks go on whose barrier everybody has reached."""
-        # Nobody runs: of each block, all lanes that are not done wait.
-        places = self._resume[waiting]
-        if len(places) and places.min() != places.max():
-            # Barriers in different places, some of them never reached by all.
-            self.stuck = self.stuck or self._differ(waiting)
-        at[waiting] = self._resume[waiting]
-        waiting[:] = False
-
-    def _differ(self, waiting: Array) -> bool:
-        lanes = np.flatnonzero(waiting)
-        blocks = self.block_of[lanes]
-        low = np.full(len(self.sampled), len(self.segments))
-        high = np.zeros(len(self.sampled), dtype=int)
-        np.minimum.at(low, blocks, self._resume[lanes])
-        np.maximum.at(high, blocks, self._resume[lanes])
-        return bool(np.any((high > 0) & (low < high)))
-
-    def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
-        block = self.flow.blocks[self.segments[place].block]
-        line = self.function.instructions[block.start].line
-        raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
-
-    def _segments(self) -> tuple[list[Segment], list[int]]:
-        """Return the pieces of straight code, and the first of each basic block."""
-        segments: list[Segment] = []
-        first: list[int] = []
-        for number in range(len(self.flow.blocks)):
-            first.append(len(segments))
-            for copy in range(COPIES if number in self.together else 1):
-                segments += straight(
-                    self.function, self.flow, number, copy, self._step, self.machine
-                )
-        return segments, first
-
-    def _step(self, at: int, instruction: Instruction) -> Step | None:
-        if instruction.opcode == "mbarrier":
-            return barrier_step(self.machine, instruction, self.arrivals)
-        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
-            return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
-        run = access(self.machine, at, instruction, self.counter.report)
-        return run or step(self.machine, instruction)
-
-    def result(self) -> Emulation:
-        """Return what was counted."""
-        notes = [*self.told]
-        sizes, told = self.arrivals.sizes()
-        for at, size in sizes.items():
-            count = self.counter.counts[at]
-            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
-            count.add_run(count.requests, *pieces)
-        if told:
-            notes.append(told)
-        notes += self.left
-        if len(self.sampled) < self.blocks:
-            notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
-        notes += content_notes(self.regions)
-        if self.machine.unfollowed:
-            names = ", ".join(sorted(self.machine.unfollowed)[:4])
-            notes.append(f"not emulated, results taken as 0: {names}")
-        if self.machine.memory.strayed:
-            notes.append("some accesses go to addresses that no buffer has: they are left out")
-        if self.waited:
-            notes.append(waited_for(self.function))
-        if self.stuck:
-            notes.append("some threads of a block never reach the barrier at which others wait")
-        return Emulation(
-            sampled=len(self.sampled),
-            blocks=self.blocks,
-            warps=self.warps,
-            threads=self.threads,
-            edges=self.edges,
-            counts=self.counter.counts,
-            misses=self.counter.touches.misses(),
-            unequal=unequal(self.work.reshape(len(self.sampled), -1)),
-            regions=self.regions,
-            notes=tuple(notes),
-            rounds=self.around,
-        )
-
-
-def _cached(function: Function) -> frozenset[int]:
-    """Return the loads that L1 keeps."""
-    return frozenset(
-        at
-        for at, i in enumerate(function.instructions)
-        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
-    )
 
 
 __all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends import emulate_values as values
-from perfmodel.frontends.emulate_machine import Active, Machine, address_of
+from perfmodel.frontends.emulate_machine import Active, Machine, Report, Step, address_of
 from perfmodel.frontends.emulate_matrices import matrix_access
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.ptx.memory_parts import memory_parts, part_key
@@ -25,8 +25,6 @@ from perfmodel.frontends.ptx.syntax import (
 )
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
-Report = Callable[[int, Array, Array, int], None]
 """Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
 _OPERANDS: Final = {

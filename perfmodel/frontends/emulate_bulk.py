@@ -7,7 +7,6 @@ are shared out among the tensor copies that arrive at it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends.emulate_counts import Count, Counter
-from perfmodel.frontends.emulate_machine import Active, Getter, Machine
+from perfmodel.frontends.emulate_machine import Active, Getter, Machine, Step
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -26,7 +25,6 @@ from perfmodel.frontends.ptx.syntax import (
 )
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
 
 ASSUMED_BOX: Final = 16 << 10
 """Bytes of a tensor copy of which nothing tells the size."""

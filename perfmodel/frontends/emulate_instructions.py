@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends import emulate_values as values
-from perfmodel.frontends.emulate_machine import Active, Getter, Machine
+from perfmodel.frontends.emulate_machine import Active, Getter, Machine, Step
 from perfmodel.frontends.emulate_warps import exchange
 from perfmodel.frontends.ptx import opcodes
 from perfmodel.frontends.ptx.syntax import (
@@ -22,7 +22,6 @@ from perfmodel.frontends.ptx.syntax import (
 )
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
 
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)

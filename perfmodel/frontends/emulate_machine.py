@@ -53,6 +53,9 @@ class Active(NamedTuple):
 
 
 Getter = Callable[[Active], Array]
+Step = Callable[[Active], None]
+"""What runs an instruction for some lanes."""
+Report = Callable[[int, Array, Array, int], None]
 
 
 class Machine:

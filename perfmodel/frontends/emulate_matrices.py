@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.frontends.emulate_machine import LANES, Active, Machine, address_of
+from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Instruction, Register, Vector
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
-Report = Callable[[int, Array, Array, int], None]
 
 
 def matrix_access(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.frontends.emulate_machine import Active, Machine
+from perfmodel.frontends.emulate_machine import Active, Machine, Step
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function, Instruction
+from perfmodel.frontends.unrolling import COPIES
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
+Made = Callable[[int, Instruction], Step | None]
+"""Returns what runs an instruction of a place, or None if nothing is to be done."""
 
 
 @dataclass(slots=True)
@@ -33,29 +35,35 @@ class Segment:
     guards: list[Any] = field(default_factory=list)
 
 
-def straight(
-    function: Function,
-    flow: ControlFlow,
-    number: int,
-    copy: int,
-    made: Callable[[int, Instruction], Step | None],
-    machine: Machine,
-) -> list[Segment]:
-    """Return the pieces of a basic block, between its barriers.
+def segments(
+    function: Function, flow: ControlFlow, together: Container[int], machine: Machine, made: Made
+) -> tuple[list[Segment], list[int]]:
+    """Return the pieces of straight code, and the first of each basic block.
 
     Parameters
     ----------
     function : Function
     flow : ControlFlow
-    number : int
-        Of the block.
-    copy : int
-    made : callable
-        Returns what runs an instruction, or None if nothing is to be done.
+    together : container of int
+        Blocks of which several iterations are put together.
     machine : Machine
         Reads the predicates.
+    made : callable
     """
-    segments: list[Segment] = []
+    found: list[Segment] = []
+    first: list[int] = []
+    for number in range(len(flow.blocks)):
+        first.append(len(found))
+        for copy in range(COPIES if number in together else 1):
+            found += _straight(function, flow, number, copy, machine, made)
+    return found, first
+
+
+def _straight(
+    function: Function, flow: ControlFlow, number: int, copy: int, machine: Machine, made: Made
+) -> list[Segment]:
+    """Return the pieces of a basic block, between its barriers."""
+    found: list[Segment] = []
     block = flow.blocks[number]
     current = Segment(number, [], False, False, True, copy)
     for at in range(block.start, block.stop):
@@ -64,7 +72,7 @@ def straight(
             if "warp" in instruction.modifiers:
                 continue
             current.barrier = True
-            segments.append(current)
+            found.append(current)
             current = Segment(number, [], False, False, False, copy)
             continue
         if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
@@ -80,8 +88,8 @@ def straight(
         current.steps.append(run)
         current.guards.append(getter)
     current.ends = True
-    segments.append(current)
-    return segments
+    found.append(current)
+    return found
 
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:

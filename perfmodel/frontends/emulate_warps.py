@@ -8,11 +8,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.frontends.emulate_machine import LANES, Active, Machine
+from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
 from perfmodel.frontends.ptx.syntax import Instruction, Pair, Register
 
 Array = npt.NDArray[Any]
-Step = Callable[[Active], None]
 
 _WORD: Final = np.dtype(np.uint32)
 _BOOL: Final = np.dtype(bool)

@@ -99,7 +99,7 @@ def kernel_from_ptx(
         emulation = _emulated(module, function, bound, progress)
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
-        placed = [_with_base(p, emulation, function, bases) for p in placed]
+        placed = [_with_base(p, emulation, bases) for p in placed]
     placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
@@ -213,9 +213,7 @@ def _runs(p: Placed, emulation: Emulation | None) -> bool:
     return emulation is None or not p.counted or p.access.key in emulation.counts
 
 
-def _with_base(
-    p: Placed, emulation: Emulation, function: Function, bases: dict[str, Base]
-) -> Placed:
+def _with_base(p: Placed, emulation: Emulation, bases: dict[str, Base]) -> Placed:
     """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
     if p.base:
         return p

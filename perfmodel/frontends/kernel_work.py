@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
-from perfmodel.frontends.dependence import paces
 from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.loop_pace import paces
 from perfmodel.frontends.machine_instructions import (
     START,
     machine_instructions,

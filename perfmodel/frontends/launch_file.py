@@ -22,7 +22,6 @@ A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +31,7 @@ from perfmodel.frontends import content
 from perfmodel.frontends.launch import Argument, Buffer, LaunchSpec, Scalar, structure
 from perfmodel.kernels.values import check_keys, choice, is_list, whole
 from perfmodel.sizes import parse_size
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 _KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
 _BUFFER_KEYS: Final = ("bytes", "type", "fill", "below", "step", "npy")
@@ -60,11 +59,7 @@ def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
     if path.suffix in (".jsonl", ".json"):
         tables = _json_lines(text, where)
     else:
-        try:
-            table = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise PerfmodelError(f"{where} is not TOML: {error or 'nested too deeply'}") from None
-        tables = _toml_tables(table, where)
+        tables = _toml_tables(parse_toml(text, where), where)
     if not tables:
         raise PerfmodelError(f"{where} has no launch: add [[launch]] with kernel, grid and block")
     if len(tables) > _MOST_LAUNCHES:

@@ -235,7 +235,7 @@ class Flow:
             guard = all_of((reach, negated(own) if instruction.guard.negated else own))
         for number, part in enumerate(memory_parts(instruction)):
             operand = instruction.operands[part.operand]
-            taken = all_of((guard, takes_part(interpreter, part, instruction, state, at)))
+            taken = all_of((guard, takes_part(interpreter, part, instruction, state)))
             address = interpreter.address(operand, state, at)
             coordinates: tuple[Sum, ...] = ()
             if isinstance(operand, Address) and operand.coordinates:

@@ -15,6 +15,7 @@ from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_sums import (
     Sum,
+    by_factor,
     constant,
     minus,
     plus,
@@ -219,14 +220,7 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
 
 def _linear(value: Sum, variable: Name) -> tuple[Sum, Sum] | None:
     """Return a and b of ``a + b*variable``, or None."""
-    start, slope = {}, {}
-    for factors, times in value.terms.items():
-        if variable in factors:
-            left = list(factors)
-            left.remove(variable)
-            slope[tuple(left)] = times
-        else:
-            start[factors] = times
+    slope, start = by_factor(value.terms, variable)
     parts = Sum(start), Sum(slope)
     if any(variable.name in part.names for part in parts) or not slope:
         return None

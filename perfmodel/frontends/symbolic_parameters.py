@@ -81,7 +81,6 @@ def takes_part(
     part: Part,
     instruction: Instruction,
     state: Mapping[str, Value],
-    at: int,
 ) -> Node:
     """Return the condition for a lane to take part in an access, besides the guard."""
     conditions: list[Node] = []

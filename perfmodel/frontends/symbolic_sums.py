@@ -235,19 +235,27 @@ def _written(terms: dict[Factors, int]) -> Node:
     if shared is None:
         ordered = sorted(terms.items(), key=lambda item: _place(item[0]))
         return _added([_term(factors, times) for factors, times in ordered])
-    inside: dict[Factors, int] = {}
-    rest: dict[Factors, int] = {}
-    for factors, times in terms.items():
-        if shared in factors:
-            left = list(factors)
-            left.remove(shared)
-            inside[tuple(left)] = times
-        else:
-            rest[factors] = times
+    inside, rest = by_factor(terms, shared)
     first = Operation("*", (_written(inside), shared))
     if not rest:
         return first
     return _added([(first, 1), *_parts(_written(rest))])
+
+
+def by_factor(
+    terms: Mapping[Factors, int], factor: Node
+) -> tuple[dict[Factors, int], dict[Factors, int]]:
+    """Return what a factor is multiplied with, once, and the terms without it."""
+    inside: dict[Factors, int] = {}
+    rest: dict[Factors, int] = {}
+    for factors, times in terms.items():
+        if factor in factors:
+            left = list(factors)
+            left.remove(factor)
+            inside[tuple(left)] = times
+        else:
+            rest[factors] = times
+    return inside, rest
 
 
 def _most_shared(terms: Mapping[Factors, int]) -> Node | None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +27,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.device import Device, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 CATALOGUE: Final = Path(__file__).parent / "catalogue"
 MAX_EXTENDS: Final = 8
@@ -204,12 +203,7 @@ def _extended(sheet: _Sheet) -> Path | None:
 def _read(path: Path) -> _Sheet:
     """Return the sheet of one file: headers and figures, each checked by itself."""
     where = _label(path)
-    text = read_text(path, where, "device")
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
+    table = parse_toml(read_text(path, where, "device"), where)
     known = quantities()
     headers: dict[str, Any] = {}
     figures: dict[str, Figure] = {}

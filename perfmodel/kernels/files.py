@@ -93,13 +93,11 @@ besides.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 
 def load_kernel(path: str | Path) -> Kernel:
@@ -129,9 +127,5 @@ def parse_kernel(text: str, where: str = "kernel") -> Kernel:
     PerfmodelError
         If the text is not TOML (with the line), or a key is unknown, missing or wrong.
     """
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
+    table = parse_toml(text, where)
     return kernel_from_table(table, where)

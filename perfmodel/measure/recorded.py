@@ -24,7 +24,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.measure.columns import INPUTS, PROTOCOL, RESULTS, WORDS, name_fault
 from perfmodel.measure.seal import FORMAT, SESSION_FILE, checksum
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 Value = str | int | float
 
@@ -140,8 +139,7 @@ class Recording:
         ``event_floor_us`` under ``[session-1]`` for the rows of session 1, or under ``[protocol]``
         for all. None where it does not.
         """
-        own = self.session.get(f"session-{row.values.get('session', '')}", {})
-        floor = own.get("event_floor_us", self.session.get("protocol", {}).get("event_floor_us"))
+        floor = self._stated(row).get("event_floor_us")
         return None if floor is None else float(floor) * 1e-6
 
     def cold_event_floor(self, row: Row) -> float | None:
@@ -150,11 +148,13 @@ class Recording:
         The host queues it behind the flush, and its code and arguments have left L2: as
         ``event_floor_cold_us``, for cold rows.
         """
+        floor = self._stated(row).get("event_floor_cold_us") if row.cache == "cold" else None
+        return None if floor is None else float(floor) * 1e-6
+
+    def _stated(self, row: Row) -> Mapping[str, Any]:
+        """Return what the session file says of a row's protocol, its own session first."""
         own = self.session.get(f"session-{row.values.get('session', '')}", {})
-        stated = {**self.session.get("protocol", {}), **own}
-        if row.cache != "cold" or "event_floor_cold_us" not in stated:
-            return None
-        return float(stated["event_floor_cold_us"]) * 1e-6
+        return {**self.session.get("protocol", {}), **own}
 
     def profiler_floors(self, row: Row) -> dict[str, float]:
         """Return what the row's profiler reads for an empty kernel, any work, and each warp [s].
@@ -219,13 +219,8 @@ def _session(folder: Path, where: str) -> dict[str, Any]:
             f"{where} has no {SESSION_FILE}, which says what was measured and how: "
             "give a folder that has one"
         )
-    try:
-        session = tomllib.loads(read_text(path, f"{where}, {SESSION_FILE}", "session"))
-    except PerfmodelError:
-        raise
-    except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise PerfmodelError(f"{where}, {SESSION_FILE} is not valid TOML: {reason}") from None
+    named = f"{where}, {SESSION_FILE}"
+    session = parse_toml(read_text(path, named, "session"), named)
     version = session.get("format")
     if version != FORMAT or isinstance(version, bool):
         came = "states no format" if version is None else f"has format {shown(version)}"

@@ -19,7 +19,7 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
 from perfmodel.kernels.values import check_keys, is_list
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 SOURCES: Final = Path(__file__).parent / "sources"
 SWEEPS: Final = Path(__file__).parent / "sweeps"
@@ -30,8 +30,8 @@ TIMINGS: Final = ("events", "profiler")
 
 _KEYS: Final = (
     *("topic", "source", "function", "why", "defines", "vary", "cases", "set", "where", "grid"),
-    *("block", "shared_bytes", "buffers", "arguments", "cache", "repeats", "operations", "clocks"),
-    *("check", "l2", "use", "validation", "model", "counters", "timings", "warmups"),
+    *("block", "shared_bytes", "buffers", "arguments", "cache", "repeats", "clocks"),
+    *("check", "l2", "use", "validation", "model", "counters", "timings"),
 )
 _REQUIRED: Final = ("topic", "source", "function", "why", "grid", "block", "arguments")
 _L2_KEYS: Final = (
@@ -147,10 +147,7 @@ def read_sweeps(path: Path) -> list[Sweep]:
         If it cannot be read, is not TOML, or a key is unknown, missing or wrong.
     """
     where = f"sweep file {path.name!r}"
-    try:
-        table = tomllib.loads(read_text(path, where, "sweep"))
-    except tomllib.TOMLDecodeError as error:
-        raise PerfmodelError(f"{where} is not valid TOML: {error}") from None
+    table = parse_toml(read_text(path, where, "sweep"), where)
     check_keys(table, ("sweep",), ("sweep",), where)
     return [_sweep(entry, path, i) for i, entry in enumerate(table["sweep"])]
 

@@ -22,7 +22,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.contention import GRANULE
+from perfmodel.models.contention import GRANULE, Hot
 from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.requests import Requests
@@ -33,8 +33,8 @@ from perfmodel.models.slices import (
     PACKET_SLOT,
     PASS_TIME,
     SECTOR_CLOCKS,
-    USUAL_SLICES,
     most_pieces,
+    slice_count,
     slice_slot,
 )
 
@@ -207,13 +207,13 @@ def _atomic_time(
         packet = COMPARE_CLOCKS + several * more + COMPARE_SECTOR_CLOCKS * (per_packet - 1)
         each = packet / per_packet / device.sm_clock
     turn = np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each)
-    hot = _in_flight(instance, r, device)
-    slices = float(device.l2_slices or USUAL_SLICES)
-    most = most_pieces(1 / np.maximum(hot[2], 1e-12), slices)
-    share = {"h": hot[1], "third": hot[2], "most": most}
+    hot = _in_flight(r, device)
+    slices = slice_count(device)
+    most = most_pieces(1 / np.maximum(hot.third, 1e-12), slices)
+    share = {"h": hot.granule, "third": hot.third, "most": most}
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
     returns = np.atleast_1d(np.asarray(kind.returns)) > 0
-    pieces = np.where(hot[2] > 0, most, 1.0)
+    pieces = np.where(hot.third > 0, most, 1.0)
     slot = slice_slot(each, per_packet, pieces, returns | _HALVES[dtype], filled, device.sm_clock)
     # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
     slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
@@ -222,7 +222,7 @@ def _atomic_time(
         "slot": slot,
         "turn": turn,
         "s": per_packet,
-        "again": np.minimum(1.0, hot[0] * per_packet / busiest)
+        "again": np.minimum(1.0, hot.sector * per_packet / busiest)
         ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
     }
     network = {
@@ -305,24 +305,23 @@ def _network_cost(returns: Array, dtype: Array, of_pass: Array, filled: Array) -
     return np.asarray(np.maximum(np.maximum(answer, half), double))
 
 
-def _in_flight(instance: Instance, r: Requests, device: Device) -> tuple[Array, Array, Array]:
+def _in_flight(r: Requests, device: Device) -> Hot:
     """Return the shares of the popular places among the passes that are under way together.
 
     Threads in order of a grid that reach only a part of the elements at a time concentrate there.
     """
     shared = r.sharing
     assert shared is not None
-    sector, granule, third = shared.hot
     if r.random:
-        return sector, granule, third
+        return shared.hot
     resident = device.sm_count * device.max_threads_per_sm
     lanes = np.minimum(np.maximum(r.active_lanes, 1.0), float(resident))
     reached = np.minimum(shared.addresses, lanes * np.minimum(1.0, _addresses_a_lane(r)))
     span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
     some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
-    granule = np.maximum(granule, some)
+    granule = np.maximum(shared.hot.granule, some)
     others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
-    return sector, granule, np.maximum(third, others)
+    return Hot(shared.hot.sector, granule, np.maximum(shared.hot.third, others))
 
 
 def _addresses_a_lane(r: Requests) -> Array:

@@ -24,7 +24,7 @@ from perfmodel.models.latency import (
 from perfmodel.models.launch import code_fetch
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import aggregated_clocks
-from perfmodel.models.waves import ROUNDS
+from perfmodel.models.waves import ROUNDS, side_by_side
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -59,6 +59,8 @@ class Waits:
     ----------
     chain : Chain
         What one block does, one thing after the other.
+    beside : array
+        Blocks that share an SM.
     terms_s : mapping of str to array
         Seconds of "ramp", "latency", "dispatch" (where the rate is known) and "stalls".
     inputs : mapping of str to mapping of str to array
@@ -66,6 +68,7 @@ class Waits:
     """
 
     chain: Chain
+    beside: Array
     terms_s: dict[str, Array]
     inputs: dict[str, dict[str, Any]]
 
@@ -117,7 +120,7 @@ def block_waits(
     chain = block_chain(
         instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds
     )
-    beside = np.minimum(held, np.ceil(blocks / sms))
+    beside = side_by_side(held, blocks, device.sm_count)
     slower = profiled * device.sm_clock * beside
     chain = replace(
         chain,
@@ -148,4 +151,4 @@ def block_waits(
         "rounds": rounds,
     }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
-    return Waits(chain, terms, inputs)
+    return Waits(chain, beside, terms, inputs)

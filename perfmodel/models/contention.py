@@ -23,17 +23,6 @@ from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
 
-TOUCHED = Formula(
-    name="distinct granules of random lanes",
-    unit="granules",
-    text="g*(1 - (1 - 1/g)**n)",
-    symbols={
-        "g": "granules that the bins lie in: addresses, sectors or lines [1]",
-        "n": "lanes that take part [1]",
-    },
-    holds="equally likely granules; with a histogram, the sum of 1 - (1 - p)**n over granules",
-    source="derived: each granule is missed by all lanes with probability (1 - 1/g)**n",
-)
 MODULO_ROUNDS = Formula(
     name="passes or packets, consecutive lanes modulo m",
     unit="1",

@@ -19,7 +19,8 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import Group, Window, fetched, held
+from perfmodel.models.reuse import Group, Window, fetched, held, loads_by_l1, thread_extents
+from perfmodel.models.waves import side_by_side
 
 Array = npt.NDArray[Any]
 
@@ -50,19 +51,10 @@ def l1_fills(
     blocks: Array,
 ) -> list[Array]:
     """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
-    cached = [
-        g
-        for g in groups
-        if requests[g.members[0]].access.kind == "load"
-        and requests[g.members[0]].access.cache == "l1"
-    ]
-    base: dict[str, Array] = {}
-    for g in cached:
-        for v in requests[g.members[0]].variables:
-            if not v.is_block and v.target.startswith("threadIdx"):
-                base[v.name] = v.extent
+    cached = loads_by_l1(requests, groups)
+    base = thread_extents(requests, cached)
     capacity = np.asarray(occupied.l1_size, dtype=float)
-    sharing = np.minimum(resident, np.ceil(blocks / device.sm_count))
+    sharing = side_by_side(resident, blocks, device.sm_count)
     found = block_fills(instance, requests, cached, base, capacity, sharing)
     fills = [r.sectors * 1.0 for r in requests]
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.

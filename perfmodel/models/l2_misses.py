@@ -23,6 +23,7 @@ from perfmodel.models.reuse import (
     Window,
     fetched,
     held,
+    thread_extents,
 )
 
 Array = npt.NDArray[Any]
@@ -69,22 +70,10 @@ def l2_misses(
         data that is written again.
     """
     wave = np.minimum(blocks, device.sm_count * resident)
-    box: dict[str, Array] = {}
-    growth: list[Window] = []
-    left = wave
-    for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = alike(np.asarray(extent, dtype=float))
-        part = np.clip(left, 1.0, count)
-        box[f"blockIdx.{axis}"] = part
-        growth.append(Window(f"blockIdx.{axis}", part, count))
-        left = left / count
-    base = dict(box)
-    for g in groups:
-        for v in requests[g.members[0]].variables:
-            if v.target.startswith("threadIdx"):
-                base[v.name] = v.extent
+    box, growth = block_windows(instance, wave)
+    base = box | thread_extents(requests, groups)
     windows = [*loop_windows(instance), *growth]
-    weights = [_copies(g, requests, box, device) for g in groups]
+    weights = [side_copies(g, requests, box, device) for g in groups]
     capacity = np.asarray(float(device.l2_size))
     atom = fetch_granule(device, control)
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE, knee)
@@ -157,7 +146,17 @@ def irregular(
     return misses, np.minimum(misses * atom, np.maximum(buffer_bytes * part, misses * SECTOR))
 
 
-def _copies(
+def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], list[Window]]:
+    """Return the box of a wave of blocks, and how the grid lengthens it, axis by axis."""
+    growth, left = [], wave
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = alike(np.asarray(extent, dtype=float))
+        growth.append(Window(f"blockIdx.{axis}", np.clip(left, 1.0, count), count))
+        left = left / count
+    return {w.name: w.start for w in growth}, growth
+
+
+def side_copies(
     group: Group, requests: Sequence[Requests], box: dict[str, Array], device: Device
 ) -> Array:
     """Return how many L2 partitions hold a group's data: all of them, if many SMs read the same."""

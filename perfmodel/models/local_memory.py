@@ -18,8 +18,10 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.request_record import Requests
 from perfmodel.models.reuse import held
+from perfmodel.models.waves import side_by_side
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +58,7 @@ def is_local(instance: Instance, r: Requests) -> bool:
 
 
 def local_traffic(
-    instance: Instance, r: Requests, device: Device, occupied: Occupancy, resident: Array
+    instance: Instance, r: Requests, device: Device, occupied: Occupancy
 ) -> LocalTraffic:
     """Work out what an access to local memory asks of the caches.
 
@@ -67,16 +69,11 @@ def local_traffic(
         Of the access.
     device : Device
     occupied : Occupancy
-    resident : array
-        Blocks of an SM at a time.
     """
-    name = r.access.buffer
     blocks = np.asarray(instance.blocks, dtype=float)
-    size = np.asarray(instance.lengths[name], float) * np.asarray(
-        instance.element_bytes[name], float
-    )
-    on_sm = size / blocks * np.minimum(resident, np.ceil(blocks / device.sm_count))
-    at_once = size / blocks * np.minimum(blocks, resident * device.sm_count)
+    size = buffer_bytes(instance, r)
+    on_sm = size / blocks * side_by_side(occupied.resident, blocks, device.sm_count)
+    at_once = size / blocks * np.minimum(blocks, occupied.resident * device.sm_count)
     l2_size = float(device.l2_size)
     sectors = np.asarray(r.sectors, dtype=float)
     if r.access.kind == "store":

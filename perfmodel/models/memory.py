@@ -43,7 +43,8 @@ from perfmodel.models.table_costs import (
     scattered_cost,
 )
 from perfmodel.models.tables import Table, find_tables
-from perfmodel.models.writeback import crowds_writes, dearer_writes, writeback_bytes
+from perfmodel.models.waves import side_by_side
+from perfmodel.models.writeback import crowds_writes, dearer_writes, writebacks
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -88,11 +89,11 @@ def closed_form_traffic(
     for i in local:  # what is read again there follows rules of its own
         requests[i] = replace(requests[i], strides=None, period=None, random=False)
     groups = grouped(requests)
-    resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
+    resident = occupied.resident
     blocks = np.asarray(instance.blocks, dtype=float)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks)
     again = rereads(instance, requests, groups)
-    on_sm = np.minimum(resident, np.ceil(blocks / device.sm_count))
+    on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)
     near = [
         g.missing_l1(on_sm, capacity) if requests[g.members[0]].access.cache == "l1" else _ONE
@@ -129,7 +130,7 @@ def closed_form_traffic(
         granule,
         warm,
     )
-    own = {i: local_traffic(instance, requests[i], device, occupied, resident) for i in local}
+    own = {i: local_traffic(instance, requests[i], device, occupied) for i in local}
     for i in own:
         touched[i] = (_ZERO, _ONE)
     besides = _ZERO
@@ -217,6 +218,15 @@ def closed_form_traffic(
         ),
         _ZERO,
     ) / np.maximum(store_sectors, 1e-9)
+    *_, (held_up, given) = writebacks(
+        dram_written,
+        np.maximum(reads - fleeting - persisting, 0.0),
+        fleeting,
+        filled_share(tables, granted, reads, warm),
+        ways if crowds_writes(device) else ways * 0,
+        bool(tables),
+        persisting,
+    )
     traffic = Traffic(
         **counted_apart(requests, local),
         global_atomic_requests=total([r.requests for r in requests], atomics),
@@ -258,15 +268,7 @@ def closed_form_traffic(
         compression=np.full(1, float(control.compression)),
         scattered_bytes=waited,
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
-        writeback_bytes=writeback_bytes(
-            dram_written,
-            np.maximum(reads - fleeting - persisting, 0.0),
-            fleeting,
-            filled_share(tables, granted, reads, warm),
-            ways if crowds_writes(device) else ways * 0,
-            bool(tables),
-            persisting,
-        ),
+        writeback_bytes=np.asarray(held_up(**given)),
         cold=not warm,
         early_share=np.maximum(
             settled / np.maximum(asked * SECTOR, 1.0),

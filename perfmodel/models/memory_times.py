@@ -13,7 +13,7 @@ from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import L2_READS, L2_TIME, read_sectors, reads_beside, unpacked_bytes
 from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
-from perfmodel.models.slices import USUAL_SLICES
+from perfmodel.models.slices import slice_count
 from perfmodel.models.writeback import WRITEBACK_TIME
 from perfmodel.traffic import Traffic
 
@@ -33,9 +33,7 @@ BYTES_TIME = Formula(
 def l2_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
     """Return L2's time [s], and what went into its formulas."""
     asked: dict[str, Any] = {
-        "reads": np.atleast_1d(
-            read_sectors(traffic, float(device.l2_slices or USUAL_SLICES)) * SECTOR
-        ),
+        "reads": np.atleast_1d(read_sectors(traffic, slice_count(device)) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),

@@ -64,6 +64,11 @@ class Occupancy:
     shared_carveout: Integers
     l1_size: Integers
 
+    @property
+    def resident(self) -> NDArray[np.float64]:
+        """Blocks an SM, taken to be 1 where a block cannot run at all."""
+        return np.asarray(np.maximum(np.asarray(self.blocks_per_sm, dtype=float), 1.0))
+
 
 def occupancy(
     device: Device,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,19 @@ Array = npt.NDArray[Any]
 
 def random_reads(
     size: Array,
-    distance: Mapping[str, Array],
+    beside: tuple[Array, Array],
     passes: Array,
     capacity: float,
     requests: Sequence[Requests],
     members: Sequence[int],
     granule: float,
 ) -> tuple[Array, Array, Array]:
-    """Return bytes of first reads and of the others, and the share of those that miss."""
+    """Return bytes of first reads and of the others, and the share of those that miss.
+
+    Of `beside`, bytes are read and written in one pass over the table.
+    """
     draws, wide = random_draws(requests, members, granule)
-    stream = (1.5 * distance["read"] + distance["written"]) * passes / draws
+    stream = (1.5 * beside[0] + beside[1]) * passes / draws
     hits = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)

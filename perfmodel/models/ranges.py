@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +29,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import PRIVATE_KNEE
 from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held
+from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held, loads_by_l1
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -43,6 +44,19 @@ _LEAST: Final = 0.01
 def ranges() -> Mapping[str, Mapping[str, Any]]:
     """Return ``ranges.toml``."""
     return tomllib.loads(RANGES.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """One launch: its global accesses, as they are and in groups, and where it runs."""
+
+    instance: Instance
+    requests: Sequence[Requests]
+    groups: Sequence[Group]
+    traffic: Traffic
+    device: Device
+    occupied: Occupancy
+    control: L2Control
 
 
 def outside(
@@ -69,11 +83,11 @@ def outside(
         What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
     """
     limits = ranges()["limits"]
-    groups = grouped(requests)
+    launch = _Launch(instance, requests, grouped(requests), traffic, device, occupied, control)
     sectors = _number(
         traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     )
-    shared = _shared_by_blocks(instance, requests, groups, device, occupied, traffic)
+    shared = _shared_by_blocks(launch)
     if sectors and shared / sectors > limits["l2_sectors"]:
         yield (
             "L2 sectors",
@@ -85,16 +99,10 @@ def outside(
     moved = _number(traffic.dram_read_bytes + traffic.dram_write_bytes) * control.compression
     size = float(device.l2_size)
     found = {
-        "data that is read again takes nearly all of L2": _rereads(
-            instance, requests, groups, traffic, device, occupied, control
-        ),
+        "data that is read again takes nearly all of L2": _rereads(launch),
         "a table is read again beside stores": _tables(requests, traffic),
-        "part of what is written again may wait in L2": _rewritten(
-            instance, requests, groups, traffic, device, occupied, control
-        ),
-        "much of what is written is still in L2 at the end": _left(
-            requests, groups, traffic, size, control
-        ),
+        "part of what is written again may wait in L2": _rewritten(launch),
+        "much of what is written is still in L2 at the end": _left(launch),
     }
     why = max(found, key=lambda name: abs(found[name]))
     # Causes may add up, or cancel by chance.
@@ -106,18 +114,11 @@ def outside(
         yield "DRAM bytes", relative, why
 
 
-def _rereads(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    traffic: Traffic,
-    device: Device,
-    occupied: Occupancy,
-    control: L2Control,
-) -> float:
+def _rereads(launch: _Launch) -> float:
     """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
     reread = ranges()["reread"]
     low, high, spread = reread["low"], reread["high"], reread["spread"]
+    requests, traffic, device = launch.requests, launch.traffic, launch.device
     total = 0.0
     for table in traffic.tables:
         if table.workings and table.workings[-1][0] is PRIVATE_KNEE:
@@ -136,34 +137,30 @@ def _rereads(
         if r.access.kind == "load" and r.strides is not None and i not in in_tables
     ]
     buffers = {
-        requests[i].access.buffer: _number(buffer_bytes(instance, requests[i])) for i in loads
+        requests[i].access.buffer: _number(buffer_bytes(launch.instance, requests[i]))
+        for i in loads
     }
     asked = sum(_number(traffic.accesses[i].l1_fill_sectors) * SECTOR for i in loads)
     used = sum(buffers.values())
     if not loads or asked < 1.1 * used or used * device.l2_partitions < low * device.l2_size:
         return total
-    reads = [
-        _again(instance, requests, groups, traffic, device, occupied, control, knee=knee)[1]
-        for knee in (KNEE, (low, high))
-    ]
+    reads = [_again(launch, knee=knee)[1] for knee in (KNEE, (low, high))]
     return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
 
 
-def _again(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    traffic: Traffic,
-    device: Device,
-    occupied: Occupancy,
-    control: L2Control,
-    **knees: tuple[float, float],
-) -> tuple[Any, ...]:
+def _again(launch: _Launch, **knees: tuple[float, float]) -> tuple[Any, ...]:
     """Return what `l2_misses` does, with other knees."""
-    fills = [a.l1_fill_sectors for a in traffic.accesses]
-    resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    blocks = np.asarray(instance.blocks, dtype=float)
-    return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
+    return l2_misses(
+        launch.instance,
+        launch.requests,
+        launch.groups,
+        launch.device,
+        launch.occupied.resident,
+        np.asarray(launch.instance.blocks, dtype=float),
+        [a.l1_fill_sectors for a in launch.traffic.accesses],
+        launch.control,
+        **knees,
+    )
 
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
@@ -183,26 +180,17 @@ def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     return total
 
 
-def _rewritten(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    traffic: Traffic,
-    device: Device,
-    occupied: Occupancy,
-    control: L2Control,
-) -> float:
+def _rewritten(launch: _Launch) -> float:
     """Return the bytes written again that may or may not be written back in between."""
-    stored = sum(_number(r.sectors) * SECTOR for r in requests if r.access.kind == "store")
-    once = _stored_once(requests, groups)
+    stored = sum(_number(r.sectors) * SECTOR for r in launch.requests if r.access.kind == "store")
+    once = _stored_once(launch)
     again = ranges()["rewritten"]
     low, high, spread = again["low"], again["high"], again["spread"]
-    if stored <= REWRITTEN * once or not low - spread < once / device.l2_size:
+    if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
         return 0.0
 
     def written(knee: tuple[float, float]) -> float:
-        given = (instance, requests, groups, traffic, device, occupied, control)
-        return _number(_again(*given, rewritten_knee=knee)[3])
+        return _number(_again(launch, rewritten_knee=knee)[3])
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)
@@ -211,24 +199,20 @@ def _rewritten(
     return difference + math.copysign(around / 2, difference)
 
 
-def _stored_once(requests: Sequence[Requests], groups: Sequence[Group]) -> float:
+def _stored_once(launch: _Launch) -> float:
     """Return the bytes of all sectors that are stored to."""
-    stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
+    first = ((g, launch.requests[g.members[0]]) for g in launch.groups)
+    stores = (g for g, r in first if r.access.kind == "store")
     return sum((_number(g.granules(g.counts, SECTOR)) * SECTOR for g in stores), 0.0)
 
 
-def _left(
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    traffic: Traffic,
-    size: float,
-    control: L2Control,
-) -> float:
+def _left(launch: _Launch) -> float:
     """Return the bytes written back, less those if L2 keeps as much as in the simulator."""
-    if control.set_aside:
+    if launch.control.set_aside:
         return 0.0
-    written = _stored_once(requests, groups)
-    reads = _number(traffic.dram_read_bytes) * control.compression
+    size = float(launch.device.l2_size)
+    written = _stored_once(launch)
+    reads = _number(launch.traffic.dram_read_bytes) * launch.control.compression
     share = written / max(reads + written, 1.0)
     dirty = ranges()["dirty"]
     there = float(min(dirty["most"] * size, dirty["share"] * size * share))
@@ -236,29 +220,17 @@ def _left(
     return min(there, written) - min(here, written)
 
 
-def _shared_by_blocks(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    device: Device,
-    occupied: Occupancy,
-    traffic: Traffic,
-) -> float:
+def _shared_by_blocks(launch: _Launch) -> float:
     """Return the L2 sectors that blocks would spare if L1 kept what earlier ones on its SM read.
 
     An SM takes blocks as they come, as in the simulator; which of a grid's columns it has seen
     before is chance. It matters where these fit its L1, or a good part of them does.
     """
-    sms = device.sm_count
-    grid = dict(zip(AXES, (int(np.max(extent)) for extent in instance.grid), strict=True))
+    sms = launch.device.sm_count
+    grid = dict(zip(AXES, (int(np.max(extent)) for extent in launch.instance.grid), strict=True))
     blocks = math.prod(grid.values())
     turns = -(-blocks // sms)
-    cached = [
-        g
-        for g in groups
-        if requests[g.members[0]].access.kind == "load"
-        and requests[g.members[0]].access.cache == "l1"
-    ]
+    cached = loads_by_l1(launch.requests, launch.groups)
     if turns < 2 or not cached:
         return 0.0
     seen = {axis: _seen(extent, turns) for axis, extent in grid.items()}
@@ -277,10 +249,10 @@ def _shared_by_blocks(
             at_a_time += _number(g.granules({**window, **column}, SECTOR))
             every = {f"blockIdx.{a}": np.full(1, seen[a]) for a in moving}
             own = _number(g.granules({**window, **every}, SECTOR))
-        fills = sum(_number(traffic.accesses[i].l1_fill_sectors) for i in g.members)
+        fills = sum(_number(launch.traffic.accesses[i].l1_fill_sectors) for i in g.members)
         if len(moving) < 2:
             spared += max(0.0, fills - own * min(sms, blocks))
-    return spared * min(1.0, _number(occupied.l1_size) / max(at_a_time * SECTOR, 1.0))
+    return spared * min(1.0, _number(launch.occupied.l1_size) / max(at_a_time * SECTOR, 1.0))
 
 
 def _seen(extent: float, turns: int) -> float:

@@ -95,7 +95,7 @@ def rereads(
 
     @cache
     def bytes_of(i: int) -> Array:
-        return _block_bytes(instance, requests, earlier[i])
+        return _block_bytes(requests, earlier[i])
 
     stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
     every = sum((bytes_of(i) for i in range(len(earlier)) if i not in stores), np.zeros(1))
@@ -150,7 +150,7 @@ def _backwards(requests: Sequence[Requests], group: Group) -> bool:
     return any(bool(np.any(group.strides[name] < 0)) for name in loops)
 
 
-def _block_bytes(instance: Instance, requests: Sequence[Requests], group: Group) -> Array:
+def _block_bytes(requests: Sequence[Requests], group: Group) -> Array:
     """Return the bytes that a block reads by a group in all its iterations."""
     window: dict[str, Array] = {}
     r = requests[group.members[0]]

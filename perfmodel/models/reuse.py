@@ -7,7 +7,7 @@ every later one (the layer condition of stencil models, for any affine access).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -134,6 +134,22 @@ class Group:
         # Members close to each other overlap; those far apart are copies.
         together = count + self.counts[f"spread {name}"]
         return np.asarray(np.minimum(together, count * self.counts[f"copies {name}"]))
+
+
+def loads_by_l1(requests: Sequence[Requests], groups: Iterable[Group]) -> list[Group]:
+    """Return the groups of loads that L1 caches."""
+    first = ((g, requests[g.members[0]].access) for g in groups)
+    return [g for g, access in first if access.kind == "load" and access.cache == "l1"]
+
+
+def thread_extents(requests: Sequence[Requests], groups: Iterable[Group]) -> dict[str, Array]:
+    """Return how many values the variables of a block's threads take."""
+    return {
+        v.name: v.extent
+        for g in groups
+        for v in requests[g.members[0]].variables
+        if v.target.startswith("threadIdx")
+    }
 
 
 def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:

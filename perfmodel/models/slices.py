@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -59,7 +60,7 @@ PASS_TIME = Formula(
 _PIECES: Final = (1, 2, 3, 28, 31, 64, 80, 112, 160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048)
 _MOST: Final = (1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32)
 _SLICES: Final = 94
-USUAL_SLICES: Final = 80
+_USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""
 _MANY: Final = 160
 """Pieces from which on a GPU's number of slices matters: below, two to five share one anyway."""
@@ -77,6 +78,11 @@ SECTOR_CLOCKS: Final = 0.87
 ANSWER_CLOCKS: Final = (1.4, 1.8)
 """Clocks of a pass that gives old values back, and of half2, with one lane a sector and with full
 sectors: 1.34 to 1.55, and 1.74 to 1.82 (slices.csv, atomics.csv, fit rows)."""
+
+
+def slice_count(device: Device) -> float:
+    """Return how many slices a GPU's L2 has."""
+    return float(device.l2_slices or _USUAL)
 
 
 def most_pieces(pieces: Any, slices: float) -> Array:

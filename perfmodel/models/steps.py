@@ -14,11 +14,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.chain import Chain
+from perfmodel.models.combined import busiest_pipe
 from perfmodel.models.formula import Formula
+from perfmodel.models.issue import pipe_cycles
 from perfmodel.models.l1 import PORT_CLOCKS
+from perfmodel.models.latency import LATENCY_TIME
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.sm_times import SM_TIME
 
 Array = npt.NDArray[Any]
 
@@ -104,15 +110,60 @@ def step_loop(kernel: Kernel) -> str | None:
     return min(loops, key=lambda v: len(kernel.loop_nest(v)), default=None)
 
 
-def steps_inputs(
+def time_in_steps(
+    instance: Instance,
+    chain: Chain,
+    instructions: Mapping[str, Array],
+    terms: dict[str, Array],
+    inputs: dict[str, dict[str, Any]],
+    occupied: Occupancy,
+    device: Device,
+    balance: Array,
+) -> Array:
+    """Return the time of blocks that work in steps [s]; their waits leave the other terms.
+
+    Parameters
+    ----------
+    instance, occupied, device
+        Of a kernel with barriers in a loop, and where it runs.
+    chain : Chain
+        What one block does, for the latency of its loads.
+    instructions : mapping of str to array
+        Warp instructions of each pipe.
+    terms, inputs : dict
+        Of the other terms: "latency" is put in anew, "stalls" is taken out.
+    balance : array
+        Work of the busiest SM over the mean.
+    """
+    # A product is at the tensor core while it is issued.
+    rest = pipe_cycles({n: i for n, i in instructions.items() if n != "tensor16"}, device)
+    apart = {n: SM_TIME(cycles=c, clock=device.sm_clock, balance=balance) for n, c in rest.items()}
+    inputs["steps"] = _inputs(
+        instance,
+        chain,
+        busiest_pipe(apart),
+        terms["l1"],
+        terms.get("tensor16", np.zeros(1)),
+        occupied.resident,
+        device.sm_count,
+        inputs["rounds"]["uneven"],
+    )
+    # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
+    inputs["latency"] = _waits_alone(inputs["steps"])
+    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
+    del terms["stalls"], inputs["stalls"]
+    return np.asarray(STEPS_TIME(**rounds_of_steps(inputs["steps"])))
+
+
+def _inputs(
     instance: Instance,
     chain: Chain,
     issue: Array,
     l1: Array,
     tensor: Array,
-    blocks_per_sm: Any,
+    resident: Array,
     sm_count: int,
-    uneven: Any = 1.0,
+    uneven: Any,
 ) -> dict[str, Any]:
     """Return what goes into the time of blocks that work in steps.
 
@@ -125,7 +176,7 @@ def steps_inputs(
     issue, l1, tensor : array
         Seconds that the schedulers (or the busiest arithmetic pipe), L1 and the tensor cores of the
         busiest SM need, products by mma.sync with the tensor cores only.
-    blocks_per_sm : array
+    resident : array
         Blocks that an SM holds.
     sm_count : int
         SMs.
@@ -156,7 +207,7 @@ def steps_inputs(
         else:
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
-    rounds = np.ceil(here / np.maximum(blocks_per_sm, 1))
+    rounds = np.ceil(here / resident)
     alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
     return {
         "issue": np.atleast_1d(issue) / here,
@@ -164,7 +215,7 @@ def steps_inputs(
         "tensor": np.atleast_1d(tensor) / here,
         "warps": np.atleast_1d(chain.overhead["warps"]),
         "blocks": here,
-        "held": np.atleast_1d(np.minimum(np.maximum(blocks_per_sm, 1), here)),
+        "held": np.atleast_1d(np.minimum(resident, here)),
         "steps": steps * uneven,
         "load": load,
         "barriers": barriers / np.maximum(steps, 1),
@@ -182,7 +233,7 @@ def steps_inputs(
     }
 
 
-def waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
+def _waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `LATENCY_TIME` takes for blocks that do nothing but wait in their steps."""
     return {
         "chain": given["steps"] * STEP_WAIT(**given) + given["outside"],
@@ -192,7 +243,7 @@ def waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rounds_of_steps(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `STEPS_TIME` takes; `given` is from `steps_inputs`."""
+    """Return what `STEPS_TIME` takes; `given` is the "steps" of a prediction's inputs."""
     wait = given["steps"] * STEP_WAIT(**given)
     held = given["held"]
     most = int(np.max(held))

@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
 from perfmodel.models.random_tables import random_reads
 from perfmodel.models.request_record import past_l1
@@ -62,8 +63,6 @@ class Table:
         if all of them missed.
     inputs : mapping
         What `TABLE_MISSES` takes.
-    distance : mapping
-        Bytes kept, and bytes of streams that pass in one pass over it.
     misses : array
         Share of the re-reads that miss.
     gone : array
@@ -89,7 +88,6 @@ class Table:
     first: Array
     again: Array
     inputs: Mapping[str, Array]
-    distance: Mapping[str, Array]
     misses: Array
     gone: Array
     scattered: Array
@@ -215,13 +213,13 @@ def _table(
     own = uses[buffer]
     left: Any = 1.0
     random = any(requests[i].random for i in members[buffer])
-    size = _buffer_bytes(instance, buffer) if random else own.touched
+    size = buffer_bytes(instance, requests[members[buffer][0]]) if random else own.touched
     capacity = float(device.l2_size)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
-    persisting, streaming = _marked(control, instance, buffer, size)
+    persisting, streaming = _marked(control, buffer, size)
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
-    inside = _window_bytes(control, instance, buffer, size) / way
+    inside = _window_bytes(control, buffer, size) / way
     if random:
         spilled = residency.random_overflow(inside, _picked(control), ways, claimed / way)
     else:
@@ -233,10 +231,10 @@ def _table(
         if other == buffer:
             continue
         if other in tables:
-            _, fleeting = _marked(control, instance, other, use.touched)
+            _, fleeting = _marked(control, other, use.touched)
             kept = kept + use.touched * (1 - fleeting)
             continue
-        _, fleeting = _marked(control, instance, other, use.touched)
+        _, fleeting = _marked(control, other, use.touched)
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
         # What is read and then written takes its lines once.
@@ -246,7 +244,6 @@ def _table(
         fleeting_written = fleeting_written + stores * fleeting
     beside = read + written
     read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
-    distance = {"kept": kept, "read": read, "written": written}
     first = np.minimum(size, own.loads)
     again = own.loads - first
     workings: residency.Workings = ()
@@ -255,7 +252,7 @@ def _table(
     if random:
         first, again, lost = random_reads(
             size,
-            distance,
+            (read, written),
             passes,
             capacity,
             past_l1(requests, members[buffer], own.loads),
@@ -326,7 +323,6 @@ def _table(
         first=np.atleast_1d(first),
         again=np.atleast_1d(again),
         inputs=inputs,
-        distance=distance,
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
@@ -350,15 +346,13 @@ def _private(instance: Instance, request: Requests) -> bool:
     return all(bool(np.all(m)) for m in moves)
 
 
-def _marked(
-    control: L2Control, instance: Instance, buffer: str, size: Array
-) -> tuple[Array, Array]:
+def _marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
     """Return the shares of a buffer that are persisting and streaming."""
     window = control.window
     none = np.zeros(1)
     if window is None or window.buffer != buffer:
         return none, none
-    inside = _window_bytes(control, instance, buffer, size) / np.maximum(size, 1.0)
+    inside = _window_bytes(control, buffer, size) / np.maximum(size, 1.0)
     picked = _picked(control)
     hit, missed = inside * picked, inside * (1 - picked)
     persisting = hit if window.hit_prop == "persisting" and control.set_aside else none
@@ -373,17 +367,12 @@ def _picked(control: L2Control) -> Array:
     return residency.picked_share(control.window.hit_ratio)
 
 
-def _window_bytes(control: L2Control, instance: Instance, buffer: str, size: Array) -> Array:
+def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
     """Return the bytes of a buffer that lie in the window."""
     window = control.window
     if window is None or window.buffer != buffer:
         return np.zeros(1)
     return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
-
-
-def _buffer_bytes(instance: Instance, buffer: str) -> Array:
-    length = np.asarray(instance.lengths[buffer], dtype=float)
-    return np.asarray(length * np.asarray(instance.element_bytes[buffer], dtype=float))
 
 
 def _largest(values: Sequence[Array]) -> Array:

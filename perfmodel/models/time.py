@@ -31,14 +31,8 @@ from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
-from perfmodel.models.sm_times import SM_TIME, sm_times
-from perfmodel.models.steps import (
-    STEPS_TIME,
-    rounds_of_steps,
-    step_loop,
-    steps_inputs,
-    waits_alone,
-)
+from perfmodel.models.sm_times import sm_times
+from perfmodel.models.steps import step_loop, time_in_steps
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
 from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.models.waves import crowding, unevenness
@@ -98,12 +92,11 @@ def time_model(
         Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
-    sms = float(device.sm_count)
     turns = turns_taken(requests)
     instructions = warp_instructions(instance, traffic.requests, turns)
     device = under_load(device, instructions)
-    held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
-    uneven = unevenness(instance, sms * held / blocks)
+    held = occupied.resident
+    uneven = unevenness(instance, device.sm_count * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
     units = sm_times(instance, requests, traffic, device, instructions, turns, held, crowded)
     terms, inputs = dict(units.terms_s), dict(units.inputs)
@@ -150,9 +143,8 @@ def time_model(
     terms |= waits.terms_s
     inputs |= waits.inputs
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
-    beside = np.minimum(held, np.ceil(blocks / sms))
     rounds = inputs["latency"]["rounds"]
-    looping = loop_inputs(instance, on_chip, rounds, beside, device.sm_clock)
+    looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
     if looping is not None:
         inputs["shared-loops"] = looping
         terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
@@ -164,7 +156,7 @@ def time_model(
             }
     in_steps = None
     if step_loop(instance.kernel) is not None:
-        in_steps = _in_steps(
+        in_steps = time_in_steps(
             instance, chain, instructions, terms, inputs, occupied, device, units.balance
         )
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), FRONT_OVERLAP)
@@ -193,37 +185,6 @@ def time_model(
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
-
-
-def _in_steps(
-    instance: Instance,
-    chain: Chain,
-    instructions: Mapping[str, Array],
-    terms: dict[str, Array],
-    inputs: dict[str, dict[str, Any]],
-    occupied: Occupancy,
-    device: Device,
-    balance: Array,
-) -> Array:
-    """Return the time of blocks that work in steps [s]; their waits leave the other terms."""
-    # A product is at the tensor core while it is issued.
-    rest = pipe_cycles({n: i for n, i in instructions.items() if n != "tensor16"}, device)
-    apart = {n: SM_TIME(cycles=c, clock=device.sm_clock, balance=balance) for n, c in rest.items()}
-    inputs["steps"] = steps_inputs(
-        instance,
-        chain,
-        busiest_pipe(apart),
-        terms["l1"],
-        terms.get("tensor16", np.zeros(1)),
-        occupied.blocks_per_sm,
-        device.sm_count,
-        inputs["rounds"]["uneven"],
-    )
-    # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
-    inputs["latency"] = waits_alone(inputs["steps"])
-    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
-    del terms["stalls"], inputs["stalls"]
-    return np.asarray(STEPS_TIME(**rounds_of_steps(inputs["steps"])))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

@@ -106,6 +106,11 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
     )
 
 
+def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
+    """Return the blocks that share an SM: as many as it holds, or its part of a small grid."""
+    return np.asarray(np.minimum(held, np.ceil(np.asarray(blocks, dtype=float) / sm_count)))
+
+
 def balance_inputs(
     instance: Instance,
     requests: Sequence[Requests],
@@ -155,7 +160,7 @@ def balance_inputs(
         warps.append(by_warps)
         lanes.append(by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0))
     busy = np.asarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
-    held = np.minimum(np.maximum(np.asarray(held, dtype=float), 1.0), np.ceil(blocks / sm_count))
+    held = side_by_side(np.maximum(np.asarray(held, dtype=float), 1.0), blocks, sm_count)
     found = [busiest_work(counts, warps, held, sm_count)] * 2
     if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
         found[1] = busiest_work(counts, lanes, held, sm_count)

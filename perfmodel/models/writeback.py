@@ -131,7 +131,7 @@ def writebacks(
     Returns
     -------
     tuple of (Formula, mapping)
-        Each formula and what it takes; the last gives the bytes, which count from 4 ways on.
+        Each formula and what it takes; the last gives the bytes, 0 with fewer than 4 ways.
     """
     w = np.asarray(ways, dtype=float)
     writes = np.asarray(written, dtype=float)
@@ -147,17 +147,3 @@ def writebacks(
         "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))
-
-
-def writeback_bytes(
-    written: Any,
-    normal: Any,
-    streaming: Any,
-    filled: Any,
-    ways: Any,
-    tabled: bool = True,
-    persisting: Any = 0.0,
-) -> Array:
-    """Return these bytes; 0 where too little is set aside to matter. Arguments as `writebacks`."""
-    (_, (_, given)) = writebacks(written, normal, streaming, filled, ways, tabled, persisting)
-    return np.asarray(WRITE_BACK(**given))

@@ -19,7 +19,6 @@ A shape file is TOML::
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.instance import MOST_BYTES
 from perfmodel.kernels.values import check_keys, choice, read_text, whole, word
+from perfmodel.text_files import parse_toml
 from perfmodel.text_files import read_text as read_file
 
 SHAPES: Final = Path(__file__).parent / "shapes"
@@ -158,11 +158,7 @@ def parse_shape(text: str, where: str = "model") -> ModelShape:
     PerfmodelError
         If the text is not TOML, or a key is unknown, missing or wrong.
     """
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise PerfmodelError(f"{where} is not valid TOML: {' '.join(reason.split())}") from None
+    table = parse_toml(text, where)
     return shape_from_table(table, where)
 
 

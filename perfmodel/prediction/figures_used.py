@@ -9,7 +9,7 @@ from typing import Any, Final
 from perfmodel.hardware.device import Device, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.roofline import ceilings
-from perfmodel.models.time import time_model
+from perfmodel.prediction.interval import time_on
 from perfmodel.prediction.predict import evaluate
 from perfmodel.prediction.record import Prediction
 
@@ -98,27 +98,13 @@ def _watched(device: Device) -> tuple[Device, set[str]]:
 
 def _influences(prediction: Prediction, names: frozenset[str]) -> Mapping[str, float]:
     """Return by how much the time changes, as a share, with each figure that is no whole number."""
-    device = prediction.details.device
+    details = prediction.details
+    device = details.device
     found = {}
     for name in names:
         value = getattr(device, name)
         if isinstance(value, float):
             changed: dict[str, Any] = {name: value * (1 + _STEP)}
-            time = _time(prediction, replace(device, **changed))
-            found[name] = time / _time(prediction, device) - 1
+            time = time_on(replace(device, **changed), details, prediction.timing)
+            found[name] = time / time_on(device, details, prediction.timing) - 1
     return found
-
-
-def _time(prediction: Prediction, device: Device) -> float:
-    """Return the time of a prediction's traffic on another device [s]."""
-    details = prediction.details
-    model = time_model(
-        details.instance,
-        list(details.requests),
-        details.traffic,
-        details.occupied,
-        device,
-        prediction.timing,
-        details.on_chip,
-    )
-    return float(model.time_s[0])

@@ -226,17 +226,22 @@ def spread(details: Details, timing: Timing) -> float:
     time = float(details.time.time_s[0])
     total = 0.0
     for device in moved:
-        model = time_model(
-            details.instance,
-            list(details.requests),
-            details.traffic,
-            details.occupied,
-            device,
-            timing,
-            details.on_chip,
-        )
-        total += (float(model.time_s[0]) / time - 1) ** 2
+        total += (time_on(device, details, timing) / time - 1) ** 2
     return math.sqrt(total)
+
+
+def time_on(device: Device, details: Details, timing: Timing) -> float:
+    """Return the time of a prediction's traffic with other figures of its device [s]."""
+    model = time_model(
+        details.instance,
+        list(details.requests),
+        details.traffic,
+        details.occupied,
+        device,
+        timing,
+        details.on_chip,
+    )
+    return float(model.time_s[0])
 
 
 def _uncertain(device: Device) -> tuple[Device, ...]:

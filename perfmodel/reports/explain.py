@@ -127,7 +127,7 @@ def _steps(prediction: Prediction) -> Iterator[Step]:
     small = left_out(prediction)
     pipe = busiest_pipe(terms)
     unit = counted_by(details)
-    yield from launch_steps(details, unit)
+    yield from launch_steps(details)
     shares, others = access_shares(details, small)
     yield from all_request_steps(details, shares)
     if "l1" not in small:

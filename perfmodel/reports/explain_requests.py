@@ -123,7 +123,7 @@ def request_steps(details: Details, share: AccessShare) -> Iterator[Step]:
             found = lane_stride(section, f"lane stride{along}", details.instance, r, v)
             yield replace(found, note=_stride_note(found.result, r.width))
     for granule, name, total in ((SECTOR, "sectors", r.sectors), (LINE, "lines", r.lines)):
-        steps = list(_granule_steps(section, r, pattern, granule, name))
+        steps = list(_granule_steps(section, pattern, granule, name))
         mean = scalar(total) / scalar(r.requests)
         if steps:
             yield from steps
@@ -182,7 +182,7 @@ def _pattern(r: Requests) -> _Pattern | None:
 
 
 def _granule_steps(
-    section: str, r: Requests, pattern: _Pattern | None, granule: int, name: str
+    section: str, pattern: _Pattern | None, granule: int, name: str
 ) -> Iterator[Step]:
     """Yield the closed form of a full warp's sectors or lines; nothing where there is none."""
     if pattern is None or (pattern.rows > 1 and pattern.stride > granule):

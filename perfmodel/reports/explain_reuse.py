@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.geometry import AXES
 from perfmodel.models.l1_fills import FOUND, alike, block_fills, loop_windows
-from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped
+from perfmodel.models.l2_misses import block_windows, side_copies
+from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped, loads_by_l1, thread_extents
+from perfmodel.models.waves import side_by_side
 from perfmodel.prediction.record import Details
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, named, scalar, step
@@ -81,15 +82,9 @@ def l1_reuse(details: Details) -> list[Reuse]:
     each other fill L1 one at a time.
     """
     requests = details.requests
-    groups = tuple(
-        g
-        for g in grouped(requests)
-        if requests[g.members[0]].access.kind == "load"
-        and requests[g.members[0]].access.cache == "l1"
-    )
+    groups = tuple(loads_by_l1(requests, grouped(requests)))
     instance = details.instance
-    blocks = np.asarray(instance.blocks, dtype=float)
-    sharing = np.minimum(_resident(details), np.ceil(blocks / details.device.sm_count))
+    sharing = side_by_side(details.occupied.resident, instance.blocks, details.device.sm_count)
     count = int(scalar(sharing))
     who = "the block of an SM" if count == 1 else f"the {count} blocks of an SM"
     roots = (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None))
@@ -103,7 +98,7 @@ def l1_reuse(details: Details) -> list[Reuse]:
         found.append(
             Reuse(
                 nest,
-                _threads(details, groups),
+                thread_extents(requests, groups),
                 windows,
                 (_ONE,) * len(nest),
                 np.atleast_1d(sharing),
@@ -120,21 +115,14 @@ def l2_reuse(details: Details) -> Reuse | None:
     if not groups:
         return None
     blocks = np.asarray(details.instance.blocks, dtype=float)
-    left = np.minimum(blocks, details.device.sm_count * _resident(details))
-    wave = int(scalar(left))
-    box: dict[str, Array] = {}
-    growth: list[Window] = []
-    for axis, size in zip(AXES, details.instance.grid, strict=True):
-        extent = np.atleast_1d(np.asarray(size, dtype=float))
-        part = np.clip(left, 1.0, extent)
-        box[f"blockIdx.{axis}"] = part
-        growth.append(Window(f"blockIdx.{axis}", part, extent))
-        left = left / extent
+    together = np.minimum(blocks, details.device.sm_count * details.occupied.resident)
+    wave = int(scalar(together))
+    box, growth = block_windows(details.instance, together)
     return Reuse(
         groups,
-        {**box, **_threads(details, groups)},
+        box | thread_extents(details.requests, groups),
         (*loop_windows(details.instance), *growth),
-        tuple(_copies(details, g, box) for g in groups),
+        tuple(side_copies(g, details.requests, box, details.device) for g in groups),
         _ONE,
         float(details.device.l2_size),
         f"a wave of {wave} blocks" if wave < scalar(blocks) else "all blocks",
@@ -204,24 +192,3 @@ def _longer(described: str, window: Window) -> str:
 
 def _singular(described: str) -> bool:
     return described.startswith(("the block ", "a wave"))
-
-
-def _resident(details: Details) -> Array:
-    resident = np.atleast_1d(np.asarray(details.occupied.blocks_per_sm, dtype=float))
-    return np.asarray(np.maximum(resident, 1.0))
-
-
-def _threads(details: Details, groups: Sequence[Group]) -> dict[str, Array]:
-    return {
-        v.name: v.extent
-        for g in groups
-        for v in details.requests[g.members[0]].variables
-        if v.target.startswith("threadIdx")
-    }
-
-
-def _copies(details: Details, group: Group, box: dict[str, Array]) -> Array:
-    if details.requests[group.members[0]].access.kind != "load":
-        return _ONE
-    shared = any(scalar(n) > 1 and scalar(group.strides[name]) == 0 for name, n in box.items())
-    return np.full(1, float(details.device.l2_partitions)) if shared else _ONE

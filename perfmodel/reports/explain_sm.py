@@ -117,7 +117,7 @@ def counted_by(details: Details) -> Unit:
     return Unit(f"warp and {step_of}", warps, steps, loop)
 
 
-def launch_steps(details: Details, unit: Unit) -> Iterator[Step]:
+def launch_steps(details: Details) -> Iterator[Step]:
     """Yield warps, blocks an SM, waves and balance."""
     section = "Launch"
     instance, device, occupied = details.instance, details.device, details.occupied

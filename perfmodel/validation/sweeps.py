@@ -21,7 +21,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
 from perfmodel.measure.sweep import SWEEPS, l2_control
-from perfmodel.text_files import read_text
+from perfmodel.text_files import parse_toml, read_text
 
 KERNELS: Final = Path(__file__).parent / "kernels"
 """Kernel files of what was measured, but is no built-in kernel."""
@@ -141,10 +141,7 @@ def read_sweeps(path: Path) -> tuple[Sweep, ...]:
 
 def _listed(path: Path) -> list[Sweep]:
     where = f"case file {path.name!r}"
-    try:
-        table = tomllib.loads(read_text(path, where, "case"))
-    except tomllib.TOMLDecodeError as error:
-        raise PerfmodelError(f"{where} is not valid TOML: {error}") from None
+    table = parse_toml(read_text(path, where, "case"), where)
     check_keys(table, ("sweep",), ("sweep",), where)
     entries = table["sweep"]
     if not is_list(entries) or not all(isinstance(entry, Mapping) for entry in entries):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.dependence import LoopPace, pace, paces
 from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.loop_pace import LoopPace, pace, paces
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
@@ -167,26 +167,24 @@ def waits_once(body: str) -> float:
     return sure_waits(function, flow, [((b,), 1.0) for b in range(len(flow.blocks))])
 
 
-def test_loads_between_divisions_wait_one_after_the_other() -> None:
-    # Machine code of sm_90 (nvcc 13.0): loads stay between the calls for odd values of divisions.
-    one = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\n{div} %f1, %f{n}, %f1;\n"
-    exact, quick = (
-        waits_once("".join(one.format(n=n, at=4 * n, div=div) for n in range(4, 8)))
-        for div in ("div.rn.f32", "div.approx.f32")
-    )
-    assert exact == 4
-    assert quick == 1
+def four_times(one: str) -> str:
+    return "".join(one.format(n=n, at=4 * n) for n in range(4, 8))
 
 
-def test_barriers_keep_apart_what_somebody_may_write() -> None:
-    # The same: constant data is read before the barriers, other data behind them.
-    one = "{ld} %f{n}, [%rd1+{at}];\nst.shared.f32 [%r2], %f{n};\nbar.sync 0;\n"
-    constant, other = (
-        waits_once("".join(one.format(n=n, at=4 * n, ld=ld) for n in range(4, 8)))
-        for ld in ("ld.global.nc.f32", "ld.global.f32")
-    )
-    assert constant == 1
-    assert other == 4
+@pytest.mark.parametrize(
+    ("load", "use", "waits"),
+    [
+        # loads stay between the calls for odd values of divisions
+        ("ld.global.nc.f32", "div.rn.f32 %f1, %f{n}, %f1;\n", 4),
+        ("ld.global.nc.f32", "div.approx.f32 %f1, %f{n}, %f1;\n", 1),
+        # constant data is read before the barriers, what somebody may write behind them
+        ("ld.global.nc.f32", "st.shared.f32 [%r2], %f{n};\nbar.sync 0;\n", 1),
+        ("ld.global.f32", "st.shared.f32 [%r2], %f{n};\nbar.sync 0;\n", 4),
+    ],
+)
+def test_what_keeps_four_loads_apart(load: str, use: str, waits: int) -> None:
+    # Machine code of sm_90 (nvcc 13.0)
+    assert waits_once(four_times(load + " %f{n}, [%rd1+{at}];\n" + use)) == waits
 
 
 def test_the_first_shuffle_of_lanes_that_may_have_parted_keeps_loads_apart() -> None:
@@ -194,10 +192,7 @@ def test_the_first_shuffle_of_lanes_that_may_have_parted_keeps_loads_apart() -> 
     # shuffled just as it was loaded is waited for behind the branch (measured: shuffled_varies).
     load = "ld.global.nc.f32 %f{n}, [%rd1+{at}];\n"
     use, shuffle = "add.f32 %f{n}, %f{n}, %f2;\n", "shfl.sync.bfly.b32 %f{n}, %f{n}, 1, 31, -1;\n"
-    used, straight = (
-        "".join(one.format(n=n, at=4 * n) for n in range(4, 8))
-        for one in (load + use + shuffle, load + shuffle)
-    )
+    used, straight = four_times(load + use + shuffle), four_times(load + shuffle)
     branch = "setp.gt.u32 %p1, %r2, 9;\n@%p1 bra E;\n{}E:\n"
     assert waits_once(used) == 1
     assert waits_once(branch.format(used)) == 2

@@ -172,8 +172,8 @@ def test_files(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("x.toml", "", "has no launch"),
-        ("x.toml", "[[launch", "is not TOML"),
-        ("x.toml", "a = " + "[" * 10_000, "is not TOML"),
+        ("x.toml", "[[launch", "is not valid TOML"),
+        ("x.toml", "a = " + "[" * 10_000, "is not valid TOML"),
         ("x.jsonl", "{}\n[", "launch file x.jsonl, line 2 is not JSON"),
         ("x.jsonl", "[" * 100_000, "not JSON"),
         ("x.jsonl", "{}", "launch 1 has no grid"),

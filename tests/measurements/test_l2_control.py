@@ -19,7 +19,7 @@ from measured import FOLDER, rows
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.residency import overflow
-from perfmodel.models.writeback import writeback_bytes
+from perfmodel.models.writeback import writebacks
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
 
@@ -211,8 +211,10 @@ def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
         ways = float(np.ceil(row["set_mib"] / 3.75))
         if ways > 9 or row["timing"] != "events":
             continue
-        lost = writeback_bytes(row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False)
-        assert lost / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=11), row
+        (_, (lost, given)) = writebacks(
+            row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False
+        )
+        assert lost(**given) / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=11), row
 
 
 def test_over_fetch_of_strided_copies() -> None:

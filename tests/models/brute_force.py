@@ -5,7 +5,7 @@ Plain Python integers and sets; nothing of the package's arithmetic is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -117,8 +117,3 @@ def totals(case: Case) -> dict[str, int]:
         "lines": sum(granules(r, 128) for r in found),
         "active_lanes": sum(len(r) for r in found),
     }
-
-
-def count_where(extents: Sequence[int], holds: Callable[..., bool]) -> int:
-    """Return how many points of a box satisfy a condition."""
-    return sum(bool(holds(*point)) for point in product(*(range(n) for n in extents)))

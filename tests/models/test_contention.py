@@ -13,7 +13,7 @@ from perfmodel import PerfmodelError
 from perfmodel.expressions import parse
 from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
-from perfmodel.models.contention import TOUCHED, counted_conflicts, random_conflicts
+from perfmodel.models.contention import counted_conflicts, random_conflicts
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:
@@ -96,10 +96,10 @@ def test_histograms_keep_their_mass() -> None:
         assert float((merged.likely * merged.sizes).sum()) == pytest.approx(1)
 
 
-def test_touched_is_the_limit_of_equal_bins() -> None:
-    # property: the formula that is shown is the sum that is computed
+def test_lines_of_equally_likely_bins() -> None:
+    # derived: all 32 lanes miss a line with probability (1 - 1/lines)**32
     for granules in (1, 3, 50, 10**6):
-        expected = TOUCHED(g=float(granules), n=32.0)
+        expected = granules * (1 - (1 - 1 / granules) ** 32)
         assert float(random_conflicts(uniform(granules), 128)[0].lines) == pytest.approx(expected)
 
 

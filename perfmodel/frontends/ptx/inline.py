@@ -214,7 +214,7 @@ class _Inliner:
                 if at + 1 < len(function.instructions) or jump.guard is not None:
                     self.instructions.append(jump)
             else:
-                self.instructions += self._handed_over(instruction, function)
+                self.instructions += self._handed_over(instruction)
             if len(self.instructions) > MOST_INSTRUCTIONS or self.copies > MOST_COPIES:
                 raise PerfmodelError(
                     f"kernel {self.kernel.name!r} makes over {MOST_COPIES} calls, or has over "
@@ -263,7 +263,7 @@ class _Inliner:
             if p.space == "reg" and isinstance(o, Register):
                 self.instructions.append(_move(call, p.type, o, Register(copy.name(p.name))))
 
-    def _handed_over(self, i: Instruction, function: Function) -> list[Instruction]:
+    def _handed_over(self, i: Instruction) -> list[Instruction]:
         """Return an instruction, or the moves that a load or store of parameter space becomes."""
         if i.opcode not in ("ld", "st") or not {m.partition("::")[0] for m in i.modifiers} & {
             "param"

@@ -326,8 +326,6 @@ SIZES: Final[Mapping[str, int]] = {
 counts as 1, a reference to a texture as its handle."""
 
 
-def float_immediate(value: float, width: int = 64) -> FloatImmediate:
-    """Return a constant from a number."""
-    if width == 32:
-        return FloatImmediate(struct.unpack("<I", struct.pack("<f", value))[0], 32)
+def float_immediate(value: float) -> FloatImmediate:
+    """Return a constant of 64 bits from a number."""
     return FloatImmediate(struct.unpack("<Q", struct.pack("<d", value))[0], 64)

@@ -1,0 +1,365 @@
+"""Lanes of sampled blocks run as hardware runs them: in lock step, lanes that part wait.
+
+Of all places where lanes stand, the one that comes first in the text goes next; so lanes that leave
+a branch or a loop early wait where the others come to. A barrier holds a block's lanes until all
+are there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.frontends.emulate_accesses import access
+from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
+from perfmodel.frontends.emulate_instructions import step
+from perfmodel.frontends.emulate_layout import (
+    EmulatedLaunch,
+    lay_out,
+    local_bytes,
+    sampled_blocks,
+    shared_bytes,
+    special_registers,
+)
+from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
+from perfmodel.frontends.emulate_memory import Memory
+from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
+from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
+from perfmodel.frontends.emulate_reuse import Touches
+from perfmodel.frontends.emulate_segments import segments
+from perfmodel.frontends.emulate_values import dtype_of
+from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
+from perfmodel.frontends.machine_instructions import unrolled_loops
+from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
+from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+"""Told how many of how many threads are done."""
+
+MOST_LOCAL: Final = 1 << 22
+"""Bytes of local memory of all emulated lanes, unless one block has more."""
+WORK: Final = 1.2e8
+"""Work of a second: instructions times lanes, and `EACH` for an instruction however few run it."""
+EACH: Final = 2000
+"""Measured on a busy machine of two cores: 5 to 15 ns a lane, 25 to 170 us an instruction of 2,048
+to 16,384 lanes (pair_angles, twister_streams of measurements/programs/corpus-blind5); predictions
+depend on either only where an emulation is cut short."""
+SLOWER: Final = 2.0
+"""Processor time over that at which it stops all the same, on machines that are slower."""
+MORE: Final = 0.25
+"""Part of its time that an emulation gets besides, where lanes left a loop before its end."""
+MOST_LEFT: Final = 4
+"""Loops that are left before their end."""
+
+
+class LockStep:
+    """Lanes of sampled blocks, and where each of them stands."""
+
+    def __init__(
+        self, module: Module, function: Function, launch: EmulatedLaunch, lanes: int
+    ) -> None:
+        self.function = function
+        self.flow: ControlFlow = control_flow(function)
+        x, y, z = launch.block
+        threads = x * y * z
+        self.padded = -(-threads // LANES) * LANES
+        # What all lanes have in local memory is to stay in this machine's caches.
+        lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
+        self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+        self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
+        count = len(self.sampled)
+        self.lanes = count * self.padded
+        self.block_of = np.repeat(np.arange(count), self.padded)
+        thread = np.tile(np.arange(self.padded), count)
+        self.inside = thread < threads
+        self.regions, symbols, parameters = lay_out(module, function, launch)
+        shared = shared_bytes(module, function, symbols, launch.shared_bytes)
+        local = local_bytes(function, symbols)
+        memory = Memory(self.regions, shared, local, self.block_of)
+        specials = special_registers(launch, thread, self.sampled[self.block_of])
+        self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
+        atomics = frozenset(
+            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
+        )
+        constants = frozenset(
+            at for at, i in enumerate(function.instructions) if "const" in i.modifiers
+        )
+        self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
+        self.arrivals = Arrivals()
+        self.together = unrolled_loops(function, self.flow)
+        self.segments, self.first = segments(
+            function, self.flow, self.together, self.machine, self._step
+        )
+        self.end = len(self.segments)
+        self.lasts = [*self.first[1:], self.end]
+        self._at = np.full(self.lanes, self.end)
+        self._waiting = np.zeros(self.lanes, dtype=bool)
+        self._resume = np.zeros(self.lanes, dtype=np.int64)
+        self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
+        self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
+        self.work = np.zeros(self.lanes // LANES)
+        self.edges: dict[tuple[int, int], int] = {}
+        self.around: dict[int, int] = {}
+        self.history: list[tuple[float, Array]] = []
+        self.left: list[str] = []
+        self.stuck = False
+        self.waits = wait_exits(function, self.flow)
+        self.rounds: dict[int, int] = {}
+        self.waited = False
+        self.told: list[str] = []
+        self.most_steps = 0
+
+    def run(
+        self,
+        most_seconds: float,
+        most_steps: int,
+        progress: Progress | None,
+        *,
+        some: Array | bool = True,
+        last: bool = True,
+    ) -> None:
+        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long."""
+        most_work = most_seconds * WORK
+        self.most_steps = most_steps
+        self._at = np.where(self.inside & some, 0, self.end)
+        self._waiting[:] = False
+        began = time.thread_time()
+        steps, work = 0, 0
+        while True:
+            # Lanes that wait stand past the end until they are let go.
+            place = int(self._at.min())
+            if place == self.end:
+                if not self._waiting.any():
+                    return
+                self._release()
+                continue
+            steps += 1
+            if steps & 63 == 0:
+                self.history.append((float(work), self.warps.copy()))
+            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
+            if late or work > most_work or steps > most_steps:
+                left = self._rest() if last else None
+                if left is None:
+                    self._give_up(place, steps, time.thread_time() - began)
+                # Better between two iterations than within one.
+                if left.whole or work > (1 + MORE) * most_work:
+                    self._leave(left)
+                    most_work = work + MORE * most_seconds * WORK
+                    most_steps = steps + int(MORE * self.most_steps)
+                    continue
+            if progress is not None and steps & 63 == 0:
+                done = (self._at == self.end) & ~self._waiting
+                progress(int(np.count_nonzero(done)), self.lanes)
+            lanes = np.flatnonzero(self._at == place)
+            work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
+            self._run_segment(place, self.machine.some(lanes))
+
+    def _rest(self) -> Rest | None:
+        """Return a loop whose iterations so far may stand for the others."""
+        if len(self.left) >= MOST_LEFT:
+            return None
+        blocks = np.array([*(s.block for s in self.segments), -1])
+        place = np.where(self._waiting, self._resume, self._at)
+        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
+
+    def _leave(self, found: Rest) -> None:
+        """Let lanes leave a loop before its end."""
+        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
+        for block in found.loop.blocks:
+            part = self.flow.blocks[block]
+            self.counter.multiply(range(part.start, part.stop), found.factor)
+        some = self.machine.some(found.lanes)
+        self.machine.write(found.register, found.value, some)
+        self._waiting[found.lanes] = False
+        self._go(found.loop.header, found.target, some)
+        self.left.append(told(found, self.function, self.flow, self.history))
+
+    def _run_segment(self, place: int, active: Active) -> None:
+        segment = self.segments[place]
+        self.counter.touches.turn += 1
+        self.work[active.numbers] += len(segment.steps) + 1
+        if segment.starts:
+            self.warps[segment.block] += active.warps
+            self.threads[segment.block] += len(active.lanes)
+        for run, guard in zip(segment.steps, segment.guards, strict=True):
+            if guard is None:
+                run(active)
+                continue
+            held = np.broadcast_to(guard(active), (len(active.lanes),))
+            some = active.lanes[held]
+            if len(some):
+                run(self.machine.some(some))
+        if segment.barrier:
+            self._resume[active.lanes] = place + 1
+            self._at[active.select] = self.end
+            self._waiting[active.select] = True
+            return
+        if not segment.ends:
+            self._at[active.select] = place + 1
+            return
+        self._branch(segment.block, segment.copy, active)
+
+    def _branch(self, block: int, copy: int, active: Active) -> None:
+        part = self.flow.blocks[block]
+        last = self.function.instructions[part.stop - 1]
+        targets = part.successors
+        if len(targets) == 1:
+            self._go(block, targets[0], active)
+            return
+        if last.opcode == "brx":
+            self._indirect(block, active)
+            return
+        assert last.guard is not None
+        name = last.guard.register.name
+        taken = self.machine.read(name, np.dtype(bool), active)
+        if last.guard.negated:
+            taken = ~taken
+        if block in self.waits:
+            taken = self._let_go(block, taken, targets)
+        if block in self.together and copy in LAST_COPIES:
+            self.around[block] = self.around.get(block, 0) + active.warps
+        for target, lanes in (
+            (targets[0], active.lanes[taken]),
+            (targets[1], active.lanes[~taken]),
+        ):
+            some = self.machine.some(lanes)
+            if target == block and block in self.together and copy not in LAST_COPIES:
+                self._count_edge(block, target, some)
+                self._at[some.select] = self._place(block, copy + 1)
+            else:
+                self._go(block, target, some)
+
+    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
+        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
+        leaving = targets[0] == self.waits[block]
+        left = bool(np.all(taken == leaving))
+        self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
+        if self.rounds[block] < PATIENCE:
+            return taken
+        self.rounds[block] = 0
+        self.waited = True
+        return np.full(len(taken), leaving)
+
+    def _indirect(self, block: int, active: Active) -> None:
+        last = self.function.instructions[self.flow.blocks[block].stop - 1]
+        index = next((o for o in last.operands if isinstance(o, Register)), None)
+        table = next((o.name for o in last.operands if isinstance(o, Label)), "")
+        labels = self.function.branch_tables.get(table, ())
+        assert index is not None
+        chosen = self.machine.read(index.name, np.dtype(np.uint32), active)
+        chosen = np.minimum(chosen, max(len(labels) - 1, 0))
+        for number in np.unique(chosen):
+            place = self.function.labels[labels[int(number)]]
+            inside = place < len(self.function.instructions)
+            target = self.flow.block_of[place] if inside else self.flow.exit
+            self._go(block, target, self.machine.some(active.lanes[chosen == number]))
+
+    def _go(self, block: int, target: int, active: Active) -> None:
+        if not len(active.lanes):
+            return
+        self._count_edge(block, target, active)
+        if target in self.together:
+            self._at[active.select] = self._place(target, self._copy(target, active))
+        else:
+            inside = target < len(self.flow.blocks)
+            self._at[active.select] = self.first[target] if inside else self.end
+
+    def _count_edge(self, block: int, target: int, active: Active) -> None:
+        key = (block, target)
+        self.edges[key] = self.edges.get(key, 0) + active.warps
+
+    def _copy(self, block: int, active: Active) -> Array:
+        """Return which copy of a loop's body lanes go to, by the iterations that are left."""
+        counted = self.together[block]
+        kind = dtype_of(counted.kind) or np.dtype(np.int64)
+        value = self.machine.read(counted.register, kind, active)
+        bound = self.machine.getter(counted.bound, kind)(active)
+        return first_copy(counted.turns(value, np.broadcast_to(bound, value.shape)))
+
+    def _place(self, block: int, copy: Array | int) -> Array | int:
+        return self.first[block] + copy * (self.lasts[block] - self.first[block]) // COPIES
+
+    def _release(self) -> None:
+        """Let the lanes of all blocks go on whose barrier everybody has reached."""
+        # Nobody runs: of each block, all lanes that are not done wait.
+        places = self._resume[self._waiting]
+        if len(places) and places.min() != places.max():
+            # Barriers in different places, some of them never reached by all.
+            self.stuck = self.stuck or self._differ()
+        self._at[self._waiting] = places
+        self._waiting[:] = False
+
+    def _differ(self) -> bool:
+        lanes = np.flatnonzero(self._waiting)
+        blocks = self.block_of[lanes]
+        low = np.full(len(self.sampled), self.end)
+        high = np.zeros(len(self.sampled), dtype=int)
+        np.minimum.at(low, blocks, self._resume[lanes])
+        np.maximum.at(high, blocks, self._resume[lanes])
+        return bool(np.any((high > 0) & (low < high)))
+
+    def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
+        block = self.flow.blocks[self.segments[place].block]
+        line = self.function.instructions[block.start].line
+        raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
+
+    def _step(self, at: int, instruction: Instruction) -> Step | None:
+        if instruction.opcode == "mbarrier":
+            return barrier_step(self.machine, instruction, self.arrivals)
+        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
+            return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
+        run = access(self.machine, at, instruction, self.counter.report)
+        return run or step(self.machine, instruction)
+
+    def result(self) -> Emulation:
+        """Return what was counted."""
+        notes = [*self.told]
+        sizes, told = self.arrivals.sizes()
+        for at, size in sizes.items():
+            count = self.counter.counts[at]
+            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
+            count.add_run(count.requests, *pieces)
+        if told:
+            notes.append(told)
+        notes += self.left
+        if len(self.sampled) < self.blocks:
+            notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
+        notes += content_notes(self.regions)
+        if self.machine.unfollowed:
+            names = ", ".join(sorted(self.machine.unfollowed)[:4])
+            notes.append(f"not emulated, results taken as 0: {names}")
+        if self.machine.memory.strayed:
+            notes.append("some accesses go to addresses that no buffer has: they are left out")
+        if self.waited:
+            notes.append(waited_for(self.function))
+        if self.stuck:
+            notes.append("some threads of a block never reach the barrier at which others wait")
+        return Emulation(
+            sampled=len(self.sampled),
+            blocks=self.blocks,
+            warps=self.warps,
+            threads=self.threads,
+            edges=self.edges,
+            counts=self.counter.counts,
+            misses=self.counter.touches.misses(),
+            unequal=unequal(self.work.reshape(len(self.sampled), -1)),
+            regions=self.regions,
+            notes=tuple(notes),
+            rounds=self.around,
+        )
+
+
+def _cached(function: Function) -> frozenset[int]:
+    """Return the loads that L1 keeps."""
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+    )
