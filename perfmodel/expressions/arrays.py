@@ -9,7 +9,7 @@ knows for which elements it is *active*.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -93,6 +93,8 @@ def _largest(array: Array) -> int | None:
         return None
     if array.dtype.kind == "b":
         return 1
+    if array.ndim == 0:
+        return abs(int(array))
     return max(int(array.max(initial=0)), -int(array.min(initial=0)))
 
 
@@ -100,8 +102,7 @@ def _visit(node: Node, inputs: Mapping[str, _Value], scope: _Scope) -> _Value:
     if isinstance(node, Name):
         return inputs[node.name]
     if isinstance(node, Number):
-        array = np.asarray(node.value)
-        return _Value(array, _largest(array))
+        return _constant(node)
     found = scope.find(node)
     if found is None:
         try:
@@ -110,6 +111,12 @@ def _visit(node: Node, inputs: Mapping[str, _Value], scope: _Scope) -> _Value:
             raise named(fault, node) from None
         scope.known[node] = found
     return found
+
+
+@lru_cache(maxsize=4096)
+def _constant(node: Number) -> _Value:
+    array = np.asarray(node.value)
+    return _Value(array, _largest(array))
 
 
 def _compute(node: Operation, inputs: Mapping[str, _Value], scope: _Scope) -> _Value:
@@ -170,7 +177,7 @@ def _make_defined(operator: str, data: list[Any], active: Any) -> None:
     """Raise if the operation is undefined for an active element; make the others harmless."""
     for place, safe, reason, is_bad in _DOMAINS.get(operator, ()):
         bad = is_bad(*data)
-        if np.any(bad):
+        if bad.any():
             if np.any(bad & active):
                 raise NoValueError(reason)
             data[place] = np.where(bad, safe, data[place])

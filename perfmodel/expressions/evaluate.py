@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.arrays import evaluate_arrays
 from perfmodel.expressions.nodes import Node, names, shown
+from perfmodel.expressions.points import evaluate_point
 from perfmodel.expressions.scalars import LARGEST_INTEGER, Scalar, evaluate_scalars
 
 
@@ -45,6 +46,9 @@ def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any
         If a variable is missing, a value is no real number or NaN, shapes do not broadcast,
         or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
+    point = evaluate_point(node, values)
+    if point is not None:
+        return point
     given: dict[str, Any] = {}
     for name in names(node):
         try:

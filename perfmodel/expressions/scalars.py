@@ -79,7 +79,7 @@ def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
             return any(visit(operand) for operand in operands)
         arguments = [visit(operand) for operand in operands]
         try:
-            result: Scalar = _FUNCTIONS[part.operator](*arguments)
+            result: Scalar = FUNCTIONS[part.operator](*arguments)
         except ZeroDivisionError:
             raise NoValueError(ZERO_DIVISION) from None
         except OverflowError:
@@ -163,7 +163,7 @@ def _power(a: Scalar, b: Scalar) -> Scalar:
     return float(float(a) ** float(b))
 
 
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,

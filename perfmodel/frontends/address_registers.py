@@ -12,27 +12,32 @@ _ADDRESSING: Final = frozenset({"add", "sub", "mul", "mad", "shl", "cvt", "cvta"
 
 def address_registers(function: Function) -> frozenset[str]:
     """Return registers that lead to addresses only: ptxas makes them as they are needed."""
-    readers: dict[str, list[Instruction]] = {}
+    # Where a register is read for an address, the registers that must then be addresses too.
+    leads: dict[str, list[frozenset[str] | None]] = {}
     for instruction in function.instructions:
         for register in read_registers(instruction):
-            readers.setdefault(register, []).append(instruction)
+            leads.setdefault(register, []).append(_leads(register, instruction))
     # What a load brings has its place while it is waited for.
     loaded = {r for i in function.instructions if is_memory(i) for r in written_registers(i)}
-    found = set(readers) - loaded
+    found = {r for r in set(leads) - loaded if None not in leads[r]}
     changed = True
     while changed:
-        kept = {r for r in found if all(_leads(r, i, found) for i in readers[r])}
+        kept = {r for r in found if all(made is not None and made <= found for made in leads[r])}
         changed = kept != found
         found = kept
     return frozenset(found)
 
 
-def _leads(register: str, user: Instruction, found: set[str]) -> bool:
-    """Say whether an instruction uses a register for an address alone."""
+def _leads(register: str, user: Instruction) -> frozenset[str] | None:
+    """Return which registers must be addresses for an instruction to use a register for one alone.
+
+    None if it uses the register otherwise.
+    """
     if user.guard is not None and user.guard.register.name == register:
-        return False
+        return None
     if is_memory(user):
         others = (o.elements if isinstance(o, Vector) else (o,) for o in user.operands)
-        return all(o != Register(register) for elements in others for o in elements)
+        other = any(o == Register(register) for elements in others for o in elements)
+        return None if other else frozenset()
     targets = written_registers(user)
-    return user.opcode in _ADDRESSING and bool(targets) and set(targets) <= found
+    return frozenset(targets) if user.opcode in _ADDRESSING and targets else None

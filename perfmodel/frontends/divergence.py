@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from perfmodel.frontends.memory_instructions import counts_lanes
@@ -35,12 +36,17 @@ _ENDS: Final = ("ret", "exit")
 
 def parting_registers(function: Function) -> frozenset[str]:
     """Return the registers that may differ from lane to lane."""
-    found: set[str] = set()
+    return _parting_registers(function.instructions)
+
+
+@lru_cache(maxsize=64)
+def _parting_registers(instructions: tuple[Instruction, ...]) -> frozenset[str]:
+    found = {r for i in instructions if _starts(i) for r in written_registers(i)}
     changed = True
     while changed:
         before = len(found)
-        for instruction in function.instructions:
-            if _starts(instruction) or read_registers(instruction) & found:
+        for instruction in instructions:
+            if not read_registers(instruction).isdisjoint(found):
                 found.update(written_registers(instruction))
         changed = len(found) != before
     return frozenset(found)

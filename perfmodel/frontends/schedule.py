@@ -159,10 +159,14 @@ def _ordered(
     before, after = links
     count = len(steps)
     over = 0
+    values = [_values(step) for step in steps]
     uses: dict[str, int] = {}
-    for step in steps:
-        for value in _values(step):
+    users: dict[str, list[int]] = {}
+    for i, step in enumerate(steps):
+        for value in values[i]:
             uses[value] = uses.get(value, 0) + 1
+        for value in values[i].union(step.writes):
+            users.setdefault(value, []).append(i)
     made = {value for step in steps for value in step.writes}
     live = alive_through + sum(words.get(v, 1) for v in uses if v not in made)
     waiting = [len(b) for b in before]
@@ -174,11 +178,15 @@ def _ordered(
     def free(i: int) -> int:
         return (room if steps[i].load else budget) - live
 
+    known: dict[int, int] = {}
+
     def growth(i: int) -> int:
-        step = steps[i]
-        grown = sum(words.get(v, 1) for v in step.writes if uses.get(v, 0) or v in alive_after)
-        freed = sum(words.get(v, 1) for v in _values(step) if uses[v] == 1 and v not in alive_after)
-        return grown - freed
+        if i not in known:
+            writes, reads = steps[i].writes, values[i]
+            grown = sum(words.get(v, 1) for v in writes if uses.get(v, 0) or v in alive_after)
+            freed = sum(words.get(v, 1) for v in reads if uses[v] == 1 and v not in alive_after)
+            known[i] = grown - freed
+        return known[i]
 
     def spare(i: int) -> int:
         # Vectors lie in aligned registers: as many as they have but one may stay free before them.
@@ -190,8 +198,11 @@ def _ordered(
         step = steps[best]
         live += growth(best)
         over = max(over, live - budget)
-        for value in _values(step):
+        for value in values[best]:
             uses[value] -= 1
+            if uses[value] < 2:  # who reads it last frees it
+                for user in users[value]:
+                    known.pop(user, None)
         at = max(now, there[best]) if step.slots else there[best]
         if step.slots:
             now = at + step.slots

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -208,6 +209,7 @@ def _holds(
     return bool(np.all(found == expected))
 
 
+@lru_cache(maxsize=4096)
 def _uses(node: Node, operators: frozenset[str]) -> bool:
     if not isinstance(node, Operation):
         return False

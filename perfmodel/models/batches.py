@@ -19,7 +19,7 @@ from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.table_costs import batch_misses
-from perfmodel.models.unrolled import loop_of
+from perfmodel.models.unrolled import loops_of
 from perfmodel.models.waves import taking_part
 from perfmodel.traffic import Traffic
 
@@ -81,10 +81,11 @@ def load_batch(
     Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
     loads.
     """
+    loops = loops_of(instance, (r.access for r in requests))
     every = [
         i
         for i, r in enumerate(requests)
-        if loop_of(instance, r.access) == loop
+        if loops[i] == loop
         and (r.access.kind == "load" or _returns(instance, r))
         and (r.access.cache == "shared") == ahead
     ]
@@ -258,6 +259,8 @@ def depths_of(requests: Sequence[Requests]) -> list[int]:
 
 def _returns(instance: Instance, r: Requests) -> bool:
     """Say whether threads wait for an atomic's old value."""
+    if r.access.kind != "atomic":
+        return False
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
 

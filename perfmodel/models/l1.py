@@ -6,6 +6,7 @@ its data line by line as it comes, and so does one that finds its sector already
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
-from perfmodel.models.unrolled import loop_of
+from perfmodel.models.unrolled import loops_of
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -93,12 +94,12 @@ def l1_stages(
     """
     sms = float(device.sm_count)
     hits, fills = np.zeros(1), np.zeros(1)
-    for r, access in zip(requests, traffic.accesses, strict=True):
+    waits = waiting_shares(instance, requests, traffic.accesses)
+    for r, access, (missing, waiting) in zip(requests, traffic.accesses, waits, strict=True):
         if r.access.cache == "shared":
             # What is copied to shared memory goes there by whole rows of banks, past the registers.
             fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
             continue
-        missing, waiting = waiting_shares(instance, r, requests, access)
         passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
         hits = hits + passes * (1 - waiting)
         first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
@@ -134,19 +135,24 @@ def copied_passes(r: Requests, access: AccessTraffic) -> Array:
 
 
 def waiting_shares(
-    instance: Instance, r: Requests, requests: Sequence[Requests], access: AccessTraffic
-) -> tuple[Array, Array]:
-    """Return the shares of a load's requests that miss L1, and that wait for L2; 0 for the rest.
+    instance: Instance, requests: Sequence[Requests], accesses: Sequence[AccessTraffic]
+) -> list[tuple[Array, Array]]:
+    """Return the shares of each load's requests that miss L1, and that wait for L2; 0 for the rest.
 
     A request waits if it misses, or if another load of the same batch has just asked for its
     sector.
     """
-    if access.kind != "load":
-        return np.zeros(1), np.zeros(1)
+    loops = loops_of(instance, (r.access for r in requests))
+    loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
+    unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
+    return [
+        _waiting(access, unrolled[loop]) if access.kind == "load" else (np.zeros(1), np.zeros(1))
+        for access, loop in zip(accesses, loops, strict=True)
+    ]
+
+
+def _waiting(access: AccessTraffic, unroll: Array) -> tuple[Array, Array]:
     missing = np.asarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
-    loop = loop_of(instance, r.access)
-    beside = sum(o.access.kind == "load" and loop_of(instance, o.access) == loop for o in requests)
-    _, unroll = loop_unroll(instance, loop, beside)
     reads = 1 / np.maximum(missing, 1e-9)
     at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
     return missing, np.asarray(np.minimum(missing * at_once, 1.0))

@@ -234,11 +234,15 @@ def predict_many(
         found = {"time": details.time.time_s, **_named("term ", details.time.terms_s)}
         return found | _named("traffic ", _totals(details))
 
-    # NumPy works without the interpreter lock, so batches run side by side; more of them than
-    # cores would only push each other out of the caches.
-    with ThreadPoolExecutor(_cores()) as pool:
-        for _ in pool.map(work, range(0, size, _CHUNK)):
-            pass
+    starts = range(0, size, _CHUNK)
+    if len(starts) == 1:
+        work(0)
+    else:
+        # NumPy works without the interpreter lock, so batches run side by side; more of them than
+        # cores would only push each other out of the caches.
+        with ThreadPoolExecutor(_cores()) as pool:
+            for _ in pool.map(work, starts):
+                pass
     terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}
     return Predictions(
         time_s=columns["time"].reshape(shape),

@@ -283,8 +283,8 @@ def _stage(
         terms.append(name)
         # A load that waits for L2 counts as a fill and not as a wavefront.
         if stage == "data" and access.kind == "load" and scalar(access.l1_fill_sectors) > 0:
-            r = details.requests[share.position]
-            waits = scalar(waiting_shares(details.instance, r, details.requests, access)[1])
+            every = waiting_shares(details.instance, details.requests, details.traffic.accesses)
+            waits = scalar(every[share.position][1])
             values[f"waits_{name}"] = waits
             meanings[f"waits_{name}"] = f"share of {name}'s requests that wait for L2 [1]"
             terms[-1] += f"*(1 - waits_{name})"

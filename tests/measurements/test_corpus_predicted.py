@@ -69,7 +69,7 @@ class Case(NamedTuple):
         return float(sum(np.max(part) for part in parts))
 
 
-@lru_cache(maxsize=2)
+@lru_cache
 def cases(corpus: str = "corpus", left_out: frozenset[str] = frozenset()) -> list[Case]:
     with (ROOT / f"h200-{corpus}" / "corpus.csv").open(newline="") as file:
         rows = [

@@ -120,20 +120,21 @@ def test_lanes_that_try_again_have_residuals_of_their_own() -> None:
 
 @pytest.fixture(scope="module")
 def held_out() -> list[Case]:
-    # every third case of the recorded measurements that was never fitted on
+    # every ninth case of the recorded measurements that was never fitted on, over 1000: enough for
+    # the bands below, whose coverage then scatters by a hundredth
     return [
         one_case(sweep, row, at_floor(H200, recording.event_floor(row)))
         for folder in measured()["h200-sxm"]
         for recording in [read_recording(folder)]
         for sweep, row in [(s, r) for s, r in matched(recording) if s.use_of(r) == "validation"][
-            ::3
+            ::9
         ]
     ]
 
 
 def test_coverage_of_what_was_never_fitted_on(held_out: list[Case]) -> None:
     # wanted: 80% to 97%
-    assert len(held_out) > 400
+    assert len(held_out) > 1000
     assert 0.80 <= np.mean([c.covered for c in held_out]) <= 0.97
 
 
@@ -141,7 +142,7 @@ def test_coverage_of_what_was_never_fitted_on(held_out: list[Case]) -> None:
 def test_coverage_by_regime(held_out: list[Case], name: str) -> None:
     # wanted: 80% to 97%. Reached over all cases (reports/validation-h200-sxm.md): launch 93%,
     # latency 82%, l1 85%, l2 91%, dram 98%: those of dram are wider than wanted. The bound leaves
-    # room for what a third of the cases scatters
+    # room for what a ninth of the cases scatters
     some = [c.covered for c in held_out if c.regime == name]
     if len(some) >= 30:
         assert np.mean(some) >= 0.75, f"{np.mean(some):.3f} of {len(some)}"

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,20 @@ class Instruction:
     source: SourceLine | None
     readable: bool = True
     """Whether the operands could be read; if not, there are none."""
+    # Kept: what is known of instructions is looked up by them, again and again.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        told = (self.opcode, self.modifiers, self.operands, self.guard, self.line, self.readable)
+        object.__setattr__(self, "_hash", hash(told))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Text hashes differ between processes, so an unpickled instruction computes its own.
+        made = (self.opcode, self.modifiers, self.operands, self.guard, self.line, self.source)
+        return Instruction, (*made, self.readable)
 
     @property
     def name(self) -> str:
