@@ -13,7 +13,7 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 DIRTY_LEFT = Formula(
-    name="dirty bytes that stay in L2",
+    name="dirty bytes that L2 has room for",
     unit="B",
     text="min(min(0.433*c, 0.7*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
     symbols={
@@ -27,10 +27,11 @@ DIRTY_LEFT = Formula(
     "(measurements/h200-sxm/streams.csv, strided.csv)",
 )
 DIRTY_KEPT = Formula(
-    name="share of the written bytes that stay in L2",
-    unit="1",
-    text="(1 + over**p)**(-1/p)",
+    name="written bytes that stay in L2",
+    unit="B",
+    text="writes*(1 + over**p)**(-1/p)",
     symbols={
+        "writes": "bytes written to L2 [B]",
         "over": "bytes written over the dirty ones that L2 has room for [1]",
         "p": "how sharply L2 is full: sets of lines fill one by one [1]",
     },
@@ -111,10 +112,17 @@ def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Arr
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
     room = DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes)
+    return np.asarray(DIRTY_KEPT(**kept_inputs(reads, writes, room)))
+
+
+def kept_inputs(reads: Array, writes: Array, room: Array) -> dict[str, Array]:
+    """Return what `DIRTY_KEPT` takes, of bytes read and written, and of L2's room for dirty ones."""
     share = reads / np.maximum(reads + writes, 1.0)
-    over = np.minimum(writes / np.maximum(room, 1.0), 1e6)
-    kept = DIRTY_KEPT(over=over, p=ALONE_KNEE - (ALONE_KNEE - MIXED_KNEE) * 4 * share * (1 - share))
-    return np.asarray(writes * kept)
+    return {
+        "writes": writes,
+        "over": np.minimum(writes / np.maximum(room, 1.0), 1e6),
+        "p": ALONE_KNEE - (ALONE_KNEE - MIXED_KNEE) * 4 * share * (1 - share),
+    }
 
 
 def dirty_room(capacity: float, ways: Any) -> Array:

@@ -233,7 +233,7 @@ def _left(
     dirty = ranges()["dirty"]
     there = float(min(dirty["most"] * size, dirty["share"] * size * share))
     here = _number(dirty_left(reads, written, size))
-    return min(there, written) - min(here, written)
+    return min(there, written) - here
 
 
 def _shared_by_blocks(
