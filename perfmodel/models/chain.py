@@ -34,8 +34,7 @@ BLOCK_OVERHEAD = Formula(
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
         "slower": "clocks that a profiler adds: warps of all blocks of the SM take turns [clocks]",
-        "turn": "clocks by which each warp beyond the first of every scheduler is later, for all that "
-        "it does once [clocks]",
+        "turn": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
     holds="blocks that follow one another on an SM",
     source="fitted: lifetimes of empty blocks on an H200",

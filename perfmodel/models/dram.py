@@ -116,7 +116,7 @@ def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Arr
 
 
 def kept_inputs(reads: Array, writes: Array, room: Array) -> dict[str, Array]:
-    """Return what `DIRTY_KEPT` takes, of bytes read and written, and of L2's room for dirty ones."""
+    """Return what `DIRTY_KEPT` takes, of bytes read, bytes written and room for dirty ones."""
     share = reads / np.maximum(reads + writes, 1.0)
     return {
         "writes": writes,

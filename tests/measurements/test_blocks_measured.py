@@ -71,7 +71,7 @@ def test_stores_leave_an_sm_one_sector_a_clock() -> None:
 
 @pytest.mark.parametrize("n", [1 << 24, 1 << 26])
 def test_divisions_before_a_load_make_blocks_late(n: int) -> None:
-    # measured: copies by runs against copies as they lie, 11% longer for the division; the model: 8%
+    # measured: copies by runs take 11% longer than copies as they lie; the model says 8%
     def mean(function: str, **wanted: int) -> float:
         found = rows("copies", BLOCKS, function=function, n=n, block=256, **wanted)
         return float(np.mean([row["time_us"] for row in found])) - FLOOR
