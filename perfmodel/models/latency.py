@@ -124,6 +124,7 @@ def block_chain(
     dram_round: Any = 0.0,
     crowd: Any = 1.0,
     rounds: Any = 1.0,
+    turned: Any = 1.0,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -140,6 +141,8 @@ def block_chain(
         Clocks from one instruction to the next where warps crowd a scheduler's pipes.
     rounds : array
         Rounds of blocks, one after the other.
+    turned : array
+        Share of the instructions for which warps take turns: see `WARP_TURN`.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
@@ -153,7 +156,7 @@ def block_chain(
         "warp": WARP_START,
         "slower": 0.0,
         # Those that meet at a barrier take the turns that `Chain.turns` counts.
-        "turn": WARP_TURN * once if requests and not met_once(instance.kernel) else 0.0,
+        "turn": WARP_TURN * once * turned if requests and not met_once(instance.kernel) else 0.0,
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = depths_of(requests)
