@@ -117,8 +117,10 @@ def block_waits(
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
     inputs["rounds"] = {"x": busiest / held, "uneven": uneven}
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    floats = instructions.get("fma32", np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
     chain = block_chain(
-        instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds
+        *(instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds),
+        turned=1 - floats,
     )
     beside = side_by_side(held, blocks, device.sm_count)
     slower = profiled * device.sm_clock * beside

@@ -13,7 +13,7 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 DIRTY_LEFT = Formula(
-    name="dirty bytes that stay in L2",
+    name="dirty bytes that L2 has room for",
     unit="B",
     text="min(min(0.433*c, 0.7*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
     symbols={
@@ -26,6 +26,23 @@ DIRTY_LEFT = Formula(
     source="fitted: DRAM writes of copies, writes and strided copies on an H200 "
     "(measurements/h200-sxm/streams.csv, strided.csv)",
 )
+DIRTY_KEPT = Formula(
+    name="written bytes that stay in L2",
+    unit="B",
+    text="writes*(1 + over**p)**(-1/p)",
+    symbols={
+        "writes": "bytes written to L2 [B]",
+        "over": "bytes written over the dirty ones that L2 has room for [1]",
+        "p": "how sharply L2 is full: sets of lines fill one by one [1]",
+    },
+    holds="cold copies and writes of 8 to 96 MiB within 1.4 MB, 16 B a lane of 48 MiB and more "
+    "within 3",
+    source="fitted form: copies of 16, 20 and 24 MiB have written 0.3, 2 to 2.4 and 4.4 to 5.9 MB "
+    "back, writes 0, 0.1 and 0.6 (measurements/h200-blocks/dirty.csv)",
+)
+ALONE_KNEE: Final = 20.0
+MIXED_KNEE: Final = 6.0
+"""`p` of `DIRTY_KEPT` for writes alone, and for as many reads."""
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
@@ -94,7 +111,18 @@ SPARSE = Formula(
 def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
-    return np.asarray(DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes))
+    room = DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes)
+    return np.asarray(DIRTY_KEPT(**kept_inputs(reads, writes, room)))
+
+
+def kept_inputs(reads: Array, writes: Array, room: Array) -> dict[str, Array]:
+    """Return what `DIRTY_KEPT` takes, of bytes read, bytes written and room for dirty ones."""
+    share = reads / np.maximum(reads + writes, 1.0)
+    return {
+        "writes": writes,
+        "over": np.minimum(writes / np.maximum(room, 1.0), 1e6),
+        "p": ALONE_KNEE - (ALONE_KNEE - MIXED_KNEE) * 4 * share * (1 - share),
+    }
 
 
 def dirty_room(capacity: float, ways: Any) -> Array:

@@ -18,6 +18,36 @@ MOST_ROUNDS: Final = 12
 """Rounds of blocks up to which they are handed out one by one: later small blocks hardly tell."""
 
 
+FULL_TURN: Final = 100 / 132
+EARLY: Final = 20 / 132
+"""Blocks, over SMs, from one time that the first SMs get a block to the next, and how much sooner
+they get their second.
+
+Measured: of 264 to 1056 blocks that all run together, an SM has a second from the 81st on (in some
+launches the 33rd), a third from the 181st, a fourth from the 281st (h200-l2-sets, places.txt): a
+few SMs are by themselves in their part of the GPU, which gets its blocks as soon as the others.
+"""
+
+
+def first_blocks(busy: Array, blocks: Array, held: Array, sm_count: int) -> Array:
+    """Return the blocks of the SM that has most, of the first `busy` of a grid; the rest are idle.
+
+    0 where none are idle, an SM holds one at a time, or not all run together.
+
+    Parameters
+    ----------
+    busy, blocks : array
+        Blocks with work, which come first, and all.
+    held : array
+        Blocks that an SM holds at a time.
+    sm_count : int
+        SMs.
+    """
+    most = np.ceil((busy / sm_count + EARLY) / FULL_TURN - 1e-9)
+    together = (busy < blocks) & (blocks > sm_count) & (blocks <= held * sm_count)
+    return np.asarray(np.where(together, np.minimum(most, np.ceil(blocks / sm_count)), 0.0))
+
+
 def busiest_work(
     counts: Sequence[Array], cuts: Sequence[Array], held: Array, sm_count: int
 ) -> tuple[Array, Array]:

@@ -28,13 +28,14 @@ Array = npt.NDArray[Any]
 L1_CYCLES = Formula(
     name="L1 clocks an SM",
     unit="clocks",
-    text="max(data + fills, tags, lanes, port, pages)",
+    text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={
         "data": "data wavefronts of stores, of loads that hit, and of masked accesses [clocks]",
         "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
         "tags": "tag wavefronts of all requests [clocks]",
         "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
         "port": "clocks that sectors from L2 take through the SM's port [clocks]",
+        "sent": "clocks that stored sectors take out of the SM [clocks]",
         "pages": "clocks to look up pages that the SM has no translation for [clocks]",
     },
     holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
@@ -61,6 +62,12 @@ PORT_CLOCKS: Final = 0.4
 
 Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
 (measurements/h200-l1/ports.csv).
+"""
+SENT_CLOCKS: Final = 1.04
+"""Clocks that a stored sector takes out of an SM.
+
+Measured: blocks that write their 16 KiB again and again send 30.8 B a clock, one or two of them on
+an SM, on one SM and on 66 (measurements/h200-blocks/sets.csv).
 """
 
 PAGE_REACH: Final = 145.0 * 2**20
@@ -111,6 +118,7 @@ def l1_stages(
         "tags": traffic.l1_tag_wavefronts / sms,
         "lanes": (all_requests + masked) * (WARP_SIZE / device.lsu_lanes) / sms,
         "port": traffic.l2_read_sectors * PORT_CLOCKS / sms,
+        "sent": traffic.l2_write_sectors * SENT_CLOCKS / sms,
         "pages": page_misses(instance, requests) * PAGE_CLOCKS / sms,
     }
 

@@ -33,13 +33,15 @@ Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 cloc
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
 instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
 """
-WARP_TURN: Final = 5.2
-"""Clocks by which each warp of a block that does any work is later than the one before, from the
-fifth on: warps that start together take turns.
+WARP_TURN: Final = 0.306
+"""Clocks by which each warp of a block is later than the one before for each instruction that runs
+once, from the fifth warp on: warps that start together take turns.
 
-Fitted: blocks that write one float a thread live 86, 87, 106, 147 and 230 clocks longer than empty
-ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). In which unit they take
-turns is not known.
+Fitted: blocks that write one float a thread, 17 instructions, live 86, 87, 106, 147 and 230 clocks
+longer than empty ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). Blocks
+of 32 warps that do 8 to 64 multiply-adds of integers before their load take 0.34 to 0.42 more than
+such of 8 warps, and a division of integers, 22 instructions, 0.34; multiply-adds of floats, which
+issue every clock, next to none (measurements/h200-chains/copies.csv).
 """
 BARRIER_START: Final = 12.3
 BARRIER_WARP: Final = 2.0
@@ -122,6 +124,7 @@ def block_chain(
     dram_round: Any = 0.0,
     crowd: Any = 1.0,
     rounds: Any = 1.0,
+    turned: Any = 1.0,
 ) -> Chain:
     """Return the chain of one block.
 
@@ -138,19 +141,22 @@ def block_chain(
         Clocks from one instruction to the next where warps crowd a scheduler's pipes.
     rounds : array
         Rounds of blocks, one after the other.
+    turned : array
+        Share of the instructions for which warps take turns: see `WARP_TURN`.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * asked
     missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
+    once = np.asarray(instructions_per_warp) - np.asarray(looped_per_warp)
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
         "warp": WARP_START,
         "slower": 0.0,
         # Those that meet at a barrier take the turns that `Chain.turns` counts.
-        "turn": WARP_TURN if requests and not met_once(instance.kernel) else 0.0,
+        "turn": WARP_TURN * once * turned if requests and not met_once(instance.kernel) else 0.0,
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = depths_of(requests)
@@ -180,10 +186,10 @@ def block_chain(
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
-    once, paced = _paced(instance)
+    clocks, paced = _paced(instance)
     return Chain(
         overhead=overhead,
-        instructions=np.asarray(instructions_per_warp) - looped,
+        instructions=once,
         looped=looped,
         unroll=unroll,
         missing=missing,
@@ -191,10 +197,10 @@ def block_chain(
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
         schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
-        once=once,
+        once=clocks,
         crowd=crowd,
         paced=paced,
-        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if once is not None else 0.0,
+        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if clocks is not None else 0.0,
     )
 
 

@@ -47,7 +47,7 @@ PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
     unit="1",
     text="young/(1 + 2.0**min(60, (0.8225 - d/c)/0.027))"
-    " + (1 - young)*max(min(0.27, 0.75*max(0, (d/c - 0.65)/0.33)**2), min(1, (d/c - 0.972)/0.067))",
+    " + (1 - young)*max(0.33/(1 + 2.0**min(60, (0.825 - d/c)/0.022)), min(1, (d/c - 0.972)/0.067))",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",

@@ -18,6 +18,8 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
+from perfmodel.models.turns import ROUND_OVERLAP
+from perfmodel.models.waves import BALANCE
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -33,6 +35,21 @@ L2_QUEUE: Final = 5.0
 
 Fitted: sets of 4 to 52 MiB read again and again by 64 warps an SM, each with one load in flight,
 ask for 0 to 28 (measurements/h200-sxm/working-set.csv).
+"""
+DRAM_DECIDES: Final = 3.0
+"""Power of DRAM's time over that of the slower of L2 and DRAM, by which batches queue as for DRAM.
+
+Fitted: sets of 40 to 64 MiB read again and again, with windows and without (working-set-read.csv,
+measurements/h200-l2-sets, fit rows): 4.4% rms where in proportion it was 5.1%, 7.6% with windows
+where it was 9.0%; 2 and 4 are as good.
+"""
+LEFT_ALONE: Final = 0.8
+"""Share of its waits that an SM with more work than the mean has left when L2 is done with the
+others', by how much more it is: while L2 is busy, all SMs have the same of it.
+
+Fitted: sets of 0.3 to 8.7 MB that 132 or 264 blocks of 1024 threads read 64 times in parts of
+16 KiB, some blocks one more than others: 5.3% rms, 11% without, 5% with 1
+(measurements/h200-blocks/sets.csv).
 """
 BLOCK_OVERLAP: Final = 6.0
 MIXED_OVERLAP: Final = 3.5
@@ -58,10 +75,12 @@ measurements/published, no part of the fit). From 0.7 to 1 the residuals hardly 
 QUEUE_TIME = Formula(
     name="time of memory, loops",
     unit="s",
-    text="(wait + bandwidth + sqrt((wait - bandwidth)**2 + 4*queue*bandwidth))/2",
+    text="(wait + bandwidth + alone"
+    " + sqrt((wait - bandwidth - alone)**2 + 4*queue*(bandwidth + alone)))/2",
     symbols={
         "wait": "latency, with the burst of each block's loads [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "alone": "what the SM with most work does once the others are done: see `LEFT_ALONE` [s]",
         "queue": "delay of all batches in a row at half load [s]",
     },
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
@@ -93,9 +112,10 @@ CROWD_TIME = Formula(
     symbols={
         "wait": "latency, with the burst of each block's loads [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "p": "exponent: how sharply one of both decides [1]",
+        "p": "exponent: how sharply one of both decides; in one round `ROUND_OVERLAP` [1]",
     },
-    holds="blocks that ask for their data once, and are replaced as they end",
+    holds="blocks that ask for their data once, and are replaced as they end; of one round, lone "
+    "sectors still come out 0.1 to 0.3 us early (measurements/h200-turns, strided)",
     source="fitted: streams and strided copies on an H200",
 )
 MEMORY_TIME = Formula(
@@ -163,6 +183,7 @@ def memory_inputs(
     inputs: Mapping[str, Mapping[str, Any]],
     device: Device,
     busy: Array,
+    turns: Any = 1.0,
 ) -> dict[str, Any]:
     """Return what `BANDWIDTH_TIME`, `BURST_WAIT` and `memory_time` take.
 
@@ -176,6 +197,8 @@ def memory_inputs(
         What went into the terms: the rounds of blocks, the share of DRAM reads.
     busy : array
         Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
+    turns : array
+        See `perfmodel.models.waves.mean_turns`.
     """
     filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
     # A loop whose loads are all in flight together is no loop to memory.
@@ -201,17 +224,25 @@ def memory_inputs(
     latency = terms["latency"]
     if instance.kernel.barriers:
         latency = queued_blocks(latency, busy, np.rint(held))
+    # Blocks of one round start together: what all of them ask for comes after they have waited.
+    later = 1 - 1 / np.maximum(inputs["rounds"]["x"], 1.0)
     burst = {
         "latency": latency,
-        "burst": BURST * (1 - found),
+        "burst": BURST * (1 - found) * later,
         "share": share,
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
         "held": held,
     }
-    # In proportion to what DRAM has of the time.
+    # What waits for DRAM holds up nobody while L2 is busy all the time.
     busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
-    queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram
+    queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram**DRAM_DECIDES
     queue = queued / device.sm_clock * chain.waits * rounds
+    given = inputs["balance"]
+    at_work = {**given, "m": np.minimum(given["m"], np.maximum(given["work"], 1.0))}
+    # Blocks that share an SM share what L2 gives it; of DRAM each has as much as any other.
+    shared = (1 - 1 / np.maximum(BALANCE(**at_work), 1.0)) * (1 - busy_dram)
+    idle = 1 - turns * (1 - shared)
+    alone = LEFT_ALONE * idle * np.where(rounds <= 1, latency, 0.0)
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
@@ -222,7 +253,8 @@ def memory_inputs(
             "bandwidth": bandwidth,
             "wait": wait,
             "queue": np.atleast_1d(queue),
-            "p": apart + (BLOCK_OVERLAP - apart) * found,
+            "alone": np.atleast_1d(alone),
+            "p": ROUND_OVERLAP + (apart + (BLOCK_OVERLAP - apart) * found - ROUND_OVERLAP) * later,
             "queued": bool(instance.kernel.barriers),
         }
     )
@@ -237,7 +269,7 @@ def _tables_found(traffic: Traffic) -> Array:
 
 def memory_time(memory: Mapping[str, Any]) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
-    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue")})
+    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
     crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
     return np.asarray(MEMORY_TIME(share=memory["share"], blocks=crowd, loops=queued))
 

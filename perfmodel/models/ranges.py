@@ -217,7 +217,7 @@ def _left(launch: _Launch) -> float:
     dirty = ranges()["dirty"]
     there = float(min(dirty["most"] * size, dirty["share"] * size * share))
     here = _number(dirty_left(reads, written, size))
-    return min(there, written) - min(here, written)
+    return min(there, written) - here
 
 
 def _shared_by_blocks(launch: _Launch) -> float:

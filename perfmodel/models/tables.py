@@ -249,6 +249,8 @@ def _table(
     workings: residency.Workings = ()
     crossing, settled = np.zeros(1), np.zeros(1)
     settled_lost: Any = 0.0
+    moves: Any = 0
+    in_parts = False
     if random:
         first, again, lost = random_reads(
             size,
@@ -285,11 +287,7 @@ def _table(
         workings, lost = part_misses(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
-        even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
-        settled, settled_lost = settled_share(workings, even)
-        # Blocks that move on do not stay in step: some find what others fetch at that time.
-        settled_lost = np.where(moves > 0, lost, settled_lost)
-        settled = np.where(running < 1, 0.0, np.where(moves > 0, 1.0, settled))
+        in_parts = True
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)
@@ -312,6 +310,14 @@ def _table(
     misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
     in_turn = inputs["persisting"] * spilled + inputs["normal"]
     competing = in_turn * inputs["normal_miss"]
+    if in_parts:
+        even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
+        # What windows keep never misses, and what they let pass misses from first to last.
+        even = (even - (misses_of_all - competing)) / np.maximum(in_turn, 1e-9)
+        settled, settled_lost = settled_share(workings, even)
+        # Blocks that move on do not stay in step: some find what others fetch at that time.
+        settled_lost = np.where(moves > 0, lost, settled_lost)
+        settled = np.where(running < 1, 0.0, np.where(moves > 0, 1.0, settled))
     # Lines that a window did not pick lie alone where it picked their neighbours.
     kept_beside = (inputs["persisting"] * (1 - spilled)) ** ALONE
     apart = scattered * competing + kept_beside * inputs["streaming"] * inputs["streaming_miss"]

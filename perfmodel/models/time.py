@@ -35,7 +35,7 @@ from perfmodel.models.sm_times import sm_times
 from perfmodel.models.steps import step_loop, time_in_steps
 from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
 from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
-from perfmodel.models.waves import crowding, unevenness
+from perfmodel.models.waves import crowding, mean_turns, unevenness
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -160,7 +160,8 @@ def time_model(
             instance, chain, instructions, terms, inputs, occupied, device, units.balance
         )
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), FRONT_OVERLAP)
-    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy)
+    mean = mean_turns(instance, requests)
+    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
     inputs["memory"]["own"] = units.own_l1_s
     shared = inputs["memory"]["held"]
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
-from perfmodel.models.handout import busiest_work
+from perfmodel.models.handout import busiest_work, first_blocks
 from perfmodel.models.requests import Requests
 
 Array = npt.NDArray[Any]
@@ -164,6 +164,9 @@ def balance_inputs(
     found = [busiest_work(counts, warps, held, sm_count)] * 2
     if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
         found[1] = busiest_work(counts, lanes, held, sm_count)
+    one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
+    early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
+    found = [(np.maximum(busiest, early), every) for busiest, every in found]
     work = np.maximum(blocks * _share_at_work(requests), 1e-9)
     tails = tuple(
         {
@@ -205,6 +208,32 @@ def taking_part(requests: Sequence[Requests]) -> Array:
             if v.target.startswith("blockIdx"):
                 share = share * r.shares.get(v.name, 1.0)
         least = np.minimum(least, share)
+    return np.asarray(least)
+
+
+def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return the turns of the mean block over those of the first, in loops that go on by a grid.
+
+    1 where blocks move on to others' parts: each is the first in turn.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    """
+    least = np.ones(1)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    for r in requests:
+        if r.strides is None or r.access.kind != "load" or r.access.loop is None:
+            continue
+        each = [v for v in r.variables if v.is_block and np.any(v.extent > 1)]
+        share = r.shares.get(r.access.loop, np.ones(1))
+        if len(each) == 1:
+            grid = r.strides[each[0].name] * blocks
+            moves = np.asarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
+            on = (r.strides[r.access.loop] == grid) & (grid != 0) & (moves == 0)
+            least = np.minimum(least, np.where(on, share, 1.0))
     return np.asarray(least)
 
 

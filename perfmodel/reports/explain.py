@@ -192,7 +192,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "reads", "held"))
     found = {}
     if scalar(memory["share"]) < 1:
-        loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue"))
+        loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue", "alone"))
         yield loops
         found["loops"] = loops.result
     if scalar(memory["share"]) > 0:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import DIRTY_LEFT, MIXED_EFFICIENCY
+from perfmodel.models.dram import DIRTY_KEPT, DIRTY_LEFT, MIXED_EFFICIENCY, kept_inputs
 from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.memory_times import BYTES_TIME
 from perfmodel.models.residency import granted_ways
@@ -103,7 +103,7 @@ def _written_steps(details: Details) -> Iterator[Step]:
                 written += whole
     if not written:
         return
-    left = step(
+    room = step(
         DRAM,
         DIRTY_LEFT,
         {
@@ -113,6 +113,8 @@ def _written_steps(details: Details) -> Iterator[Step]:
             "writes": written,
         },
     )
+    reads, writes = np.asarray(room.values["reads"]), np.asarray(written)
+    left = step(DRAM, DIRTY_KEPT, kept_inputs(reads, writes, np.asarray(room.result)))
     found = step(
         DRAM,
         definition(
@@ -125,5 +127,6 @@ def _written_steps(details: Details) -> Iterator[Step]:
     )
     # Warm caches and indices without strides have other forms.
     if close(found.result, scalar(details.traffic.dram_write_bytes)):
+        yield room
         yield left
         yield found
