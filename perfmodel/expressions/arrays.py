@@ -8,30 +8,23 @@ knows for which elements it is *active*.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, reduce
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.mixing import mixed_arrays
+from perfmodel.expressions.array_operators import APPROXIMATE, BITWISE, BOUNDS, DOMAINS, FUNCTIONS
+from perfmodel.expressions.float_arrays import evaluate_floats
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
-from perfmodel.expressions.parts import full_parts_arrays
 from perfmodel.expressions.scalars import (
-    CHOICES,
     FLOAT_OVERFLOW,
     LARGEST_INTEGER,
-    LARGEST_SHIFT,
-    LOG_RANGE,
     OVERFLOW,
-    PARTS,
-    ROOT_RANGE,
-    SHIFT_RANGE,
     UNDEFINED,
     WHOLE_NUMBERS,
-    ZERO_DIVISION,
     NoValueError,
     Scalar,
     named,
@@ -80,9 +73,11 @@ def evaluate_arrays(node: Node, values: Mapping[str, Array | Scalar]) -> Array:
     except ValueError:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
         raise PerfmodelError(f"arrays must broadcast together, not {shapes}") from None
-    inputs = {name: _Value(array, _largest(array)) for name, array in arrays.items()}
     with np.errstate(all="raise", under="ignore"):
-        result = _visit(node, inputs, _Scope(True, {}, None)).data
+        result = evaluate_floats(node, arrays)
+        if result is None:
+            inputs = {name: _Value(array, _largest(array)) for name, array in arrays.items()}
+            result = _visit(node, inputs, _Scope(True, {}, None)).data
     # Names and identities such as floor of an integer hand an input through.
     return np.array(result, copy=any(result is array for array in arrays.values()) or None)
 
@@ -139,7 +134,7 @@ def _compute(node: Operation, inputs: Mapping[str, _Value], scope: _Scope) -> _V
     if operator == "not":
         return _Value(~_truth(values[0]), 1)
     if operator in COMPARISONS:
-        return _Value(_FUNCTIONS[operator](values[0].data, values[1].data), 1)
+        return _Value(FUNCTIONS[operator](values[0].data, values[1].data), 1)
     return _operate(operator, [_arithmetic(value) for value in values], scope.active)
 
 
@@ -156,7 +151,7 @@ def _operate(operator: str, values: list[_Value], active: Any) -> _Value:
     data = [value.data for value in values]
     bounds = [value.bound for value in values if value.bound is not None]
     integers = len(bounds) == len(values)
-    if operator in _BITWISE and not integers:
+    if operator in BITWISE and not integers:
         raise NoValueError(WHOLE_NUMBERS)
     _make_defined(operator, data, active)
     if operator in ("floor", "ceil"):
@@ -166,8 +161,8 @@ def _operate(operator: str, values: list[_Value], active: Any) -> _Value:
         integers = not np.any(negative & active)
         if integers:
             data[1] = np.where(negative, 0, data[1])
-    if integers and operator in _BOUNDS:
-        return _integers(operator, data, _BOUNDS[operator](*bounds), active)
+    if integers and operator in BOUNDS:
+        return _integers(operator, data, BOUNDS[operator](*bounds), active)
     if operator == "**":
         data = [array.astype(np.float64) for array in data]
     return _Value(_floats(operator, data, active), None)
@@ -175,7 +170,7 @@ def _operate(operator: str, values: list[_Value], active: Any) -> _Value:
 
 def _make_defined(operator: str, data: list[Any], active: Any) -> None:
     """Raise if the operation is undefined for an active element; make the others harmless."""
-    for place, safe, reason, is_bad in _DOMAINS.get(operator, ()):
+    for place, safe, reason, is_bad in DOMAINS.get(operator, ()):
         bad = is_bad(*data)
         if bad.any():
             if np.any(bad & active):
@@ -184,15 +179,15 @@ def _make_defined(operator: str, data: list[Any], active: Any) -> None:
 
 
 def _integers(operator: str, data: list[Any], bound: int, active: Any) -> _Value:
-    function = _FUNCTIONS[operator]
+    function = FUNCTIONS[operator]
     if bound <= LARGEST_INTEGER:
         return _Value(function(*data), bound)
     with np.errstate(all="ignore"):
         result = function(*data)
         bad = (result > LARGEST_INTEGER) | (result < -LARGEST_INTEGER)
-        if operator in _APPROXIMATE:
+        if operator in APPROXIMATE:
             # int64 may have wrapped back into range; floats tell, being right to 1 part in 2**52.
-            rough = _APPROXIMATE[operator](*(array.astype(np.float64) for array in data))
+            rough = APPROXIMATE[operator](*(array.astype(np.float64) for array in data))
             bad |= np.abs(rough) > 1.5 * LARGEST_INTEGER
     if np.any(bad):
         if np.any(bad & active):
@@ -202,7 +197,7 @@ def _integers(operator: str, data: list[Any], bound: int, active: Any) -> _Value
 
 
 def _round(operator: str, data: Any, active: Any) -> _Value:
-    result = _FUNCTIONS[operator](data)
+    result = FUNCTIONS[operator](data)
     largest = max(result.max(initial=0), -result.min(initial=0))
     if largest <= LARGEST_INTEGER:
         return _Value(result.astype(np.int64), int(largest))
@@ -214,7 +209,7 @@ def _round(operator: str, data: Any, active: Any) -> _Value:
 
 
 def _floats(operator: str, data: list[Any], active: Any) -> Any:
-    function = _FUNCTIONS[operator]
+    function = FUNCTIONS[operator]
     try:
         return function(*data)
     except FloatingPointError:  # the processor's own flags, so the usual case costs nothing
@@ -227,111 +222,3 @@ def _floats(operator: str, data: list[Any], active: Any) -> Any:
     if np.any(overflowed & active):
         raise NoValueError(FLOAT_OVERFLOW)
     return np.where(undefined | overflowed, 0.0, result)
-
-
-def _power_bound(base: int, exponent: int) -> int:
-    return int(base ** min(exponent, LARGEST_SHIFT + 1)) if base > 1 else 1
-
-
-def _bits_bound(a: int, b: int) -> int:
-    return 1 << max(a, b).bit_length()
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    """Return ``np.remainder(a, b)``; of whole numbers in floats, many times as fast."""
-    if a.dtype.kind != "f" or not (_whole(a) and _whole(b)):
-        return np.remainder(a, b)
-    # a/b is further from the next whole number than it is rounded, so that floor is right.
-    return a - np.floor(a / b) * b
-
-
-def _whole(values: Any) -> bool:
-    """Say whether floats are whole numbers under 2**52."""
-    return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
-
-
-_BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
-
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.true_divide,
-    "//": np.floor_divide,
-    "%": _remainder,
-    "**": np.power,
-    "<<": np.left_shift,
-    ">>": np.right_shift,
-    "&": np.bitwise_and,
-    "|": np.bitwise_or,
-    "^": np.bitwise_xor,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "neg": np.negative,
-    "abs": np.absolute,
-    "min": lambda *arrays: reduce(np.minimum, arrays),
-    "max": lambda *arrays: reduce(np.maximum, arrays),
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "ceil_div": lambda a, b: -(-a // b),
-    "log2": np.log2,
-    "sqrt": np.sqrt,
-    "random": mixed_arrays,
-    "full_parts": full_parts_arrays,
-}
-
-# Of |result|, from the operands' bounds; operators that are not here give floats.
-_BOUNDS: Final[dict[str, Callable[..., int]]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a + b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a,
-    "%": lambda a, b: b,
-    "ceil_div": lambda a, b: a,
-    "**": _power_bound,
-    "<<": lambda a, b: a << min(b, LARGEST_SHIFT),
-    ">>": lambda a, b: a,
-    "&": _bits_bound,
-    "|": _bits_bound,
-    "^": _bits_bound,
-    "neg": lambda a: a,
-    "abs": lambda a: a,
-    "min": max,
-    "max": max,
-    "random": lambda a, b: b,
-    "full_parts": lambda a, b, c: max(b, 1),
-}
-
-# How to compute in floats what may wrap around 2**64 in integers.
-_APPROXIMATE: Final[dict[str, Callable[..., Any]]] = {
-    "*": np.multiply,
-    "**": np.power,
-    "<<": lambda a, b: a * np.exp2(b),
-}
-
-# Where an operation is undefined: which operand to replace, by what, why, and the test.
-_Domain = tuple[int, int, str, Callable[..., Any]]
-_DIVISION: Final[tuple[_Domain, ...]] = ((1, 1, ZERO_DIVISION, lambda a, b: b == 0),)
-_SHIFT: Final[tuple[_Domain, ...]] = (
-    (1, 0, SHIFT_RANGE, lambda a, b: (b < 0) | (b > LARGEST_SHIFT)),
-)
-_DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
-    **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
-    **dict.fromkeys(("<<", ">>"), _SHIFT),
-    "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
-    "random": ((1, 1, CHOICES, lambda a, b: b < 1),),
-    "full_parts": (
-        (0, 1, PARTS, lambda a, b, c: a < 1),
-        (1, 1, PARTS, lambda a, b, c: b < 1),
-        (2, 1, PARTS, lambda a, b, c: c < 1),
-    ),
-    "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
-    "**": (
-        (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),
-        (0, 1, ROOT_RANGE, lambda a, b: (a < 0) & (b != np.trunc(b))),
-    ),
-}

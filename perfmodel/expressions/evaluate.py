@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any
         If a variable is missing, a value is no real number or NaN, shapes do not broadcast,
         or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
+    node = _kept(node)
     point = evaluate_point(node, values)
     if point is not None:
         return point
@@ -64,6 +66,12 @@ def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             raise PerfmodelError(f"variable {shown(name)} overflows: integers go up to 2**62")
     return evaluate_scalars(node, given)
+
+
+@lru_cache(maxsize=4096)
+def _kept(node: Node) -> Node:
+    """Return the first of equal trees: comparing them again and again takes longer than a value."""
+    return node
 
 
 def _missing(name: str, values: Mapping[str, object]) -> str:

@@ -53,7 +53,7 @@ def evaluate_point(node: Node, values: Mapping[str, Any]) -> npt.NDArray[Any] | 
     numbers: list[Any] = []
     kinds, lone = "", ""
     axes = 0
-    for name in _order(node):
+    for name in ordered_names(node):
         value: Any = values.get(name)
         if isinstance(value, np.ndarray):
             if value.size != 1:
@@ -85,7 +85,8 @@ def evaluate_point(node: Node, values: Mapping[str, Any]) -> npt.NDArray[Any] | 
 
 
 @lru_cache(maxsize=4096)
-def _order(node: Node) -> tuple[str, ...]:
+def ordered_names(node: Node) -> tuple[str, ...]:
+    """Return the variables of an expression in the order of their names."""
     return tuple(sorted(names(node)))
 
 
@@ -94,8 +95,8 @@ def _function(node: Node, kinds: str, lone: str) -> tuple[_Function, list[None]]
     """Return an expression as a function for inputs of some types, and places for shared parts."""
     if getattr(node, "size", 1) > _LARGEST:
         return None
-    order = _order(node)
-    used = _uses(node)
+    order = ordered_names(node)
+    used = uses(node)
     places: dict[Node, int] = {}
     built: dict[Node, _Part] = {}
 
@@ -111,7 +112,7 @@ def _function(node: Node, kinds: str, lone: str) -> tuple[_Function, list[None]]
             function, kind = _operation(part.operator, operands)
             if used[part] > 1:
                 places[part] = len(order) + len(places)
-                function = _once(function, places[part])
+                function = once(function, places[part])
             built[part] = _Part(function, kind, all(operand.lone for operand in operands))
         return built[part]
 
@@ -122,7 +123,7 @@ def _function(node: Node, kinds: str, lone: str) -> tuple[_Function, list[None]]
     return function, [None] * len(places)
 
 
-def _uses(node: Node) -> Counter[Node]:
+def uses(node: Node) -> Counter[Node]:
     """Return how many operands each part of an expression is."""
     found: Counter[Node] = Counter()
     left = [node]
@@ -136,7 +137,9 @@ def _uses(node: Node) -> Counter[Node]:
     return found
 
 
-def _once(function: _Function, place: int) -> _Function:
+def once(function: _Function, place: int) -> _Function:
+    """Return a function that looks at `place` whether its value is known, and keeps it there."""
+
     def value(env: list[Any]) -> Any:
         if env[place] is None:
             env[place] = function(env)

@@ -16,7 +16,14 @@ def expanded(kernel: Kernel, node: Node) -> Node:
 
 def condition(kernel: Kernel, access: Access) -> Node | None:
     """Return the kernel's and the access's guards as one, with definitions put in; None: none."""
-    guards = [expanded(kernel, g) for g in (kernel.guard, access.guard) if g is not None]
+    return _condition(kernel.definitions, kernel.guard, access.guard)
+
+
+@lru_cache(maxsize=1024)
+def _condition(
+    definitions: tuple[tuple[str, Node], ...], first: Node | None, second: Node | None
+) -> Node | None:
+    guards = [_expanded(definitions, guard) for guard in (first, second) if guard is not None]
     return Operation("and", tuple(guards)) if len(guards) == 2 else next(iter(guards), None)
 
 

@@ -116,14 +116,19 @@ def left_out(recording: Recording) -> int:
 
 def predict_row(sweep: Sweep, row: Row, device: Device) -> Prediction:
     """Return the prediction of a row that belongs to a sweep, under the row's protocol."""
-    return predict(
-        sweep.kernel_of(row),
-        device=device,
-        timing=cast(Timing, row.timing),
-        cache=cast(CacheState, sweep.cache_of(row)),
-        l2=sweep.control_of(row),
+    return predict(**launch_of(sweep, row, device))
+
+
+def launch_of(sweep: Sweep, row: Row, device: Device) -> dict[str, Any]:
+    """Return the arguments of `predict` for a row that belongs to a sweep."""
+    return {
+        "kernel": sweep.kernel_of(row),
+        "device": device,
+        "timing": cast(Timing, row.timing),
+        "cache": cast(CacheState, sweep.cache_of(row)),
+        "l2": sweep.control_of(row),
         **sweep.params_of(row, device.sm_count),
-    )
+    }
 
 
 def predicted_cases(

@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Number, Operation, evaluate, names, parse, text
 from perfmodel.expressions.arrays import evaluate_arrays
+from perfmodel.expressions.float_arrays import evaluate_floats
 from perfmodel.expressions.points import evaluate_point
 
 INTEGER = ("+", "-", "*", *DIVISIONS, *BITS, "<<", ">>")
@@ -114,6 +116,40 @@ def test_large_integer_arrays_agree_with_scalars(tree, columns):  # independent:
 )
 def test_float_arrays_agree_with_scalars(tree, columns):  # independent: the scalar evaluation
     assert_elements_are_scalars(tree, columns)
+
+
+floats = st.lists(st.floats(-50, 50), min_size=3, max_size=3).map(np.array)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    trees(
+        (*EXACT_FLOAT, *COMPARISONS, "%", "**"),
+        ("neg", "abs", "not", "sqrt", "floor", "ceil", "log2"),
+        st.one_of(variables, small, st.floats(-5, 100).map(Number)),
+    ),
+    st.fixed_dictionaries(dict.fromkeys(NAMES, st.one_of(floats, st.just(np.array(2.5))))),
+)
+def test_chains_of_floats_agree_with_arrays_part_by_part(tree, columns):
+    """Independent: the evaluation part by part, to the last bit and in type."""
+    with np.errstate(all="raise", under="ignore"):
+        found = evaluate_floats(tree, columns)
+    if found is None:  # left to the evaluation part by part, which may refuse it
+        return
+    with mock.patch("perfmodel.expressions.arrays.evaluate_floats", return_value=None):
+        expected = evaluate_arrays(tree, {name: columns[name] for name in names(tree)})
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_usual_floats_make_a_chain():
+    """By hand: a part used twice, truth values that count, rounding, and a condition."""
+    tree = parse("where(n > 2, (n + k) * 2, 0) + floor(n + k) % 3 + (n < k) * 4")
+    columns = {"n": np.array([1.0, 3.0]), "k": np.array([1.5, 2.0])}
+    with np.errstate(all="raise", under="ignore"):
+        found = evaluate_floats(tree, columns)
+        assert evaluate_floats(parse("n / (n - 3)"), columns) is None
+    assert found.tolist() == [0 + 2 + 4, 10 + 2 + 0]
 
 
 single = st.one_of(

@@ -33,14 +33,15 @@ OPCODES = ["add", "sub", "mul.lo", "div", "rem", "xor", "and", "or", "min", "max
 _OPCODE = re.compile(r"\b(add|sub|mul\.lo|shl|shr|and|or|xor|min|max|div|rem)\b")
 _LABEL = re.compile(r"\$L__BB\d+_\d+")
 _SECONDS = 20.0
+_IMPATIENT = 0.2
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give emulations up sooner than users' ones, so that many can be tried."""
-    monkeypatch.setattr(
-        kernel_from_ptx, "emulate", partial(emulation.emulate, most_seconds=0.5, lanes=1 << 11)
-    )
+    brief = partial(emulation.emulate, most_seconds=_IMPATIENT, lanes=1 << 11)
+    monkeypatch.setattr(kernel_from_ptx, "emulate", brief)
+    monkeypatch.setattr(kernel_from_ptx, "MOST_SECONDS", _IMPATIENT)
 
 
 @lru_cache

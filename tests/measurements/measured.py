@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from perfmodel.prediction.predict import predict_many
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
 TEXT = (
@@ -26,6 +31,25 @@ def rows(topic: str, folder: Path = FOLDER, **wanted: Any) -> list[dict[str, Any
             for row in csv.DictReader(file)
         ]
     return [row for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
+
+
+def times(launches: Iterable[dict[str, Any]], sizes: Iterable[str]) -> np.ndarray:
+    """Return predicted times of launches, each as arguments of `predict`, in their order [s].
+
+    Launches that differ in `sizes` alone are predicted together.
+    """
+    found, together = list(launches), frozenset(sizes)
+    groups: dict[Any, list[int]] = {}
+    for at, launch in enumerate(found):
+        alike = {k: None if k in together else v for k, v in launch.items()}
+        groups.setdefault(tuple(sorted(alike.items(), key=lambda i: i[0])), []).append(at)
+    result = np.empty(len(found))
+    for places in groups.values():
+        given: dict[str, Any] = dict(found[places[0]])
+        for name in together & given.keys():
+            given[name] = np.array([found[at][name] for at in places])
+        result[places] = predict_many(**given).time_s
+    return result
 
 
 def topics() -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from measured import rows
+from measured import rows, times
 
 from perfmodel.measure.folders import published, root
 from perfmodel.measure.recorded import read_recording
@@ -30,16 +30,15 @@ def mapping(row: dict[str, Any]) -> str:
     return str(row["function"]).removeprefix("gemm_").replace("_", "-")
 
 
-def prediction(row: dict[str, Any]) -> Any:
+def launch(row: dict[str, Any]) -> dict[str, Any]:
     sizes = {name: row[name] for name in TILES if name in row}
-    return predict(
-        "gemm",
-        mapping=mapping(row),
-        device="h200-sxm",
-        timing="profiler",
-        cache=row["cache"],
-        **sizes,
-    )
+    told = {"kernel": "gemm", "device": "h200-sxm", "timing": "profiler"}
+    return {**told, "mapping": mapping(row), "cache": row["cache"], **sizes}
+
+
+def off(found: list[dict[str, Any]]) -> np.ndarray:
+    """Return predicted over measured times of rows, less one."""
+    return times(map(launch, found), "MNK") * 1e6 / np.array([row["time_us"] for row in found]) - 1
 
 
 def counted() -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -60,7 +59,7 @@ def name_of(pair: Any) -> str:
 def test_what_a_step_asks_of_shared_memory(pair: Any) -> None:
     # measured; the compiler reads A along K as it likes in blocktile-2d, so 20% there
     short, long = pair
-    predicted = [prediction(row).traffic for row in pair]
+    predicted = [predict(**launch(row)).traffic for row in pair]
     of_banks = 0.2 if mapping(long) == "blocktile-2d" else 0.07
     for name, band in (("global_load_requests", 0.001), ("shared_wavefronts", of_banks)):
         step = long[name] - short[name]
@@ -71,8 +70,8 @@ def test_what_a_step_asks_of_shared_memory(pair: Any) -> None:
 @pytest.fixture(scope="module")
 def errors() -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for row in rows("ladder", FOLDER, timing="profiler"):
-        error = prediction(row).time_s * 1e6 / row["time_us"] - 1
+    measured = rows("ladder", FOLDER, timing="profiler")
+    for row, error in zip(measured, off(measured), strict=True):
         found.setdefault(mapping(row), []).append(error)
         if row["use"] == "validation":
             found.setdefault("validation", []).append(error)
@@ -102,10 +101,7 @@ def test_times_stay_in_their_bands(errors: dict[str, list[float]], rung: str) ->
 
 def test_sizes_chosen_after_the_model() -> None:
     # measured when the model stood; 3.8% and 6.9% at first look
-    found = [
-        abs(prediction(row).time_s * 1e6 / row["time_us"] - 1)
-        for row in rows("unseen-ladder", FOLDER, timing="profiler")
-    ]
+    found = np.abs(off(rows("unseen-ladder", FOLDER, timing="profiler")))
     assert len(found) == 120
     assert np.median(found) < 0.045
     assert np.quantile(found, 0.9) < 0.09
@@ -199,11 +195,11 @@ def test_the_published_ladder_of_another_gpu() -> None:
 @pytest.mark.parametrize("rung", ["blocktile-1d", "blocktile-2d", "vectorized", "warptile"])
 def test_the_tile_predicted_fastest_is_near_the_fastest_measured(rung: str, n: int) -> None:
     # measured: what advise would pick, against all tiles that were measured
-    found = [
-        (prediction(row).time_s, row["time_us"])
-        for row in rows("ladder", FOLDER, timing="profiler", cache="warm", M=n, N=n, K=n)
-        if mapping(row) == rung
-    ]
+    every = rows("ladder", FOLDER, timing="profiler", cache="warm", M=n, N=n, K=n)
+    tiles = [row for row in every if mapping(row) == rung]
+    found = list(
+        zip(times(map(launch, tiles), "MNK"), (row["time_us"] for row in tiles), strict=True)
+    )
     assert len(found) >= 4
     _, picked = min(found)
     assert picked < 1.12 * min(measured for _, measured in found)

@@ -1,0 +1,129 @@
+"""Operators on NumPy arrays: their functions, bounds of results, and where they are undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.expressions.mixing import mixed_arrays
+from perfmodel.expressions.parts import full_parts_arrays
+from perfmodel.expressions.scalars import (
+    CHOICES,
+    LARGEST_SHIFT,
+    LOG_RANGE,
+    PARTS,
+    ROOT_RANGE,
+    SHIFT_RANGE,
+    ZERO_DIVISION,
+)
+
+
+def _power_bound(base: int, exponent: int) -> int:
+    return int(base ** min(exponent, LARGEST_SHIFT + 1)) if base > 1 else 1
+
+
+def _bits_bound(a: int, b: int) -> int:
+    return 1 << max(a, b).bit_length()
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    """Return ``np.remainder(a, b)``; of whole numbers in floats, many times as fast."""
+    if a.dtype.kind != "f" or not (_whole(a) and _whole(b)):
+        return np.remainder(a, b)
+    # a/b is further from the next whole number than it is rounded, so that floor is right.
+    return a - np.floor(a / b) * b
+
+
+def _whole(values: Any) -> bool:
+    """Say whether floats are whole numbers under 2**52."""
+    return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
+
+
+BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+    "//": np.floor_divide,
+    "%": _remainder,
+    "**": np.power,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "min": lambda *arrays: reduce(np.minimum, arrays),
+    "max": lambda *arrays: reduce(np.maximum, arrays),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "ceil_div": lambda a, b: -(-a // b),
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "random": mixed_arrays,
+    "full_parts": full_parts_arrays,
+}
+
+# Of |result|, from the operands' bounds; operators that are not here give floats.
+BOUNDS: Final[dict[str, Callable[..., int]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a,
+    "%": lambda a, b: b,
+    "ceil_div": lambda a, b: a,
+    "**": _power_bound,
+    "<<": lambda a, b: a << min(b, LARGEST_SHIFT),
+    ">>": lambda a, b: a,
+    "&": _bits_bound,
+    "|": _bits_bound,
+    "^": _bits_bound,
+    "neg": lambda a: a,
+    "abs": lambda a: a,
+    "min": max,
+    "max": max,
+    "random": lambda a, b: b,
+    "full_parts": lambda a, b, c: max(b, 1),
+}
+
+# How to compute in floats what may wrap around 2**64 in integers.
+APPROXIMATE: Final[dict[str, Callable[..., Any]]] = {
+    "*": np.multiply,
+    "**": np.power,
+    "<<": lambda a, b: a * np.exp2(b),
+}
+
+# Where an operation is undefined: which operand to replace, by what, why, and the test.
+_Domain = tuple[int, int, str, Callable[..., Any]]
+_DIVISION: Final[tuple[_Domain, ...]] = ((1, 1, ZERO_DIVISION, lambda a, b: b == 0),)
+_SHIFT: Final[tuple[_Domain, ...]] = (
+    (1, 0, SHIFT_RANGE, lambda a, b: (b < 0) | (b > LARGEST_SHIFT)),
+)
+DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
+    **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
+    **dict.fromkeys(("<<", ">>"), _SHIFT),
+    "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
+    "random": ((1, 1, CHOICES, lambda a, b: b < 1),),
+    "full_parts": (
+        (0, 1, PARTS, lambda a, b, c: a < 1),
+        (1, 1, PARTS, lambda a, b, c: b < 1),
+        (2, 1, PARTS, lambda a, b, c: c < 1),
+    ),
+    "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
+    "**": (
+        (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),
+        (0, 1, ROOT_RANGE, lambda a, b: (a < 0) & (b != np.trunc(b))),
+    ),
+}
