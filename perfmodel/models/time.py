@@ -99,7 +99,7 @@ def time_model(
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
-    turns = turns_taken(requests)
+    turns = turns_taken(instance.kernel, requests)
     instructions = warp_instructions(instance, traffic.requests, turns)
     device = under_load(device, instructions)
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)

@@ -204,7 +204,10 @@ def taking_part(requests: Sequence[Requests]) -> Array:
 
 
 def _share_at_work(requests: Sequence[Requests]) -> Array:
-    """Return the share of warp executions that the guards let through."""
+    """Return the share of warp executions that the guards let through.
+
+    Warps that are kept out of every block alike make no block smaller than another.
+    """
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
@@ -220,6 +223,12 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
                 blocks = blocks * r.shares.get(f"blockIdx.{axis}", np.ones(1))
             every = np.where(r.requests > 0, every, 0.0)
             there = every * blocks
+        else:
+            alike = np.ones(1)
+            for v in r.variables:
+                if v.target.startswith("threadIdx"):
+                    alike = alike * r.warp_shares.get(v.name, 1.0)
+            there = np.minimum(there / np.maximum(alike, 1e-9), every)
         done = done + there
         possible = possible + every
     return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)
