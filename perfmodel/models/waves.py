@@ -203,6 +203,15 @@ def taking_part(requests: Sequence[Requests]) -> Array:
     return np.asarray(least)
 
 
+def warps_let_in(r: Requests) -> Array:
+    """Return the share of a block's warps that the kernel's guard lets in, in every block alike."""
+    share = np.ones(1)
+    for v in r.variables:
+        if r.access.guard is None and v.target.startswith("threadIdx"):
+            share = share * r.warp_shares.get(v.name, 1.0)
+    return np.asarray(share)
+
+
 def _share_at_work(requests: Sequence[Requests]) -> Array:
     """Return the share of warp executions that the guards let through.
 
@@ -224,11 +233,7 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
             every = np.where(r.requests > 0, every, 0.0)
             there = every * blocks
         else:
-            alike = np.ones(1)
-            for v in r.variables:
-                if v.target.startswith("threadIdx"):
-                    alike = alike * r.warp_shares.get(v.name, 1.0)
-            there = np.minimum(there / np.maximum(alike, 1e-9), every)
+            there = np.minimum(there / np.maximum(warps_let_in(r), 1e-9), every)
         done = done + there
         possible = possible + every
     return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)
