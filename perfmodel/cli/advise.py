@@ -17,17 +17,20 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 
 EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
     "perfmodel advise gather -D run=8 --device h200-sxm",
     "perfmodel advise gemm --mapping naive -D N=4096 --json",
+    "perfmodel advise saxpy.cu --grid 65536 --block 256 --arg n=16777216",
 )
 
 
 @with_tile_options
 @with_l2_options()
+@with_program_options
 def advise(
     kernel: KernelArgument,
     define: DefineOption = None,
@@ -36,6 +39,7 @@ def advise(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     json: JsonOption = False,
 ) -> None:
@@ -57,17 +61,18 @@ def advise(
     cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
     too, after a time that nobody knows, so do not count on it.
     """
-    from perfmodel.kernels import find_kernel
+    from perfmodel.hardware import load_device
     from perfmodel.prediction.advise import advise as advise_on
 
-    found = find_kernel(kernel, mapping)
+    gpu = load_device(device)
+    found = program.kernel(kernel, mapping, gpu)
     values: dict[str, Any] = parse_defines(
         tiles.added_to(define, kernel, mapping), found.word_parameters
     )
     control = l2.control(found)
     advice = advise_on(
         found,
-        device=device,
+        device=gpu,
         timing=timing,
         cache=cache,
         l2=control,

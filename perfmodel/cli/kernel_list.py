@@ -1,4 +1,4 @@
-"""Several kernels on one command line: ``NAME``, ``NAME:MAPPING`` or files, and their ``-D``."""
+"""Several kernels on one command line: ``NAME``, ``NAME:MAPPING``, files, programs; and ``-D``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from perfmodel.cli.options import complete_kernel
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, is_program
 from perfmodel.errors import PerfmodelError, nearest, shown
 
 if TYPE_CHECKING:
+    from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
 KernelsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="KERNEL...",
-        help="Names of built-in kernels, NAME:MAPPING for a variant, or TOML kernel files.",
+        help="Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
+        "sources or PTX.",
         autocompletion=complete_kernel,
         show_default=False,
     ),
@@ -26,15 +29,24 @@ KernelsArgument = Annotated[
 Value = TypeVar("Value")
 
 
-def find_kernels(texts: Sequence[str], mapping: str | None = None) -> list[Kernel]:
+def find_kernels(
+    texts: Sequence[str],
+    mapping: str | None = None,
+    program: ProgramOptions = NO_PROGRAM,
+    device: Device | None = None,
+) -> list[Kernel]:
     """Return the kernels that texts name; `mapping` is of those that name none.
+
+    `program` says how those that are programs are launched, and `device` what they run on.
 
     Raises
     ------
     PerfmodelError
         If one is not found, or all name a mapping and another one is given besides.
     """
-    parts = [_parts(text) for text in texts]
+    if not any(is_program(text) for text in texts):
+        program.check_unused(texts[0])
+    parts = [(text, None) if is_program(text) else _parts(text) for text in texts]
     if mapping is not None and all(own for _, own in parts):
         raise PerfmodelError(
             f"--mapping {shown(mapping)} is for kernels without one, but each names its own: "
@@ -42,7 +54,13 @@ def find_kernels(texts: Sequence[str], mapping: str | None = None) -> list[Kerne
         )
     from perfmodel.kernels import find_kernel
 
-    return [find_kernel(name, own or mapping) for name, own in parts]
+    found: list[Kernel] = []
+    for name, own in parts:
+        if is_program(name):
+            found += program.kernels(name, mapping, device)
+        else:
+            found.append(find_kernel(name, own or mapping))
+    return found
 
 
 def word_parameters(kernels: Iterable[Kernel]) -> set[str]:

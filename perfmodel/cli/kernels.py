@@ -8,7 +8,8 @@ import typer
 
 from perfmodel.cli.options import JsonOption, MappingOption, complete_kernel
 from perfmodel.cli.output import print_json, show
-from perfmodel.errors import PerfmodelError
+from perfmodel.cli.program_options import is_program
+from perfmodel.errors import PerfmodelError, shown
 
 EXAMPLES = (
     "perfmodel kernels",
@@ -35,6 +36,8 @@ def kernels(
     from perfmodel.kernels import builtin, builtin_names, find_kernel, mappings
 
     if kernel is not None:
+        if is_program(kernel):
+            raise PerfmodelError(f"{shown(kernel)} is a program: perfmodel inspect shows those")
         found = find_kernel(kernel, mapping)
         if json:
             from perfmodel.reports.records import kernel_record

@@ -121,13 +121,7 @@ class ProgramOptions:
         if not is_program(text):
             from perfmodel.kernels import find_kernel
 
-            for f in fields(self):
-                if getattr(self, f.name) is not None:
-                    option = "--kernel" if f.name == "kernel_name" else f"--{f.name}"
-                    raise PerfmodelError(
-                        f"{option.replace('_', '-')} goes with a CUDA source or PTX file "
-                        f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
-                    )
+            self.check_unused(text)
             return [find_kernel(text, mapping)]
         if mapping is not None:
             raise PerfmodelError(
@@ -146,6 +140,21 @@ class ProgramOptions:
         launches = self._launches(program)
         with progress_bar("emulating") as tell:
             return [translated(program, launch, self.kernel_name, tell) for launch in launches]
+
+    def check_unused(self, text: str) -> None:
+        """Refuse the options beside `text`, which is no program.
+
+        Raises
+        ------
+        PerfmodelError
+        """
+        for f in fields(self):
+            if getattr(self, f.name) is not None:
+                option = "--kernel" if f.name == "kernel_name" else f"--{f.name}"
+                raise PerfmodelError(
+                    f"{option.replace('_', '-')} goes with a CUDA source or PTX file "
+                    f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
+                )
 
     def kernel(self, text: str, mapping: str | None, device: Device | None = None) -> Kernel:
         """Return the one kernel that a command is about; see `kernels`."""

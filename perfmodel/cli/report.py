@@ -27,6 +27,7 @@ from perfmodel.cli.options import (
     TrafficOption,
 )
 from perfmodel.cli.output import print_json
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -34,10 +35,12 @@ EXAMPLES = (
     "perfmodel report copy -D bytes=1MiB,64MiB,1GiB --device a100-sxm-80 -o copies",
     "perfmodel report stream-persistent --set-aside 8MiB --window 16MiB -o window --name Window",
     "perfmodel report my-kernel.toml --json",
+    "perfmodel report saxpy.cu --grid 65536 --block 256 --arg n=16777216 -o saxpy",
 )
 
 
 @with_l2_options()
+@with_program_options
 def report(
     ctx: typer.Context,
     kernels: KernelsArgument,
@@ -66,6 +69,7 @@ def report(
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     json: JsonOption = False,
 ) -> None:
@@ -87,10 +91,10 @@ def report(
     from perfmodel.prediction.advise import advise
     from perfmodel.reports.page.content import MOST_LAUNCHES, build_report, report_record
 
-    found = find_kernels(kernels, mapping)
+    gpu = load_device(device)
+    found = find_kernels(kernels, mapping, program, gpu)
     lists = parse_value_lists(define or (), word_parameters(found))
     check_names(lists, found)
-    gpu = load_device(device)
     launches = [
         (kernel, chosen) for kernel in found for chosen in combinations(own_values(lists, kernel))
     ]

@@ -22,12 +22,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import (
-    NO_PROGRAM,
-    ProgramOptions,
-    is_program,
-    with_program_options,
-)
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
@@ -56,13 +51,7 @@ def roofline(
     from perfmodel.hardware import load_device
 
     gpu = load_device(device)
-    found = [
-        kernel
-        for text in kernels
-        for kernel in (
-            program.kernels(text, None, gpu) if is_program(text) else find_kernels([text])
-        )
-    ]
+    found = find_kernels(kernels, None, program, gpu)
     values: dict[str, Any] = parse_defines(define or (), word_parameters(found))
     check_names(values, found)
     predictions = [

@@ -21,6 +21,7 @@ from perfmodel.cli.options import (
     TimingOption,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError, shown
 
@@ -30,6 +31,8 @@ EXAMPLES = (
     "--over hit-ratio=0:1:0.125 -o hit-ratio.svg",
     "perfmodel sweep gather -D run=8 --over fetch-granularity=32,64,128 --over run=1:64:*2 "
     "-o knobs.png",
+    "perfmodel sweep table.cu --grid 65536 --block 256 --arg table=32MiB --set-aside 16MiB "
+    "--window 32MiB --window-buffer table --over hit-ratio=0:1:0.125",
 )
 
 _FRACTIONS = ("hit-ratio", "compression")
@@ -37,6 +40,7 @@ _FRACTIONS = ("hit-ratio", "compression")
 
 @with_tile_options
 @with_l2_options()
+@with_program_options
 def sweep(
     kernel: KernelArgument,
     over: Annotated[
@@ -56,20 +60,25 @@ def sweep(
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
+    program: ProgramOptions = NO_PROGRAM,
     l2: L2Options = AS_THE_DRIVER,
     output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
-    from perfmodel.kernels import find_kernel
+    from perfmodel.hardware import load_device
     from perfmodel.prediction.sweep import sweep as sweep_over
 
-    found = find_kernel(kernel, mapping)
+    gpu = load_device(device)
+    found = program.kernel(kernel, mapping, gpu)
     params = parse_defines(tiles.added_to(define, kernel, mapping), found.word_parameters)
     ranges = [_over(text, found.word_parameters) for text in over]
+    # Of several sweeps, -D says where the others keep the parameter.
+    if len(ranges) == 1 and (name := ranges[0][0]) in params:
+        raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
     control = l2.control(found)
     common: dict[str, Any] = {
-        "device": device,
+        "device": gpu,
         "timing": timing,
         "cache": cache,
         **l2.platform(),
@@ -112,6 +121,10 @@ def _fractions(values: str, text: str) -> tuple[float, ...]:
         raise PerfmodelError(
             f"--over {shown(text)} must be NAME=a,b,c or NAME=start:stop:step"
         ) from None
-    if not step > 0 or not start <= stop or (stop - start) / step > 10_000:
+    if not step > 0 or not start <= stop:
         raise PerfmodelError(f"--over {shown(text)}: a range goes up, by steps above 0")
+    if not (stop - start) / step <= 10_000:
+        raise PerfmodelError(
+            f"--over {shown(text)} has over 10000 values: give a finite range of larger steps"
+        )
     return tuple(start + i * step for i in range(int((stop - start) / step + 1e-9) + 1))

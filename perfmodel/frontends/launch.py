@@ -281,14 +281,14 @@ def _checked_number(argument: Scalar, parameter: Parameter, where: str) -> Scala
             f"{where} is a pointer: give the size of its buffer, {{ bytes = ... }}, not a number"
         )
     value = argument.value
-    if isinstance(value, float) and not isfinite(value):
-        return argument
     bits = _WHOLE.get(parameter.type)
     # b32 and b64 say nothing of how the bits are read: a fraction is a float there.
     if bits is not None and isinstance(value, float) and parameter.type[0] != "b":
-        if value != int(value):
+        if not value.is_integer():
             raise PerfmodelError(f"{where} must be a whole number, not {shown(value)}")
-        return Scalar(int(value))
+        argument = Scalar(value := int(value))
+    if isinstance(value, float) and not isfinite(value):
+        return argument
     if bits is not None and isinstance(value, int) and not -(1 << bits - 1) <= value < 1 << bits:
         raise PerfmodelError(f"{where} must fit {bits} bits, not {shown(value)}")
     if parameter.type == "f32" and abs(value) > struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]:

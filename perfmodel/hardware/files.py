@@ -58,7 +58,8 @@ def load_device(name_or_path: str | Path) -> Device:
     """
     if isinstance(name_or_path, str) and not _is_path(name_or_path):
         name = name_or_path.lower()
-        if name in _catalogue_stems():
+        # A base such as "a100" is the beginning of its devices' names.
+        if name in _catalogue_stems() and not _begins_others(name):
             return _load_catalogue_device(name)
         if not _is_file(Path(name_or_path)):
             raise _unknown_device(name_or_path)
@@ -89,6 +90,11 @@ def _load_catalogue_device(name: str) -> Device:
 @lru_cache(maxsize=64)
 def _read_catalogue(name: str) -> _Sheet:
     return _read(CATALOGUE / f"{name}.toml")
+
+
+def _begins_others(name: str) -> bool:
+    known = device_names()
+    return name not in known and any(k.startswith(f"{name}-") for k in known)
 
 
 def _is_path(text: str) -> bool:

@@ -20,7 +20,7 @@ from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.table_costs import batch_misses
 from perfmodel.models.unrolled import loops_of
-from perfmodel.models.waves import taking_part
+from perfmodel.models.waves import taking_part, warps_let_in
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -223,7 +223,7 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
 
 def _in_step(r: Requests, warps: Array) -> Array:
     """Return the distinct sectors that the warps of a block ask for in one iteration."""
-    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps
+    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
     if r.strides is None:
         return every
     extents = [

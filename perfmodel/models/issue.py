@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
 
@@ -76,12 +77,13 @@ def issue_slots(pipe: str, count: Any) -> Array:
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
-def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
+def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array]:
     """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
 
     A loop over strides of the grid counts the turns of the threads that have most. Where the guard
     of every access of a loop has the loop's variable and the block's number in it, warps beyond the
-    end have left. Of loops within a block, counts are of whole turns, as counters were read.
+    end have left. Of loops within a block, counts are of whole turns, as counters were read. Warps
+    that the kernel's own guard lets nobody of through come to no loop.
     """
     done: dict[str, tuple[Array, Array]] = {}
     whole: set[str] = set()
@@ -90,7 +92,8 @@ def turns_taken(requests: Sequence[Requests]) -> dict[str, Array]:
         if loop is None:
             continue
         strides_grid = any(name.startswith("blockIdx") for name in r.shares)
-        if r.access.guard is None or loop not in r.shares or not strides_grid:
+        left = r.access.guard is None and kernel.guard is not None and r.access.counted is None
+        if not left and (r.access.guard is None or loop not in r.shares or not strides_grid):
             whole.add(loop)
             continue
         every = r.executions

@@ -92,7 +92,7 @@ def time_model(
         Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
-    turns = turns_taken(requests)
+    turns = turns_taken(instance.kernel, requests)
     instructions = warp_instructions(instance, traffic.requests, turns)
     device = under_load(device, instructions)
     held = occupied.resident

@@ -237,8 +237,20 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asarray(least)
 
 
+def warps_let_in(r: Requests) -> Array:
+    """Return the share of a block's warps that the kernel's guard lets in, in every block alike."""
+    share = np.ones(1)
+    for v in r.variables:
+        if r.access.guard is None and v.target.startswith("threadIdx"):
+            share = share * r.warp_shares.get(v.name, 1.0)
+    return np.asarray(share)
+
+
 def _share_at_work(requests: Sequence[Requests]) -> Array:
-    """Return the share of warp executions that the guards let through."""
+    """Return the share of warp executions that the guards let through.
+
+    Warps that are kept out of every block alike make no block smaller than another.
+    """
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
@@ -254,6 +266,8 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
                 blocks = blocks * r.shares.get(f"blockIdx.{axis}", np.ones(1))
             every = np.where(r.requests > 0, every, 0.0)
             there = every * blocks
+        else:
+            there = np.minimum(there / np.maximum(warps_let_in(r), 1e-9), every)
         done = done + there
         possible = possible + every
     return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)

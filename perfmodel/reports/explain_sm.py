@@ -198,7 +198,8 @@ def arithmetic_steps(details: Details, name: str, unit: Unit) -> Iterator[Step]:
     """Yield the clocks and time of instruction issue ("issue") or of one arithmetic pipe."""
     section = "Instruction issue" if name == "issue" else f"Pipe {name}"
     device, traffic = details.device, details.traffic
-    totals = warp_instructions(details.instance, traffic.requests, turns_taken(details.requests))
+    turns = turns_taken(details.instance.kernel, details.requests)
+    totals = warp_instructions(details.instance, traffic.requests, turns)
     each = {pipe: scalar(count) / unit.total() for pipe, count in totals.items()}
     if name == "issue":
         chosen = {p: scalar(issue_slots(p, count)) for p, count in each.items() if count > 0}

@@ -126,3 +126,33 @@ def test_truncated_ptx_is_one_clear_line(refused: Refused, tmp_path: Path) -> No
             "predict", str(file), "--kernel", "forever", "--grid", "1", "--block", "32"
         )
         assert len(message) < 400
+
+
+def test_programs_are_advised_on_swept_and_reported(run: Run, tmp_path: Path) -> None:
+    advice = json.loads(run("advise", *SAXPY, *NUMBERS, "--json"))
+    predicted = json.loads(run("predict", *SAXPY, *NUMBERS, "--json"))
+    assert advice["prediction"]["time_s"] == predicted["time_s"]
+    swept = json.loads(
+        run("sweep", *SAXPY, *NUMBERS, "--over", "fetch-granularity=32,64", "--json")
+    )
+    assert swept[0]["predictions"][1]["time_s"] == predicted["time_s"]
+    run("report", *SAXPY, *NUMBERS, "-o", str(tmp_path / "page"))
+    assert "saxpy" in (tmp_path / "page" / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("advise", PTX, "--kernel", "saxpy"), "needs --grid"),
+        (("sweep", PTX, "--kernel", "saxpy", "--over", "window=1"), "needs --grid"),
+        (("report", PTX, "--kernel", "saxpy", "--json"), "needs --grid"),
+        (("advise", "nope.cu"), "'nope.cu': it does not exist"),
+        (("kernels", "mine.cu"), "perfmodel inspect"),
+        (("roofline", "copy", "--grid", "4"), "--grid goes with a CUDA source"),
+        (("report", "copy", "--arg", "n=3", "--json"), "--arg goes with a CUDA source"),
+    ],
+)
+def test_programs_and_their_options_go_together(
+    words: tuple[str, ...], part: str, refused: Refused
+) -> None:
+    assert part in refused(*words)

@@ -106,3 +106,24 @@ def test_products_of_odd_sizes_as_measured(m: int, n: int, k: int, measured_us: 
     # all of the last round's blocks whole
     found = predict("gemm", mapping="naive", device="h200-sxm", cache="warm", M=m, N=n, K=k)
     assert found.time_s * 1e6 == pytest.approx(measured_us, rel=0.1)
+
+
+@pytest.mark.parametrize(("mapping", "rows"), [("naive", "N"), ("coalesced", "M")])
+def test_blocks_with_few_warps_at_work_are_not_slower_than_full_ones(
+    mapping: str, rows: str
+) -> None:
+    # property: a warp's row more never takes time away; one warp of 32 asks a 32nd of all
+    shape = {"M": 4096, "N": 4096, "K": 4096}
+    found = [predict("gemm", mapping=mapping, **(shape | {rows: n})) for n in (1, 2, 8, 16, 31, 32)]
+    times = [p.time_s for p in found]
+    assert times == sorted(times)
+    # derived: what threads outside the guard skip, no pipe does
+    alone, full = found[0].terms_s, found[-1].terms_s
+    assert alone["int32"] < full["int32"] / 20
+    assert alone["l1"] < full["l1"] / 10
+
+
+def test_one_thread_of_a_large_block_takes_little_more_than_the_launch() -> None:
+    # derived: 30 instructions of each of 32 warps are 0.5 us at most, and two loads from DRAM 1 us
+    found = predict("gemm", mapping="coalesced", N=1)
+    assert found.time_s < found.terms_s["launch"] + 1.5e-6
