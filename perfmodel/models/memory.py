@@ -33,7 +33,7 @@ from perfmodel.models.reuse import (
     held,
     warm_held,
 )
-from perfmodel.models.scattered_stores import READ_COST, scattered_stores
+from perfmodel.models.scattered_stores import READ_COST, ScatteredStores, scattered_stores
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     crowding_lines,
@@ -177,16 +177,12 @@ def closed_form_traffic(
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
     written = total([t for t, _ in touched], [*stores, *others])
-    parts = {
-        i: found
-        for i in stores
-        if i not in local
-        and (
-            found := scattered_stores(
-                r := requests[i], stored[i], buffer_bytes(instance, r), l2_size
-            )
-        )
-    }
+    parts: dict[int, ScatteredStores] = {}
+    for i in set(stores) - local:
+        places = buffer_bytes(instance, requests[i])
+        patch = scattered_stores(requests[i], stored[i], places, l2_size)
+        if patch is not None:
+            parts[i] = patch
     patched = sum((p.read for p in parts.values()), _ZERO)
     rewritten = rewritten + sum((p.rewritten for p in parts.values()), _ZERO)
     ways = granted_ways(control.set_aside, l2_size)
