@@ -180,7 +180,7 @@ def closed_form_traffic(
     parts: dict[int, ScatteredStores] = {}
     for i in set(stores) - local:
         places = buffer_bytes(instance, requests[i])
-        patch = scattered_stores(requests[i], stored[i], places, l2_size)
+        patch = scattered_stores(requests[i], stored[i], places, touched[i][0], l2_size)
         if patch is not None:
             parts[i] = patch
     patched = sum((p.read for p in parts.values()), _ZERO)

@@ -74,7 +74,7 @@ class ScatteredStores(NamedTuple):
 
 
 def scattered_stores(
-    r: Requests, stored: Array, table: Array, capacity: float
+    r: Requests, stored: Array, table: Array, touched: Array, capacity: float
 ) -> ScatteredStores | None:
     """Return what stores at random places move; None for others and for whole sectors.
 
@@ -85,10 +85,12 @@ def scattered_stores(
         Sectors that they send to L2.
     table : array
         Bytes over which the places lie.
+    touched : array
+        Different bytes that are counted as written already.
     capacity : float
         Of L2 [B].
     """
-    if r.access.kind != "store" or not r.random or r.in_blocks is not None:
+    if r.access.kind != "store" or not r.random:
         return None
     filled = np.asarray(r.wanted_bytes) / np.maximum(r.sectors * SECTOR, 1.0)
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
@@ -99,10 +101,11 @@ def scattered_stores(
     size = {"c": capacity, "d": np.maximum(sectors * SECTOR, 1.0)}
     back = np.maximum(stored - sectors, 0.0)
     again = np.asarray(FETCHED_AGAIN(**size))
+    rewritten = part * SECTOR * back * np.asarray(WRITTEN_AGAIN(**size))
     alone, both = WRITE_COSTS
     cost = alone + (both - alone) * np.minimum(again / _WITH_FETCH, 1.0)
     return ScatteredStores(
         read=part * SECTOR * (sectors * np.asarray(FILLED(**size)) + back * again),
-        rewritten=part * SECTOR * back * np.asarray(WRITTEN_AGAIN(**size)),
+        rewritten=np.clip(rewritten, 0.0, np.maximum(stored * SECTOR - touched, 0.0)),
         write_cost=1 + part * (cost - 1),
     )
