@@ -22,7 +22,7 @@ from perfmodel.frontends.machine_instructions import (
     machine_instructions,
 )
 from perfmodel.frontends.partings import Run, partings
-from perfmodel.frontends.predication import predicated_blocks
+from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -104,6 +104,7 @@ def work_of(
         shares = _emulated(found, launch, parameters, emulation)
     loops = {run.block: run.loop for run in found.blocks}
     predicated = predicated_blocks(function, flow, counts, loops)
+    counts = with_moves(function, flow, counts, predicated)
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)

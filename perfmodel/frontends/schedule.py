@@ -19,7 +19,7 @@ UNFILLED: Final = 6
 
 Read from machine code of sm_90 (ptxas 13.0): 68 kernels of sums, stencils, gathers and products,
 4 to 36 loads each, followed instruction by instruction with their waits; of 0 to 8 registers, 6
-come closest to how often loops and straight code wait (tests/frontends/test_schedule.py).
+come closest to how often loops and straight code wait (tests/frontends/test_orders.py).
 """
 GUARD: Final = "!"
 """Behind a value's name: it is read as a guard, for which it is there later."""
