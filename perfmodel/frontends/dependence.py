@@ -7,9 +7,8 @@ waits for global memory apart, and the times that an iteration waits for loads.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -288,7 +287,9 @@ class _Reader:
             elif sources is not None:
                 steps.append(Step(sources, (version[r],), 0.0, 0.0))
         wanted = frozenset(version.get(r, r) for r in after)
-        steps = self._lazily(steps, words, wanted)
+        for value in words:
+            if value.partition("#")[0] in self.addresses and "#" in value and value not in wanted:
+                words[value] = 0
         # A branch stays behind all else.
         end = [s for s in steps if s.branch]
         steps = [s for s in steps if not s.branch]
@@ -298,28 +299,6 @@ class _Reader:
                 part, words, alive, through + besides, self.budget, _FAR, latencies().guard
             )
         return Body((*ordered, *end), version, copies)
-
-    def _lazily(
-        self, steps: Sequence[Step], words: dict[str, int], wanted: frozenset[str]
-    ) -> list[Step]:
-        """Return the steps, with those marked that only make addresses of this block.
-
-        Of their values those that one step reads take no register: they lie where its result will.
-        """
-        readers = Counter(r.removesuffix(GUARD) for s in steps for r in s.reads)
-        made = {
-            value
-            for value in words
-            if "#" in value and value not in wanted and value.partition("#")[0] in self.addresses
-        }
-        words |= {value: 0 for value in made if readers[value] < 2}
-        asked = {value for s in steps if s.load or s.memory for value in s.reads}
-        marked: list[Step] = []
-        for step in reversed(steps):
-            leads = bool(asked & {*step.writes}) and made.issuperset(step.writes)
-            marked.append(replace(step, address=leads))
-            asked |= {*step.reads} if leads else set()
-        return marked[::-1]
 
     def _inside(self, numbers: Sequence[int]) -> Iterator[tuple[int, Guard | None, frozenset[str]]]:
         """Yield the instructions of blocks that are one, what predicates them, and who is alive."""

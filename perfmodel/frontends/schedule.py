@@ -14,13 +14,6 @@ from typing import Final
 MOST_SCHEDULED: Final = 4096
 """Instructions of a block past which they are taken in the order of the text."""
 
-UNFILLED: Final = 6
-"""Registers that ptxas leaves free of what is loaded early, and of what it makes on the way.
-
-Read from machine code of sm_90 (ptxas 13.0): 68 kernels of sums, stencils, gathers and products,
-4 to 36 loads each, followed instruction by instruction with their waits; of 0 to 8 registers, 6
-come closest to how often loops and straight code wait (tests/frontends/test_orders.py).
-"""
 GUARD: Final = "!"
 """Behind a value's name: it is read as a guard, for which it is there later."""
 
@@ -50,8 +43,6 @@ class Step:
         Whether nothing of memory moves past it.
     branch : bool
         Whether it ends the block.
-    address : bool
-        Whether it only makes an address of this block, which ptxas does as it is needed.
     """
 
     reads: tuple[str, ...]
@@ -64,7 +55,6 @@ class Step:
     memory: str = ""
     fence: bool = False
     branch: bool = False
-    address: bool = False
 
 
 @dataclass(slots=True)
@@ -132,13 +122,11 @@ def scheduled(
         return list(steps)
     links = _links(steps, guard)
     height = _heights(steps, links[1], load_latency)
-    rank = _ranks(steps, links[1], height)
-    budget = max(budget - UNFILLED, 0)
 
     def within(room: int) -> tuple[list[Step], int]:
         """Return the order with so many registers for loads, and those that are then too many."""
         return _ordered(
-            steps, links, rank, words, alive_after, alive_through, budget, room, load_latency
+            steps, links, height, words, alive_after, alive_through, budget, room, load_latency
         )
 
     found, over = within(budget)
@@ -160,7 +148,7 @@ def scheduled(
 def _ordered(
     steps: Sequence[Step],
     links: tuple[list[set[int]], list[list[tuple[int, float | None]]]],
-    rank: Sequence[tuple[float, int]],
+    height: Sequence[float],
     words: Registers,
     alive_after: frozenset[str],
     alive_through: int,
@@ -184,7 +172,7 @@ def _ordered(
     now = 0.0
 
     def free(i: int) -> int:
-        return (room if steps[i].load or steps[i].address else budget) - live
+        return (room if steps[i].load else budget) - live
 
     def growth(i: int) -> int:
         step = steps[i]
@@ -192,8 +180,12 @@ def _ordered(
         freed = sum(words.get(v, 1) for v in _values(step) if uses[v] == 1 and v not in alive_after)
         return grown - freed
 
+    def spare(i: int) -> int:
+        # Vectors lie in aligned registers: as many as they have but one may stay free before them.
+        return len(steps[i].writes) - 1 if steps[i].load else 0
+
     while ready:
-        best = _best(ready, there, rank, now, free, growth)
+        best = _best(ready, there, height, now, free, growth, spare)
         ready.remove(best)
         step = steps[best]
         live += growth(best)
@@ -205,8 +197,7 @@ def _ordered(
             now = at + step.slots
         latency = step.latency + (load_latency if step.load else 0.0)
         for j, extra in after[best]:
-            late = 0.0 if extra is None or step.address else latency + extra
-            there[j] = max(there[j], at + late)
+            there[j] = max(there[j], at + (0.0 if extra is None else latency + extra))
             waiting[j] -= 1
             if not waiting[j]:
                 ready.append(j)
@@ -221,17 +212,18 @@ def _values(step: Step) -> set[str]:
 def _best(
     ready: Sequence[int],
     there: Sequence[float],
-    rank: Sequence[tuple[float, int]],
+    height: Sequence[float],
     now: float,
     free: Callable[[int], int],
     growth: Callable[[int], int],
+    spare: Callable[[int], int],
 ) -> int:
     """Return what to issue next, with so many registers free for each."""
-    room = [i for i in ready if growth(i) <= 0 or growth(i) <= free(i)]
+    room = [i for i in ready if growth(i) <= 0 or growth(i) + spare(i) <= free(i)]
     if not room:
         # Something has to spill or wait: what grows least, first in the text.
         return min(ready, key=lambda i: (growth(i), i))
-    return min(room, key=lambda i: (max(there[i], now), rank[i]))
+    return min(room, key=lambda i: (max(there[i], now), -height[i], i))
 
 
 def _links(
@@ -278,20 +270,6 @@ def _links(
         for value in step.writes:
             maker[value] = j
     return before, after
-
-
-def _ranks(
-    steps: Sequence[Step],
-    after: Sequence[Sequence[tuple[int, float | None]]],
-    height: Sequence[float],
-) -> list[tuple[float, int]]:
-    """Return what goes first of several: the longest way, an address with what needs it first."""
-    rank = [(-height[i], i) for i in range(len(steps))]
-    for i in range(len(steps) - 1, -1, -1):
-        users = [rank[j] for j, extra in after[i] if extra is not None]
-        if steps[i].address and users:
-            rank[i] = min(users)
-    return rank
 
 
 def _heights(
