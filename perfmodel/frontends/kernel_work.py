@@ -104,7 +104,7 @@ def work_of(
         shares = _emulated(found, launch, parameters, emulation)
     loops = {run.block: run.loop for run in found.blocks}
     predicated = predicated_blocks(function, flow, counts, loops)
-    counts = with_moves(function, flow, counts, predicated)
+    counts = tuple(with_moves(function, flow, counts, predicated))
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
