@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
+from perfmodel.frontends.branch_tables import branch_tables
 from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
@@ -21,7 +22,7 @@ from perfmodel.frontends.machine_instructions import (
     machine_instructions,
 )
 from perfmodel.frontends.partings import Run, partings
-from perfmodel.frontends.predication import predicated_blocks
+from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -44,6 +45,7 @@ from perfmodel.kernels.kernel import (
     Parameter,
 )
 from perfmodel.models.geometry import block_shape
+from perfmodel.models.issue import TABLE_BRANCH
 from perfmodel.models.requests import ActivityCache, access_requests
 
 _MOST_IN_FLIGHT: Final = 16
@@ -102,6 +104,7 @@ def work_of(
         shares = _emulated(found, launch, parameters, emulation)
     loops = {run.block: run.loop for run in found.blocks}
     predicated = predicated_blocks(function, flow, counts, loops)
+    counts = tuple(with_moves(function, flow, counts, predicated))
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
@@ -109,15 +112,17 @@ def work_of(
     def add(pipe: str, loop: str | None, count: float) -> None:
         totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
 
+    tables = branch_tables(function, flow)
     meeting, varying = meetings(function, flow), varying_constants(function)
     ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
         if run.block in meeting:
             add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
-        if function.instructions[block.stop - 1].opcode == "brx":
+        if run.block in tables:
             # where each way begins stands in constant memory
-            add("constant", run.loop, sum(ran.get(way, 0.0) for way in block.successors))
+            ways = sum(min(ran.get(way, 0.0), branch) for way in tables[run.block])
+            add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
             kept = branch if instruction.opcode == "bra" else slots

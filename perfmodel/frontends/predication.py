@@ -7,14 +7,15 @@ stores of shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.frontends.divergence import parting_registers
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.liveness import register_words
 from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
-from perfmodel.frontends.ptx.syntax import Function, Instruction
-from perfmodel.frontends.symbolic_registers import is_memory
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Register
+from perfmodel.frontends.symbolic_registers import is_memory, written_registers
 
 MOST: Final = 9.0
 """Machine instructions of a block, as modelled, up to which it becomes predicated: 8 of those
@@ -65,6 +66,37 @@ def predicated_blocks(
         )
         if made <= most:
             found[number] = before
+    return found
+
+
+def with_moves(
+    function: Function,
+    flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
+    predicated: Iterable[int],
+) -> list[Mapping[str, float]]:
+    """Return the machine instructions with those that copy registers under a predicate.
+
+    Elsewhere a copy is another name of the same register. Where lanes keep what they had, it is an
+    instruction for each word (machine code of a list kept in order: 4 of 4 copies a place).
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    counts : sequence of mapping of str to float
+        Machine instructions of each instruction, by pipe.
+    predicated : iterable of int
+        Blocks that become predicated.
+    """
+    found = list(counts)
+    for number in predicated:
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop):
+            i = function.instructions[at]
+            copies = i.opcode == "mov" and isinstance(i.operands[-1], Register)
+            if copies and not found[at]:
+                words = sum(register_words(function, r) for r in written_registers(i))
+                found[at] = {"imad": float(words)} if words else {}
     return found
 
 

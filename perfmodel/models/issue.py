@@ -60,6 +60,13 @@ CONSTANT_CLOCKS: Final = 2.0
 Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
 64.1 clocks a load of an SM with 64 warps (measurements/h200-branches/tables.csv).
 """
+TABLE_BRANCH: Final = 2.1
+"""What each way that a warp's lanes go through a table of branches takes of the same unit, in words
+of constant memory.
+
+Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for each of 1 to 8 ways of
+2 products, the words alone 2.0 (measurements/h200-scattered/ways.csv, fit rows).
+"""
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0

@@ -22,7 +22,7 @@ from perfmodel.models.l2_misses import fetch_granule, l2_misses
 from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.placement import dram_read_cost, line_bytes
+from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
 from perfmodel.models.residency import WAYS, granted_ways
@@ -33,6 +33,7 @@ from perfmodel.models.reuse import (
     held,
     warm_held,
 )
+from perfmodel.models.scattered_stores import READ_COST, ScatteredStores, scattered_stores
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     crowding_lines,
@@ -177,6 +178,14 @@ def closed_form_traffic(
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
     written = total([t for t, _ in touched], [*stores, *others])
+    parts: dict[int, ScatteredStores] = {}
+    for i in set(stores) - local:
+        places = buffer_bytes(instance, requests[i])
+        patch = scattered_stores(requests[i], stored[i], places, touched[i][0], l2_size)
+        if patch is not None:
+            parts[i] = patch
+    patched = sum((p.read for p in parts.values()), _ZERO)
+    rewritten = rewritten + sum((p.rewritten for p in parts.values()), _ZERO)
     ways = granted_ways(control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
     crowding = reads + crowding_lines(tables, requests, granule, warm)
@@ -186,8 +195,9 @@ def closed_form_traffic(
     else:
         left = dirty_left(crowding, written, l2_size, ways)
     written_back = sum((c.written for c in changed.values()), _ZERO)
-    dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
+    dram_written = np.maximum(written + rewritten - left, patched) + written_back
     dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
+    reads = reads + patched
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
@@ -195,9 +205,13 @@ def closed_form_traffic(
         _ZERO,
     )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
+    cost = cost + patched * READ_COST
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
+    for i, p in parts.items():
+        own = np.minimum(np.maximum(touched[i][0] + p.rewritten - left, p.read), dram_written)
+        back_cost = back_cost + own * (p.write_cost - 1)
     back_cost = back_cost + held_cost(tables, granted, reads, dram_written)
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, warm)

@@ -28,7 +28,7 @@ TERMS: Final = {
     "fp8_tensor": "tensor cores, fp8",
     "sfu": "special function pipe",
     "lsu": "L1's data banks",
-    "constant": "constant memory",
+    "constant": "constant memory, branch tables",
     "port": "data coming in at the SMs",
     "tiles": "first and last steps of tiles",
     "parts": "adding up parts along K",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.frontends.machine_instructions import machine_instructions
-from perfmodel.frontends.predication import predicated_blocks
+from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 
@@ -54,3 +54,34 @@ def test_predicates_under_a_predicate_cost_an_instruction() -> None:
 def test_atomics_and_calls_for_odd_values_stay_behind_their_branch() -> None:
     assert not predicated("atom.global.add.f32 %f3, [%d1], %f1;")
     assert not predicated("rcp.rn.f32 %f3, %f1;")
+
+
+def test_copies_under_a_predicate_are_instructions() -> None:
+    # machine code: of a list kept in order each place has four copies under its predicate, of which
+    # PTX says four moves; before the branch they are other names of the same registers
+    text = """
+    .version 8.0
+    .target sm_90
+    .address_size 64
+    .visible .entry k(.param .u64 out) {
+      .reg .pred %p<3>; .reg .b32 %r<4>; .reg .f32 %f<6>; .reg .f64 %g<3>; .reg .b64 %d<3>;
+      ld.param.u64 %d1, [out]; ld.global.f32 %f1, [%d1]; ld.global.f32 %f2, [%d1+8];
+      ld.global.f64 %g1, [%d1+16];
+      mov.f32 %f3, %f1; mov.f64 %g2, %g1; setp.gt.f32 %p1, %f1, %f2;
+      @%p1 bra over;
+      mov.f32 %f3, %f2; mov.f64 %g2, 0d3FF0000000000000;
+      mov.f64 %g2, %g1;
+    over:
+      st.global.f32 [%d1+4], %f3; st.global.f64 [%d1+24], %g2; ret;
+    }
+    """
+    function = parse_ptx(text).functions[0]
+    flow = control_flow(function)
+    counts = machine_instructions(function, flow)
+    found = predicated_blocks(function, flow, counts, dict.fromkeys(range(3)))
+    made = with_moves(function, flow, counts, found)
+    moves = [at for at, i in enumerate(function.instructions) if i.opcode == "mov"]
+    before, inside = moves[:2], moves[2:]
+    assert [sum(made[at].values()) for at in before] == [sum(counts[at].values()) for at in before]
+    assert sum(made[inside[0]].values()) == 1
+    assert sum(made[inside[2]].values()) == 2  # two words
