@@ -33,6 +33,7 @@ from perfmodel.models.reuse import (
     held,
     warm_held,
 )
+from perfmodel.models.scattered_stores import scattered_stores
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     crowding_lines,
@@ -175,7 +176,12 @@ def closed_form_traffic(
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
-    written = total([t for t, _ in touched], [*stores, *others])
+    in_tables = {i for t in tables for i in t.members}
+    scattered = scattered_stores(
+        instance, requests, [i for i in stores if i not in local and i not in in_tables], l2_size
+    )
+    apart = {i for s in scattered for i in s.members}
+    written = total([t for t, _ in touched], [i for i in (*stores, *others) if i not in apart])
     ways = granted_ways(control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
     crowding = reads + crowding_lines(tables, requests, granule, warm)
@@ -184,8 +190,11 @@ def closed_form_traffic(
         left = kept * written
     else:
         left = dirty_left(crowding, written, l2_size, ways)
+    made_whole = sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
     written_back = sum((c.written for c in changed.values()), _ZERO)
     dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
+    dram_written = dram_written + sum((s.written for s in scattered), _ZERO)
+    left = left + sum((s.left for s in scattered), _ZERO)
     dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
@@ -205,6 +214,8 @@ def closed_form_traffic(
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
     filled, waited = random_misses(tables, requests, granule, warm)
+    waited = waited + sum((s.waited for s in scattered), _ZERO)
+    reads, cost = reads + made_whole, cost + made_whole
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression
