@@ -150,25 +150,29 @@ def count(
         generator = np.random.default_rng(0)
         coordinates = [generator.integers(0, extent, most) for extent in extents]
     samples = len(coordinates[0]) if coordinates else 1
-    named = dict(zip(every, coordinates, strict=True))
-    address, active = _addresses(index, guards, values, shape, named, element_bytes, drawn)
+
+    def lanes_at(points: Sequence[Array]) -> tuple[Array, Array]:
+        named = dict(zip(every, points, strict=True))
+        return _addresses(index, guards, values, shape, named, element_bytes, drawn)
+
+    address, active = lanes_at(coordinates)
     takes_part = active.any(axis=-1)
     scale = alike * executions / samples
     filled = 1.0
-    many = max(1, STORED_TOGETHER // (shape.warps * WARP_SIZE))
+    several = STORED_TOGETHER // (shape.warps * WARP_SIZE)
     while stored:
         # The first blocks: they run together, each iteration of all of them after the last.
-        some = min(executions, many)
-        near = np.unravel_index(np.arange(some), extents, order="F") if extents else ()
-        named = dict(zip(every, near, strict=True))
-        places, there = _addresses(index, guards, values, shape, named, element_bytes, drawn)
+        some = min(executions, max(1, several))
+        places, there = lanes_at(
+            np.unravel_index(np.arange(some), extents, order="F") if extents else ()
+        )
         places = np.unique(places[there])
+        sectors = len(np.unique(places // SECTOR))
         crowded = len(np.unique(places // LINE)) > STORED_LINES
-        if not crowded or many == max(1, STORED_TOGETHER // (shape.warps * WARP_SIZE)):
-            moved = len(places) * width * pieces
-            filled = min(1.0, moved / max(len(np.unique(places // SECTOR)) * SECTOR, 1))
-        many *= 2
-        stored = not crowded and filled < 1 and some < executions and some < most
+        if sectors and (filled == 1 or not crowded):
+            filled = min(1.0, len(places) * width * pieces / (sectors * SECTOR))
+        several *= 2
+        stored = not crowded and filled < 1 and some < min(executions, most)
 
     summed = ("sectors", "pairs", "lines", "pages", "data_wavefronts", "tag_wavefronts")
     totals = dict.fromkeys(summed, 0.0)

@@ -132,7 +132,7 @@ def together_fills(
         Bytes of L1.
     """
     assert r.in_blocks is not None
-    together = np.minimum(fills, r.in_blocks[0])
+    together = np.asarray(np.minimum(fills, r.in_blocks[0]))
     loops = instance.kernel.loop_nest(r.access.loop)
     if not loops:
         return together
