@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_sums import (
     Factors,
@@ -201,7 +201,7 @@ def drawn_inside(
     index = written(value)
 
     def inside(number: int) -> bool:
-        reached = sum_of(substitute(index, {name: Number(number)}))
+        reached = sum_of(_folded(substitute(index, {name: Number(number)})))
         return range_under(reached, guard, algebra).high < length
 
     if not inside(0):
@@ -215,6 +215,15 @@ def drawn_inside(
         least, most = (middle, most) if inside(middle) else (least, middle)
     drawn = Operation("random", (key, Number(most)))
     return substitute(index, {name: drawn})
+
+
+def _folded(node: Node) -> Node:
+    """Return an expression whose parts without names are numbers."""
+    if not isinstance(node, Operation):
+        return node
+    if not names(node):
+        return Number(int(evaluate(node, {})))
+    return Operation(node.operator, tuple(map(_folded, node.operands)))
 
 
 def _joined(a: Factors, b: Factors) -> Factors:

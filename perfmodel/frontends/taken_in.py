@@ -172,7 +172,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
 def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
     """Say whether a logic operation by a constant has its user's only place for one taken.
 
-    Three operands at once, but one constant (machine code of sm_90); loops keep theirs in registers.
+    Three operands at once, but one constant (machine code of sm_90); loops keep theirs ready.
     """
     if made.loops[at] is not None or not _by_constant(made.function.instructions[at]):
         return False
