@@ -21,7 +21,13 @@ from perfmodel.frontends.kernel_accesses import (
     three_numbers,
 )
 from perfmodel.frontends.kernel_counts import buffer_bytes, counted
-from perfmodel.frontends.kernel_parts import at_random, data_factors, range_under, renamed
+from perfmodel.frontends.kernel_parts import (
+    at_random,
+    data_factors,
+    drawn_inside,
+    range_under,
+    renamed,
+)
 from perfmodel.frontends.kernel_work import work_of
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -309,7 +315,10 @@ class Builder:
         key = self._key(p, indices)
         guard = p.access.guard
         data = self.follower.data
-        found = at_random(elements, length - wide + 1, key, guard, data, self.algebra, wide)
+        inside = (length - wide + 1, key, guard, data, self.algebra)
+        found = at_random(elements, *inside, wide)
+        if found is None and p.moved.kind != "atomic":
+            found = drawn_inside(elements, *inside)
         name = self.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from perfmodel.expressions import Name, Node, Number, Operation, names
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_sums import (
     Factors,
@@ -178,6 +178,52 @@ def at_random(
     if least:
         drawn = Operation("+", (drawn, Number(least)))
     return written(plus(Sum(rest), product(Sum(step), single(drawn))))
+
+
+def drawn_inside(
+    value: Sum, length: int, key: Node, guard: Node, data: Mapping[str, Datum], algebra: Algebra
+) -> Node | None:
+    """Return an index in whose quotients and remainders one number that data decides is drawn.
+
+    The slot of a page, ``(slot / 16 * heads + head) * 16 + slot % 16``: lanes keep their places
+    beside each other. Arguments as `at_random`; the number is from 0 up to the largest with which
+    all indices stay inside.
+
+    Returns
+    -------
+    Node or None
+        None if data decides several numbers, or if even 0 leads outside.
+    """
+    found = {n for f in value.factors for n in names(f) & data.keys()}
+    if len(found) != 1:
+        return None
+    name = found.pop()
+    index = written(value)
+
+    def inside(number: int) -> bool:
+        reached = sum_of(_folded(substitute(index, {name: Number(number)})))
+        return range_under(reached, guard, algebra).high < length
+
+    if not inside(0):
+        return None
+    most = 1
+    while inside(most) and most < data[name].high:
+        most *= 2
+    least = 0
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if inside(middle) else (least, middle)
+    drawn = Operation("random", (key, Number(most)))
+    return substitute(index, {name: drawn})
+
+
+def _folded(node: Node) -> Node:
+    """Return an expression whose parts without names are numbers."""
+    if not isinstance(node, Operation):
+        return node
+    if not names(node):
+        return Number(int(evaluate(node, {})))
+    return Operation(node.operator, tuple(map(_folded, node.operands)))
 
 
 def _joined(a: Factors, b: Factors) -> Factors:

@@ -2,7 +2,10 @@
 
 A load waits for its address, for the branch that leads to it, and for what came before it where
 that stays before it: the way of odd values behind a call, the first shuffle where ptxas cannot know
-that all lanes are there, and for data that somebody may write stores, atomics and barriers.
+that all lanes are there, and for data that somebody may write stores, atomics and barriers. Behind
+a branch that may part a warp's lanes, and that is left a branch, it waits for all that was waited
+for before: the edges of a tile, each loaded by other lanes, come one after the other (machine code
+of a stencil of doubles, nvcc 13.0).
 """
 
 from __future__ import annotations
@@ -60,9 +63,15 @@ def sure_waits(
     level: dict[str, float] = {}  # the waits before a value is there
     chosen: dict[int, float] = {}  # and before a block's branch is taken
     every = written = shared = 0.0  # and before what follows anything, stores, barriers
+
+    def parting_before(number: int) -> bool:
+        return any(_parts(function, flow, b, parting) for b in depends.get(number, ()))
+
     reached = most = 0.0
     for numbers, share in blocks:
         wait = min(share, 1.0)
+        if parting_before(numbers[0]):
+            every = max(every, reached)
         for number in numbers:
             before = depends.get(number, frozenset())
             decided = max((chosen.get(b, 0.0) for b in before), default=0.0)

@@ -164,7 +164,21 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return False
     if len(used) != 1 or made.loops[places[0]] != made.loops[at]:
         return False
+    if opcode in LOGIC and _beside_a_constant(made, at, used[0]):
+        return False
     return _by_the_only(instruction, used[0], kind)
+
+
+def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
+    """Say whether a logic operation by a constant has its user's only place for one taken.
+
+    Three operands at once, but one constant (machine code of sm_90); loops keep theirs ready.
+    """
+    if made.loops[at] is not None or not _by_constant(made.function.instructions[at]):
+        return False
+    beside = (m for o in user.operands[1:] if (m := made.maker(o)) is not None and m < at)
+    others = (made.function.instructions[m] for m in beside)
+    return _by_constant(user) or any(o.opcode in LOGIC and _by_constant(o) for o in others)
 
 
 def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool:

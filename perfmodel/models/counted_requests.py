@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,13 @@ from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.atomic_requests import total_lanes
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
 
 Array = npt.NDArray[Any]
+_ALONE: Final = 0.9
 
 
 def given_requests(
@@ -81,7 +83,17 @@ def given_requests(
         random=flat is None,
         sharing=shared,
         pairs=one(counted.pairs),
+        filled=one(_filled(counted, width)),
     )
+
+
+def _filled(counted: Counted, width: int) -> float:
+    """Return the share of their sectors that stores fill: lanes each in a line of their own, alone.
+
+    Others may well be rows, whose next lanes fill what these leave.
+    """
+    alone = counted.lines > _ALONE * counted.lanes
+    return min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0)) if alone else 1.0
 
 
 def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> Requests:
@@ -153,6 +165,7 @@ def counted_requests(
                 access.kind == "atomic",
                 drawn,
                 shared,
+                access.kind == "store",
             )
         )
 
@@ -178,6 +191,7 @@ def counted_requests(
         step=column("step"),
         pages=column("pages"),
         in_blocks=column("in_blocks").T,
+        filled=column("filled"),
     )
 
 

@@ -29,6 +29,11 @@ MAX_LANES: Final = 1 << 19
 _WHOLE_BLOCKS: Final = 1 << 16
 """Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
+STORED_LINES: Final = 1 << 16
+STORED_TOGETHER: Final = 1 << 16
+"""Lines that L2 may hold sectors of that are stored in part, a little more than
+`scattered_stores.PART_LINES`; and threads whose stores take no more of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -52,6 +57,8 @@ class Counts:
         executions.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
+    filled : float
+        Share of their sectors that the first blocks store before they touch `STORED_LINES`.
     """
 
     requests: float
@@ -66,6 +73,7 @@ class Counts:
     pages: float
     in_blocks: tuple[float, float, float]
     sharing: Sharing | None = None
+    filled: float = 1.0
 
 
 class Drawn(NamedTuple):
@@ -95,6 +103,7 @@ def count(
     atomic: bool = False,
     drawn: Drawn | None = None,
     shared: bool = False,
+    stored: bool = False,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -120,6 +129,8 @@ def count(
         Where ``bin`` in the index comes from.
     shared : bool
         Whether these are loads from shared memory.
+    stored : bool
+        Whether to find out how far neighbouring blocks fill sectors.
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
@@ -138,25 +149,30 @@ def count(
     else:
         generator = np.random.default_rng(0)
         coordinates = [generator.integers(0, extent, most) for extent in extents]
-    threads = shape.thread_indices()
-    inside = threads["threadIdx.x"] >= 0
-    env: dict[str, Any] = dict(values)
-    env |= {
-        name: np.asarray(c, dtype=np.int64)[:, None, None]
-        for name, c in zip(every, coordinates, strict=True)
-    }
-    env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
     samples = len(coordinates[0]) if coordinates else 1
-    full = (samples, *inside.shape)
-    active = np.broadcast_to(inside[None], full).copy()
-    for guard in guards:
-        active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
-    if drawn is not None:
-        env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
-    element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
-    address = np.where(active, element * element_bytes, 0).astype(np.int64)
+
+    def lanes_at(points: Sequence[Array]) -> tuple[Array, Array]:
+        named = dict(zip(every, points, strict=True))
+        return _addresses(index, guards, values, shape, named, element_bytes, drawn)
+
+    address, active = lanes_at(coordinates)
     takes_part = active.any(axis=-1)
     scale = alike * executions / samples
+    filled = 1.0
+    several = STORED_TOGETHER // (shape.warps * WARP_SIZE)
+    while stored:
+        # The first blocks: they run together, each iteration of all of them after the last.
+        some = min(executions, max(1, several))
+        places, there = lanes_at(
+            np.unravel_index(np.arange(some), extents, order="F") if extents else ()
+        )
+        places = np.unique(places[there])
+        sectors = len(np.unique(places // SECTOR))
+        crowded = len(np.unique(places // LINE)) > STORED_LINES
+        if sectors and (filled == 1 or not crowded):
+            filled = min(1.0, len(places) * width * pieces / (sectors * SECTOR))
+        several *= 2
+        stored = not crowded and filled < 1 and some < min(executions, most)
 
     summed = ("sectors", "pairs", "lines", "pages", "data_wavefronts", "tag_wavefronts")
     totals = dict.fromkeys(summed, 0.0)
@@ -186,9 +202,35 @@ def count(
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
+        filled=filled,
         in_blocks=(within[0] * blocks, within[1] * blocks, within[2] * blocks),
         **totals,
     )
+
+
+def _addresses(
+    index: Node,
+    guards: Sequence[Node],
+    values: Mapping[str, Any],
+    shape: BlockShape,
+    named: Mapping[str, Array],
+    element_bytes: int,
+    drawn: Drawn | None,
+) -> tuple[Array, Array]:
+    """Return addresses [B] and which lanes take part, both by execution, warp and lane."""
+    threads = shape.thread_indices()
+    inside = threads["threadIdx.x"] >= 0
+    env: dict[str, Any] = dict(values)
+    env |= {name: np.asarray(c, dtype=np.int64)[:, None, None] for name, c in named.items()}
+    env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
+    full = (max((len(c) for c in named.values()), default=1), *inside.shape)
+    active = np.broadcast_to(inside[None], full).copy()
+    for guard in guards:
+        active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    if drawn is not None:
+        env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
+    element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
+    return np.where(active, element * element_bytes, 0).astype(np.int64), active
 
 
 def _distinct(granule: Array, active: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
@@ -37,6 +37,9 @@ FOUND = Formula(
     "attention, 16 and 12 blocks an SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
     "and 1024 tokens, where it says 0.87, 0.58 and 0.44 (measurements/h200-attention/naive.csv)",
 )
+_DRIFT: Final = 4.0
+"""Iterations that warps of a block are apart at most, while a load of one finds what another one
+read: assumed."""
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -95,10 +98,42 @@ def l1_fills(
             fills[i] = table_fills(
                 r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
             )
-            if r.in_blocks is not None and r.access.loop is None:
-                # Warps of a block ask within a microsecond: for the same sector once together.
-                fills[i] = np.minimum(fills[i], r.in_blocks[0])
+            if r.in_blocks is not None:
+                fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
     return multicast_fills(instance, requests, fills, device)
+
+
+def together_fills(
+    r: Requests, fills: Array, instance: Instance, blocks: Array, sharing: Array, capacity: Array
+) -> Array:
+    """Return what an access without strides fills where a block's warps ask for it together.
+
+    Warps of a block ask within a microsecond: for the same sector once together. In a loop they
+    drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile.
+
+    Parameters
+    ----------
+    r : Requests
+        With distinct sectors and lines of a block's warps.
+    fills : array
+        Sectors that each warp alone brings.
+    instance : Instance
+    blocks, sharing : array
+        Blocks in all, and on an SM at a time.
+    capacity : array
+        Bytes of L1.
+    """
+    assert r.in_blocks is not None
+    together = np.asarray(np.minimum(fills, r.in_blocks[0]))
+    loops = instance.kernel.loop_nest(r.access.loop)
+    if not loops:
+        return together
+    times = blocks
+    for loop in loops:
+        times = times * np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0)
+    step = r.in_blocks[2] * LINE / times * sharing
+    kept = held(_DRIFT * step, capacity)
+    return np.asarray(kept * together + (1 - kept) * fills)
 
 
 def block_fills(

@@ -139,11 +139,13 @@ def irregular(
 
     `every` are the sectors that all such loads of the buffer would bring, each on its own.
     """
-    part = np.minimum(1.0, buffer_bytes / SECTOR / np.maximum(every, 1e-9))
-    different = np.minimum(asked, buffer_bytes / SECTOR) * part
+    own = np.minimum(asked, buffer_bytes / SECTOR)
+    different = own * np.minimum(1.0, buffer_bytes / SECTOR / np.maximum(every, 1e-9))
     kept = held(buffer_bytes, capacity)
     misses = kept * different + (1 - kept) * asked
-    return misses, np.minimum(misses * atom, np.maximum(buffer_bytes * part, misses * SECTOR))
+    # All together bring no more than the buffer, if L2 keeps it.
+    whole = buffer_bytes * np.minimum(1.0, own / np.maximum(every, 1e-9))
+    return misses, np.minimum(misses * atom, np.maximum(whole, misses * SECTOR))
 
 
 def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], list[Window]]:

@@ -33,7 +33,7 @@ from perfmodel.models.reuse import (
     held,
     warm_held,
 )
-from perfmodel.models.scattered_stores import READ_COST, ScatteredStores, scattered_stores
+from perfmodel.models.scattered_stores import scattered_stores
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     crowding_lines,
@@ -177,15 +177,12 @@ def closed_form_traffic(
     l2_reads = total(fills, loads)
     reads = total(dram_reads, [*loads, *atomics])
     others = [i for i in atomics if i not in changed]
-    written = total([t for t, _ in touched], [*stores, *others])
-    parts: dict[int, ScatteredStores] = {}
-    for i in set(stores) - local:
-        places = buffer_bytes(instance, requests[i])
-        patch = scattered_stores(requests[i], stored[i], places, touched[i][0], l2_size)
-        if patch is not None:
-            parts[i] = patch
-    patched = sum((p.read for p in parts.values()), _ZERO)
-    rewritten = rewritten + sum((p.rewritten for p in parts.values()), _ZERO)
+    in_tables = {i for t in tables for i in t.members}
+    scattered = scattered_stores(
+        instance, requests, [i for i in stores if i not in local and i not in in_tables], l2_size
+    )
+    apart = {i for s in scattered for i in s.members}
+    written = total([t for t, _ in touched], [i for i in (*stores, *others) if i not in apart])
     ways = granted_ways(control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
     crowding = reads + crowding_lines(tables, requests, granule, warm)
@@ -194,10 +191,12 @@ def closed_form_traffic(
         left = kept * written
     else:
         left = dirty_left(crowding, written, l2_size, ways)
+    made_whole = sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
     written_back = sum((c.written for c in changed.values()), _ZERO)
-    dram_written = np.maximum(written + rewritten - left, patched) + written_back
+    dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
+    dram_written = dram_written + sum((s.written for s in scattered), _ZERO)
+    left = left + sum((s.left for s in scattered), _ZERO)
     dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
-    reads = reads + patched
     asked = l2_reads + store_sectors + atomic_sectors
     missed = total(sector_misses, [*loads, *atomics])
     cost = sum(
@@ -205,13 +204,9 @@ def closed_form_traffic(
         _ZERO,
     )
     cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
-    cost = cost + patched * READ_COST
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
-    for i, p in parts.items():
-        own = np.minimum(np.maximum(touched[i][0] + p.rewritten - left, p.read), dram_written)
-        back_cost = back_cost + own * (p.write_cost - 1)
     back_cost = back_cost + held_cost(tables, granted, reads, dram_written)
     write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
     cost = cost + scattered_cost(tables, reads, dram_written, warm)
@@ -220,6 +215,8 @@ def closed_form_traffic(
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
     filled, waited = random_misses(tables, requests, granule, warm)
+    waited = waited + sum((s.waited for s in scattered), _ZERO)
+    reads, cost = reads + made_whole, cost + made_whole
     if control.compression > 1:
         reads, dram_written = reads / control.compression, dram_written / control.compression
         cost = cost / control.compression

@@ -60,6 +60,8 @@ class Requests:
     in_blocks : array of three rows, or None
         Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
         executions; None for a closed form.
+    filled : array or None
+        Share of their sectors that neighbouring blocks fill; None for a closed form.
     """
 
     access: Access
@@ -82,6 +84,7 @@ class Requests:
     step: Array | None = None
     pages: Array | None = None
     in_blocks: Array | None = None
+    filled: Array | None = None
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property

@@ -1,111 +1,208 @@
-"""Stores of parts of sectors at random places: sectors that L2 gives up before they are whole.
+"""Stores at scattered places: sectors stored in part are read from DRAM, lone ones written alone.
 
-L2 keeps few sectors that were stored in part: beyond those it fetches what is missing, and where
-stores come back to sectors that it gave up by then, each brings a fetch and a write-back again.
+L2 keeps sectors of which it has a part only in an eighth of its lines. One that has to leave is
+read from DRAM, so that it is whole, and written: a word stored at a random place of a large array
+moves 64 bytes. What is whole stays, to be changed again, and is written when L2 has too many
+changed lines.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.dram import ROWS, SPARSE
 from perfmodel.models.formula import Formula
+from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
+from perfmodel.models.reuse import held
 
 Array = npt.NDArray[Any]
+_ZERO: Final = np.zeros(1)
 
-FETCHED_AGAIN = Formula(
-    name="share of the stores back into a sector that fetch it again",
-    unit="1",
-    text="1 - min(1, 0.837*c/d)**1.59",
-    symbols={"c": "capacity of L2 [B]", "d": "different sectors stored to [B]"},
-    holds="words at random places of 2 to 512 MiB within 0.1; where all sectors are gone through "
-    "in turn, all of them miss beyond L2",
-    source="fitted: single words at random places on an H200, 16 Mi of them "
-    "(measurements/h200-scattered/scattered.csv, fit rows)",
-)
-WRITTEN_AGAIN = Formula(
-    name="share of the stores back into a sector that find it written back",
-    unit="1",
-    text="1 - min(1, 0.437*c/d)**2.1",
-    symbols={"c": "capacity of L2 [B]", "d": "different sectors stored to [B]"},
-    holds="as above",
-    source="fitted: the same rows; below what L2 holds dirty of streams nothing is",
+LAST_SECTORS = Formula(
+    name="sectors of the last lines that were stored to at random places",
+    unit="B",
+    text="-22.18*s*lines*log2(1 - min(0.99, room/lines))",
+    symbols={
+        "s": "sectors that a store asks of a line [1]",
+        "lines": "lines that all stores touch [1]",
+        "room": "lines that L2 keeps so [1]",
+    },
+    holds="places met at random",
+    source="derived: k draws of n lines meet n*(1 - exp(-k/n)) different; 32 B, natural log",
 )
 FILLED = Formula(
-    name="share of the sectors stored in part that are fetched once",
-    unit="1",
-    text="1 - min(1, 0.072*c/d)",
-    symbols={"c": "capacity of L2 [B]", "d": "different sectors stored to [B]"},
-    holds="as above: about 4 MiB stay as they are",
-    source="fitted: the same rows",
+    name="bytes that DRAM reads to make sectors whole",
+    unit="B",
+    text="part*(max(0, once - last) + max(0, stored - once)*gone)",
+    symbols={
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "last": "of them, those that may stay in part [B]",
+        "stored": "bytes of the sectors of all stores [B]",
+        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
+    },
+    holds="single words and runs of 2 and 4, arrays of 1 MiB to 1 GiB, within 10% from 16 MiB on",
+    source="fitted form: an eighth of the lines of an H200's L2 (measurements/h200-scattered)",
 )
-READ_COST: Final = 4.05
-"""DRAM time of a fetched sector over that of dense bytes.
+WRITTEN_BACK = Formula(
+    name="bytes that scattered stores make DRAM write",
+    unit="B",
+    text="part*max(0, once - last) + (1 - part)*max(0, once - left)"
+    " + max(0, stored - once)*max(gone, 1 - dirty/footprint, 0)",
+    symbols={
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "last": "of them, those that may stay in part [B]",
+        "left": "of them, those that may stay changed [B]",
+        "stored": "bytes of the sectors of all stores [B]",
+        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
+        "dirty": "L2 that changed lines take up before they are written back [B]",
+        "footprint": "lines that all stores touch [B]",
+    },
+    holds="as `FILLED`",
+    source="fitted form, as `ATOMIC_WRITES` (measurements/h200-scattered)",
+)
+STORE_WAITS = Formula(
+    name="what L2 waits for DRAM at scattered stores, as dense bytes",
+    unit="B",
+    text="lone*(pair*filled + write*(1 - part)*max(0, once - left)*sparse)/32",
+    symbols={
+        "lone": "share of the sectors that are alone in their line: none where two are [1]",
+        "pair": "wait for a sector that is read, and then written, as dense bytes [B]",
+        "filled": "bytes of these [B]",
+        "write": "wait for one that is stored whole and written, as dense bytes [B]",
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "left": "of them, those that may stay changed [B]",
+        "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
+    },
+    holds="as `FILLED`, times of those fitted on within 15%, of others within 25%",
+    source="fitted: this part comes after L2's, not beside it; whole sectors that are written "
+    "early, to be changed again, add next to nothing (measurements/h200-scattered)",
+)
 
-Fitted with the next two: 16 Mi words at random places of 80 to 512 MiB take 795 to 1012 us, those
-of 48 MiB 343 (scattered.csv, fit rows).
-"""
-WRITE_COSTS: Final = (3.0, 4.05)
-"""The same of a sector written back, by itself and with a fetch of as many."""
-_WITH_FETCH: Final = 0.3
-"""Share of the stores back that fetch from which on write-backs cost the latter."""
+PART_LINES: Final = 1 / 8
+"""Share of L2's lines that may hold sectors stored in part: fitted, 58 to 62 thousand lines of an
+H200's 492 thousand, with 1 and with 4 such sectors in each."""
+CHANGED_LINES: Final = 0.433
+"""Share of L2's lines that stay changed at the end: see `DIRTY_LEFT`."""
+PAIR_WAIT: Final = 210.0
+WRITE_WAIT: Final = 100.0
+"""See `STORE_WAITS`: 47 and 23 ps."""
+RANDOM_KNEE: Final = (0.88, 1.35)
+CYCLIC_KNEE: Final = (0.89, 1.1)
+"""Lines stored to over L2 at which sectors start to leave before they are stored to again, and at
+which nearly all have: at random places, and where all others come between."""
+RANDOM_STAYS: Final = 0.5
+"""Share of L2 that random stores find beyond that."""
 
 
 class ScatteredStores(NamedTuple):
-    """What one access's stores of parts of sectors move, beside their distinct bytes.
+    """What stores at scattered places of one buffer move between L2 and DRAM.
 
     Attributes
     ----------
-    read : array
-        DRAM bytes fetched for sectors that were stored in part.
-    rewritten : array
-        DRAM bytes written of sectors that come back.
-    write_cost : array
-        Time of a byte written over that of a dense one.
+    members : tuple of int
+        Positions of the accesses.
+    filled, written : array
+        DRAM bytes read and written.
+    waited : array
+        What that adds to L2's time, as dense DRAM bytes.
+    left : array
+        Bytes of changed sectors that are still in L2 at the end.
     """
 
-    read: Array
-    rewritten: Array
-    write_cost: Array
+    members: tuple[int, ...]
+    filled: Array
+    written: Array
+    waited: Array
+    left: Array
 
 
 def scattered_stores(
-    r: Requests, stored: Array, table: Array, touched: Array, capacity: float
-) -> ScatteredStores | None:
-    """Return what stores at random places move; None for others and for whole sectors.
+    instance: Instance, requests: Sequence[Requests], chosen: Sequence[int], capacity: float
+) -> tuple[ScatteredStores, ...]:
+    """Return what stores without strides move, buffer by buffer.
 
     Parameters
     ----------
-    r : Requests
-    stored : array
-        Sectors that they send to L2.
-    table : array
-        Bytes over which the places lie.
-    touched : array
-        Different bytes that are counted as written already.
+    instance : Instance
+    requests : sequence of Requests
+    chosen : sequence of int
+        Positions of stores to global memory.
     capacity : float
         Of L2 [B].
     """
-    if r.access.kind != "store" or not r.random:
-        return None
-    filled = np.asarray(r.wanted_bytes) / np.maximum(r.sectors * SECTOR, 1.0)
-    part = np.clip(2 * (1 - filled), 0.0, 1.0)
-    if not np.any(part > 0):
-        return None
-    places = np.maximum(np.asarray(table) / SECTOR, 1.0)
-    sectors = places * -np.expm1(-stored / places)
-    size = {"c": capacity, "d": np.maximum(sectors * SECTOR, 1.0)}
-    back = np.maximum(stored - sectors, 0.0)
-    again = np.asarray(FETCHED_AGAIN(**size))
-    rewritten = part * SECTOR * back * np.asarray(WRITTEN_AGAIN(**size))
-    alone, both = WRITE_COSTS
-    cost = alone + (both - alone) * np.minimum(again / _WITH_FETCH, 1.0)
-    return ScatteredStores(
-        read=part * SECTOR * (sectors * np.asarray(FILLED(**size)) + back * again),
-        rewritten=np.clip(rewritten, 0.0, np.maximum(stored * SECTOR - touched, 0.0)),
-        write_cost=1 + part * (cost - 1),
+    members: dict[str, list[int]] = {}
+    for i in chosen:
+        if requests[i].strides is None and requests[i].filled is not None:
+            members.setdefault(requests[i].access.buffer, []).append(i)
+    every = (_of_buffer(instance, requests, found, capacity) for found in members.values())
+    return tuple(s for s in every if np.any(s.waited > 0))
+
+
+def _of_buffer(
+    instance: Instance, requests: Sequence[Requests], members: Sequence[int], capacity: float
+) -> ScatteredStores:
+    stores = [requests[i] for i in members]
+    size = buffer_bytes(instance, stores[0])
+    # Sectors that warps of a block store to together leave as one.
+    blocks = [_in_block(r) for r in stores]
+    sectors, lines = (np.asarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
+    stored = sectors * SECTOR
+    whole = sum(
+        (
+            b[0] * (1.0 if r.filled is None else r.filled)
+            for b, r in zip(blocks, stores, strict=True)
+        ),
+        _ZERO,
     )
+    # A run that starts or ends inside a sector leaves two sectors in part.
+    part = np.clip(2 * (1 - whole / np.maximum(sectors, 1e-9)), 0.0, 1.0)
+    random = all(r.random for r in stores)
+    once, touched = (_different(n, size, g, random) for n, g in ((sectors, SECTOR), (lines, LINE)))
+    each = sectors / np.maximum(lines, 1e-9)
+    around = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
+    last = np.minimum(LAST_SECTORS(**around, room=PART_LINES * capacity / LINE), once)
+    left = np.minimum(LAST_SECTORS(**around, room=CHANGED_LINES * capacity / LINE), once)
+    stays = held(touched, np.asarray(capacity), RANDOM_KNEE if random else CYCLIC_KNEE)
+    if random:
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / touched))
+    both = {"part": part, "once": once, "last": last, "stored": stored, "gone": 1 - stays}
+    room = {"dirty": CHANGED_LINES * capacity, "footprint": touched}
+    filled = np.asarray(FILLED(**both))
+    written = np.asarray(WRITTEN_BACK(**both, **room, left=left))
+    waited = STORE_WAITS(
+        lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
+        pair=PAIR_WAIT,
+        filled=filled,
+        write=WRITE_WAIT,
+        part=part,
+        once=once,
+        left=left,
+        sparse=SPARSE(f=touched, rows=ROWS),
+    )
+    return ScatteredStores(
+        tuple(members), filled, written, np.asarray(waited), np.maximum(once - written, 0.0)
+    )
+
+
+def _in_block(r: Requests) -> tuple[Array, Array]:
+    """Return the sectors and lines of an access, those of a block's warps together once."""
+    if r.in_blocks is None:
+        return r.sectors, r.lines
+    return np.minimum(r.sectors, r.in_blocks[0]), np.minimum(r.lines, r.in_blocks[2])
+
+
+def _different(asked: Array, size: Array, granule: int, random: bool) -> Array:
+    """Return the bytes of the different granules of a buffer that stores touch."""
+    every = np.maximum(np.ceil(size / granule), 1.0)
+    met = -every * np.expm1(-asked / every) if random else np.minimum(asked, every)
+    return np.asarray(np.maximum(met, 1.0) * granule)

@@ -7,6 +7,7 @@ import pytest
 from perfmodel.frontends.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.frontends.symbolic_registers import written_registers
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,40 @@ def test_where_a_shared_variable_lies_is_added_by_loads_and_stores(
     counts = machine_instructions(function, control_flow(function))
     at = next(i for i, x in enumerate(function.instructions) if x.opcode == "add")
     assert sum(counts[at].values()) == instructions
+
+
+def counted(body: str, *registers: str) -> dict[str, float]:
+    text = f"""
+    .version 8.0
+    .target sm_90
+    .address_size 64
+    .visible .entry k(.param .u64 out) {{
+      .reg .b32 %r<9>; .reg .f32 %f<3>; .reg .b64 %d<3>;
+      ld.param.u64 %d1, [out]; ld.global.u32 %r1, [%d1]; ld.global.f32 %f1, [%d1];
+      {body}
+      st.global.u32 [%d1], %r5; ret;
+    }}
+    """
+    function = parse_ptx(text).functions[0]
+    counts = machine_instructions(function, control_flow(function))
+    total: dict[str, float] = {}
+    for i, found in zip(function.instructions, counts, strict=True):
+        if {*written_registers(i)} & {*registers}:
+            for pipe, number in found.items():
+                total[pipe] = total.get(pipe, 0.0) + number
+    return total
+
+
+def test_a_logic_operation_takes_one_constant_in() -> None:
+    # Two LOP3 for (x & 0xff00) | (y & 0x1ff), one for (x & 0xff00) | y: Morton codes.
+    parts = "and.b32 %r2, %r1, 65280; shr.u32 %r3, %r1, 3; "
+    both = counted(parts + "and.b32 %r4, %r3, 511; or.b32 %r5, %r2, %r4;", "%r2", "%r4", "%r5")
+    one = counted(parts + "or.b32 %r5, %r2, %r3;", "%r2", "%r5")
+    assert sum(both.values()) == 2
+    assert sum(one.values()) == 1
+
+
+@pytest.mark.parametrize("way", ["rzi", "rni", "rmi", "rpi"])
+def test_floats_become_integers_in_the_special_function_pipe(way: str) -> None:
+    # F2I counts there (measurements/h200-corpus-blind8, morton_codes: 3 a warp), I2F does not.
+    assert counted(f"cvt.{way}.u32.f32 %r5, %f1;", "%r5") == {"conversion": 1}

@@ -105,6 +105,30 @@ def test_halving_loops_by_hand() -> None:
     ]
 
 
+def test_lanes_keep_their_places_beside_a_number_drawn_inside_a_quotient() -> None:
+    # A page of 16 slots and the slot in it, of one number from memory: 64 pages fill the buffer.
+    body = """
+    .reg .b32 %r<20>; .reg .b64 %d<9>;
+    ld.param.u64 %d0, [slots]; ld.param.u64 %d1, [out];
+    mov.u32 %r1, %ctaid.x; mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d0, %d2;
+    ld.global.u32 %r2, [%d3]; shr.s32 %r3, %r2, 4; and.b32 %r4, %r2, 15;
+    mul.lo.s32 %r5, %r3, 1024; mul.lo.s32 %r6, %r4, 32; add.s32 %r7, %r5, %r6;
+    mov.u32 %r8, %tid.x; add.s32 %r9, %r7, %r8;
+    mul.wide.s32 %d4, %r9, 4; add.s64 %d5, %d1, %d4; st.global.u32 [%d5], %r1; ret;"""
+    module = written(body, ".param .u64 slots, .param .u64 out")
+    spec = launch(16, 32, slots=Buffer(64), out=Buffer(4 * 64 * 1024))
+    (store,) = (
+        a
+        for a in translated(program(module, {"k": ("slots", "out")}), spec).accesses
+        if a.kind == "store"
+    )
+    drawn = "random(blockIdx.x, "
+    assert "threadIdx.x" in text(store.index)
+    assert text(store.index).count(drawn) == 2
+    count = int(text(store.index).split(drawn)[1].split(")")[0])
+    assert 63 * 16 < count <= 64 * 16
+
+
 def test_indices_from_memory_are_random_and_wait() -> None:
     made = kernel("gather", launch(10, 128, n=1280, table=4096))
     load = made.accesses[1]

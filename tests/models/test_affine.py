@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.expressions import parse
-from perfmodel.models.affine import Plane, index_variables, plane
+from perfmodel.models.affine import Plane, index_variables, nearly_plane, plane
 from perfmodel.models.geometry import block_shape
 
 
@@ -114,3 +114,17 @@ def test_large_integers_stay_exact() -> None:
     found = probe("threadIdx.x + 1 + (1 << 52)", grid=(1, 1, 1), trips={})
     assert found.affine
     assert int(found.offset[0]) == 2**52 + 1
+
+
+def test_threads_that_go_a_step_further_lie_on_a_second_plane() -> None:
+    # Property: a loop of which some threads take an iteration before goes on where these stopped;
+    # where one in three threads lies anywhere, no plane is found.
+    variables = index_variables(block_shape((512, 1, 1)), (396, 1, 1), {"k": 6})
+    step = "where(512*blockIdx.x + threadIdx.x < 134000, 202752, {})"
+    index = "512*blockIdx.x + threadIdx.x + 811008*k + "
+    found = nearly_plane(parse(index + step.format(0)), {}, variables)
+    assert found is not None
+    expected = {"lane.x": 1, "warp.x": 32, "blockIdx.x": 512, "k": 811008}
+    assert strides(found) == expected
+    anywhere = parse(index + step.format("(threadIdx.x*2654435 + blockIdx.x*40503) % 65536"))
+    assert nearly_plane(anywhere, {}, variables) is None
