@@ -105,7 +105,9 @@ def time_model(
     held = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     uneven = unevenness(instance, sms * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
-    units = sm_times(instance, requests, traffic, device, instructions, turns, held, crowded)
+    units = sm_times(
+        instance, requests, traffic, device, instructions, turns, held, crowded, on_chip
+    )
     terms, inputs = dict(units.terms_s), dict(units.inputs)
     terms["l2"], given = l2_time(traffic, device)
     inputs |= given

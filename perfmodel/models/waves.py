@@ -112,6 +112,7 @@ def balance_inputs(
     sm_count: int,
     held: Any = 1.0,
     uneven: Any = 1.0,
+    on_chip: Sequence[Requests] = (),
 ) -> tuple[dict[str, Any], dict[str, Any], Array]:
     """Return what `BALANCE` needs, from the grid and what guards let through, and blocks at work.
 
@@ -129,6 +130,8 @@ def balance_inputs(
         Blocks that an SM holds.
     uneven : array
         What unequal blocks add: see `unevenness`.
+    on_chip : sequence of Requests
+        Of the shared accesses.
     """
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
     # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
@@ -159,7 +162,7 @@ def balance_inputs(
     found = [busiest_work(counts, warps, held, sm_count)] * 2
     if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
         found[1] = busiest_work(counts, lanes, held, sm_count)
-    work = np.maximum(blocks * _share_at_work(requests), 1e-9)
+    work = np.maximum(blocks * _share_at_work([*requests, *on_chip]), 1e-9)
     tails = tuple(
         {
             "busiest": busiest,
@@ -208,7 +211,7 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
-        if r.strides is None or r.access.counted is not None:
+        if r.access.counted is not None:
             continue
         every = r.executions
         there = np.minimum(r.requests, every)
