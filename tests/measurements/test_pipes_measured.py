@@ -46,7 +46,7 @@ def clocks(row: dict[str, Any]) -> float:
     .address_size 64
     .visible .entry k() {{
       .reg .b32 %w<3>; .reg .b64 %d<3>;
-      {opcode} {_operands(opcode)}; ret;
+      {opcode} {_operands(opcode)}; st.global.u64 [%d2], %d1; st.global.u32 [%d2], %w1; ret;
     }}
     """
     function = parse_ptx(text).functions[0]
