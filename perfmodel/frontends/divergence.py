@@ -96,6 +96,43 @@ def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     return frozenset(found)
 
 
+def branches_before(flow: ControlFlow) -> dict[int, frozenset[int]]:
+    """Return the blocks whose branches decide whether each block is run."""
+    found: dict[int, set[int]] = {}
+    for number, block in enumerate(flow.blocks):
+        ways = [w for w in block.successors if w < len(flow.blocks)]
+        if len(ways) < 2:
+            continue
+        meeting = flow.post_dominators[number]
+        left, inside = ways, set[int]()
+        while left:
+            way = left.pop()
+            if way != meeting and way not in inside and way < len(flow.blocks):
+                inside.add(way)
+                left.extend(flow.blocks[way].successors)
+        for way in inside:
+            found.setdefault(way, set()).add(number)
+    return {way: frozenset(numbers) for way, numbers in found.items()}
+
+
+def lanes_part_at(
+    function: Function, flow: ControlFlow, number: int, parting: frozenset[str]
+) -> bool:
+    """Say whether a block's branch may part a warp's lanes, but for those that end there."""
+    block = flow.blocks[number]
+    starts = (flow.blocks[w].start for w in block.successors if w < len(flow.blocks))
+    if any(function.instructions[at].opcode in _ENDS for at in starts):
+        return False
+    return bool(read_registers(function.instructions[block.stop - 1]) & parting)
+
+
+def may_be_apart(function: Function, flow: ControlFlow, number: int) -> bool:
+    """Say whether ptxas cannot know that all lanes of a warp come to a block together."""
+    parting = parting_registers(function)
+    before = branches_before(flow).get(number, frozenset())
+    return any(lanes_part_at(function, flow, b, parting) for b in before)
+
+
 def varying_constants(function: Function) -> frozenset[int]:
     """Return the loads from constant memory whose address may differ from lane to lane."""
     parting = parting_registers(function)

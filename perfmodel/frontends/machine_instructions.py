@@ -42,7 +42,9 @@ from perfmodel.frontends.unrolling import (
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
-RECIPROCAL: Final = MappingProxyType({"conversion": 2.0, "sfu": 1.0, "imad": 3.0, EITHER: 3.0})
+RECIPROCAL: Final = MappingProxyType(
+    {"conversion": 2.0, "sfu": 1.0, "imad": 2.0, "wide": 1.0, EITHER: 3.0}
+)
 """Part of a division of 32 bits that makes the reciprocal: once for all that divide by the same."""
 START: Final = 2
 """Instructions of every kernel besides: the stack pointer, and the descriptor of global memory."""
@@ -233,7 +235,9 @@ def _sum(at: int, known: Made) -> Counts | None:
     products = [i for i in taken if i.opcode == "mul"]
     if products:
         whole = kind.endswith("64") and "lo" in products[0].modifiers
-        return {"imad": 3.0, EITHER: 1.0} if whole else {"imad": 1.0}
+        if whole:
+            return {"imad": 2.0, "wide": 1.0, EITHER: 1.0}
+        return {"imad": 1.0} if "lo" in products[0].modifiers else {"wide": 1.0}
     if kind.endswith("32"):
         return {"int32": 1.0} if any(i.opcode in ("add", "sub") for i in taken) else None
     registers = [o for o in instruction.operands[1:] if isinstance(o, Register)]

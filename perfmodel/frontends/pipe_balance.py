@@ -18,7 +18,7 @@ Counts = Mapping[str, float]
 EITHER: Final = "either"
 """What runs on either pipe, until it is known how many there are for both."""
 _ALU: Final = ("int32",)
-_MULTIPLIERS: Final = ("imad", "fma32")
+_MULTIPLIERS: Final = ("imad", "wide", "fma32")
 
 
 def multipliers_share(counts: Sequence[Counts], copies: Sequence[float]) -> float:

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from perfmodel.frontends.divergence import parting_registers
+from perfmodel.frontends.divergence import branches_before, lanes_part_at, parting_registers
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
 from perfmodel.frontends.ptx.syntax import Function, Instruction
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
-_ENDS: Final = ("ret", "exit")
 _BARRIERS: Final = ("bar", "barrier")
 _ON_CHIP: Final = {"shared", "local"}
 
@@ -57,7 +56,7 @@ def sure_waits(
         Of one loop, or of what is outside of loops, in the order of the text, each with the share
         of warps that run it.
     """
-    depends = _branches_before(flow)
+    depends = branches_before(flow)
     parting = parting_registers(function)
     used = {r for i in function.instructions for r in read_registers(i)}
     level: dict[str, float] = {}  # the waits before a value is there
@@ -75,7 +74,7 @@ def sure_waits(
         for number in numbers:
             before = depends.get(number, frozenset())
             decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
-            split = not any(_parts(function, flow, b, parting) for b in before)
+            split = not any(lanes_part_at(function, flow, b, parting) for b in before)
             for at in _places(flow, number):
                 i = function.instructions[at]
                 needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)
@@ -105,31 +104,3 @@ def sure_waits(
 
 def _places(flow: ControlFlow, number: int) -> range:
     return range(flow.blocks[number].start, flow.blocks[number].stop)
-
-
-def _branches_before(flow: ControlFlow) -> dict[int, frozenset[int]]:
-    """Return the blocks whose branches decide whether each block is run."""
-    found: dict[int, set[int]] = {}
-    for number, block in enumerate(flow.blocks):
-        ways = [w for w in block.successors if w < len(flow.blocks)]
-        if len(ways) < 2:
-            continue
-        meeting = flow.post_dominators[number]
-        left, inside = ways, set[int]()
-        while left:
-            way = left.pop()
-            if way != meeting and way not in inside and way < len(flow.blocks):
-                inside.add(way)
-                left.extend(flow.blocks[way].successors)
-        for way in inside:
-            found.setdefault(way, set()).add(number)
-    return {way: frozenset(numbers) for way, numbers in found.items()}
-
-
-def _parts(function: Function, flow: ControlFlow, number: int, parting: frozenset[str]) -> bool:
-    """Say whether a block's branch may part a warp's lanes, but for those that end there."""
-    block = flow.blocks[number]
-    starts = (flow.blocks[w].start for w in block.successors if w < len(flow.blocks))
-    if any(function.instructions[at].opcode in _ENDS for at in starts):
-        return False
-    return bool(read_registers(function.instructions[block.stop - 1]) & parting)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.frontends.divergence import may_be_apart
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.opcodes import calls_for_odd_values
 from perfmodel.frontends.ptx.syntax import Function, Immediate, Instruction, Operand, Register
@@ -43,6 +44,10 @@ branched on, three times."""
 CHECKS_PARTING: Final = 4.0
 """And where lanes may part: twice where they meet again (machine code of sums of rows)."""
 
+_TOGETHER: Final = frozenset(
+    {"shfl", "vote", "match", "redux", "activemask", "elect", "bar", "barrier"}
+)
+"""What lanes of a warp do together."""
 _SCALED_LATER: Final = frozenset({"sin", "cos"})
 """Of two machine instructions, of which the one comes after iterations are put together."""
 _COMPARED: Final = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
@@ -135,6 +140,9 @@ def unrolls(
     if any(i.opcode == "call" or calls_for_odd_values(i) for i in instructions):
         return False
     if counter(function, inside, inside.stop - 1) is None:
+        return False
+    # Where lanes may be apart, ptxas leaves loops as they are in which they wait for one another.
+    if any(i.opcode in _TOGETHER for i in instructions) and may_be_apart(function, flow, number):
         return False
     once = set(shared_by_iterations(function, inside))
     length = sum(

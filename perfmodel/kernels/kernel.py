@@ -32,6 +32,7 @@ PIPES: Final = {
     "fma64": "FP64 multiply, add or fused multiply-add",
     "int32": "32-bit integer, logic or address arithmetic",
     "imad": "32-bit integer multiply, or multiply and add",
+    "wide": "the same with a product of 64 bits, or its upper half: two turns of the same pipe",
     "conversion": "between float and integer; count of bits, position of the first bit",
     "sfu": "special function: reciprocal, root, exponential, sine",
     "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
@@ -41,6 +42,7 @@ PIPES: Final = {
     "fp8_tensor": "the same in fp8",
     "lsu": "clocks of L1's data banks for a warp, beside the accesses stated",
     "constant": "words that a warp reads from constant memory, at addresses that lanes differ in",
+    "shuffle": "exchange between the lanes of a warp, by way of L1",
     "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }

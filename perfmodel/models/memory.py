@@ -22,7 +22,7 @@ from perfmodel.models.l2_misses import fetch_granule, l2_misses
 from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.placement import buffer_bytes, dram_read_cost, line_bytes
+from perfmodel.models.placement import dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
 from perfmodel.models.rereads import rereads, without_rereads
 from perfmodel.models.residency import WAYS, granted_ways

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ def sm_times(
     turns: Any,
     held: Array,
     crowded: Any,
+    on_chip: Sequence[Requests] = (),
 ) -> SmTimes:
     """Return the time of each unit of the busiest SM.
 
@@ -80,9 +81,13 @@ def sm_times(
         Blocks that an SM has room for [1].
     crowded
         See `perfmodel.models.waves.crowding`.
+    on_chip : sequence of Requests
+        Of the shared accesses.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
-    tail, l1_tail, busy_blocks = balance_inputs(instance, requests, device.sm_count, held, crowded)
+    tail, l1_tail, busy_blocks = balance_inputs(
+        instance, requests, device.sm_count, held, crowded, on_chip
+    )
     balance = np.atleast_1d(BALANCE(**tail))
     l1_balance = np.atleast_1d(BALANCE(**l1_tail))
     inputs: dict[str, dict[str, Any]] = {"balance": tail, "l1-balance": l1_tail}
@@ -96,8 +101,9 @@ def sm_times(
             "clock": device.sm_clock,
             "balance": np.asarray(alike + (balance - alike) * part),
         }
-    masked = instructions.get("masked", np.zeros(1))
-    stages = l1_stages(instance, requests, traffic, device, traffic.requests, masked)
+    passing = (instructions.get(pipe, np.zeros(1)) for pipe in ("masked", "shuffle"))
+    besides = sum(passing, np.zeros(1))
+    stages = l1_stages(instance, requests, traffic, device, traffic.requests, besides)
     l1 = {"clock": device.sm_clock, "balance": l1_balance}
     inputs["l1"] = {"cycles": np.asarray(L1_CYCLES(**stages)), **l1}
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))

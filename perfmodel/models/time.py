@@ -98,7 +98,9 @@ def time_model(
     held = occupied.resident
     uneven = unevenness(instance, device.sm_count * held / blocks)
     crowded = crowding(instance, blocks, held, device.sm_count)
-    units = sm_times(instance, requests, traffic, device, instructions, turns, held, crowded)
+    units = sm_times(
+        instance, requests, traffic, device, instructions, turns, held, crowded, on_chip
+    )
     terms, inputs = dict(units.terms_s), dict(units.inputs)
     terms["l2"], given = l2_time(traffic, device)
     inputs |= given

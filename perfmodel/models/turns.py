@@ -25,6 +25,13 @@ Fitted: the parts of a softmax without memory, 2 to 16 blocks of four warps an S
 are no better (measurements/h200-launches/mix.csv, all 35 rows of several blocks). FP32 instructions
 take issue slots only and wait for no pipe.
 """
+WIDE_OVERLAP: Final = 2.0
+"""Exponent between the multipliers' turns for products of 64 bits and all that is issued besides.
+
+Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6, 8.5% with 2.5
+(measurements/h200-pipes/pipes.csv). Products of 32 bits beside as many logic operations take as
+long as the slower of both.
+"""
 ROUND_OVERLAP: Final = 1.25
 """The same exponent between the waits of a block and what the blocks beside it compute, in one
 round of blocks, which start together and stay in step: nearly a sum.
@@ -81,7 +88,9 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
     """
     queued = queued_pipes(terms, translated)
     mixed = power_mean([terms[name] for name in queued], TURNS_OVERLAP)
-    alone = [terms[name] for name in PIPES if name in terms and name not in queued]
+    if "wide" in terms:
+        mixed = power_mean((mixed, terms["wide"]), WIDE_OVERLAP)
+    alone = [terms[name] for name in PIPES if name in terms and name not in (*queued, "wide")]
     return np.asarray(np.maximum.reduce(np.broadcast_arrays(mixed, *alone)))
 
 
@@ -93,7 +102,7 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     warp (`perfmodel.frontends.pipe_balance`). With the instructions that the profiler counted of
     nine kernels that only compute (corpora, H200), this is 0.93 to 1.11 of the measured clocks.
     """
-    free = {"fma32", "imad"} if translated else {"fma32"}
+    free = {"fma32", "wide", "imad"} if translated else {"fma32", "wide"}
     return tuple(name for name in ("issue", *PIPES) if name in terms and name not in free)
 
 

@@ -117,6 +117,7 @@ def balance_inputs(
     sm_count: int,
     held: Any = 1.0,
     uneven: Any = 1.0,
+    on_chip: Sequence[Requests] = (),
 ) -> tuple[dict[str, Any], dict[str, Any], Array]:
     """Return what `BALANCE` needs, from the grid and what guards let through, and blocks at work.
 
@@ -134,6 +135,8 @@ def balance_inputs(
         Blocks that an SM holds.
     uneven : array
         What unequal blocks add: see `unevenness`.
+    on_chip : sequence of Requests
+        Of the shared accesses.
     """
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
     # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
@@ -167,7 +170,7 @@ def balance_inputs(
     one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
     early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
     found = [(np.maximum(busiest, early), every) for busiest, every in found]
-    work = np.maximum(blocks * _share_at_work(requests), 1e-9)
+    work = np.maximum(blocks * _share_at_work([*requests, *on_chip]), 1e-9)
     tails = tuple(
         {
             "busiest": busiest,
@@ -254,7 +257,7 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
     done = np.zeros(1)
     possible = np.zeros(1)
     for r in requests:
-        if r.strides is None or r.access.counted is not None:
+        if r.access.counted is not None:
             continue
         every = r.executions
         there = np.minimum(r.requests, every)

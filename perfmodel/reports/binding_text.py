@@ -20,6 +20,7 @@ TERMS: Final = {
     "fma64": "FP64 pipe",
     "int32": "integer pipe",
     "imad": "integer multiply pipe",
+    "wide": "products of 64 bits",
     "conversion": "conversion pipe",
     "tensor16": "tensor cores",
     "bf16_tensor": "tensor cores, bf16",

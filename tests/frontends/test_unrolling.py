@@ -112,3 +112,13 @@ def test_short_loops_check_more_often_than_long_ones() -> None:
     # each time around, and 9 to find out how many are left
     assert instructions(4) == pytest.approx(4 * 3 + 3 + 9)
     assert instructions(7) == pytest.approx(7 * 3 + 3 * 3 + 9)
+
+
+@pytest.mark.parametrize("together", ["shfl.sync.bfly.b32 %r3, %r4, 1, 31, -1;", "bar.sync 0;"])
+def test_loops_are_left_where_lanes_that_act_together_may_be_apart(together: str) -> None:
+    # machine code of sm_90 (ptxas 13.0): the same loop, round to a bound that lanes differ in
+    function, flow = loop(together + PRODUCT)
+    assert unrolled_loops(function, flow)
+    apart = "mov.u32 %r1, %tid.x;"
+    assert not unrolled_loops(*loop(together + PRODUCT, apart + "add.s32 %r2, %r2, 1;"))
+    assert unrolled_loops(*loop(PRODUCT, apart + "add.s32 %r2, %r2, 1;"))

@@ -167,7 +167,7 @@ def test_a_bias_added_to_rows_is_fetched_once_an_sm() -> None:
 def test_pipes_of_kernels_that_were_not_looked_into() -> None:
     # Validation: additions and shifts are handed out as ptxas does (frontends/pipe_balance.py),
     # a rule made without these kernels. Part of a kernel's instructions that each pipe is off.
-    ends = {("int32",): "alu_instructions", ("imad", "fma32"): "fma_instructions"}
+    ends = {("int32",): "alu_instructions", ("imad", "wide", "fma32"): "fma_instructions"}
     off: dict[str, list[float]] = {column: [] for column in ends.values()}
     for case in cases("corpus-blind3"):
         parts = warp_instructions(case.prediction.details.instance, 0.0)

@@ -1,0 +1,82 @@
+"""Shuffles, products of 64 bits and copies past L1: clocks of an SM (measurements/h200-pipes).
+
+H200. One exponent is fitted to products beside other integers; the rest is independent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from measured import rows
+
+from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.ptx.control_flow import control_flow
+from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.hardware import load_device
+from perfmodel.measure.folders import root
+from perfmodel.models.issue import pipe_cycles
+from perfmodel.models.turns import mixed_pipes
+
+H200 = load_device("h200-sxm")
+FOLDER = root() / "h200-pipes"
+WIDE = {"mul.hi.u32", "mul.lo.u64", "mul.hi.u64", "mul.wide.u32"}
+
+
+def measured(table: str, **chosen: Any) -> list[dict[str, Any]]:
+    return rows(table, FOLDER, **chosen)
+
+
+def test_shuffles_pass_where_loads_do() -> None:
+    # independent: one clock each, beside shared loads and hits their sum
+    found = [r for r in measured("pipes", kernel="mixed") if r["logic"] + r["fmas"] == 0]
+    assert len(found) == 10
+    for r in found:
+        passes = r["shuffles"] + r["loads"] + r["hits"]
+        assert r["clocks"] == pytest.approx(passes, rel=0.09)
+
+
+def clocks(row: dict[str, Any]) -> float:
+    """Return what the model says of a turn of a row of products."""
+    opcode = row["product"]
+    text = f"""
+    .version 8.0
+    .target sm_90
+    .address_size 64
+    .visible .entry k() {{
+      .reg .b32 %w<3>; .reg .b64 %d<3>;
+      {opcode} {_operands(opcode)}; st.global.u64 [%d2], %d1; st.global.u32 [%d2], %w1; ret;
+    }}
+    """
+    function = parse_ptx(text).functions[0]
+    (made, *_) = machine_instructions(function, control_flow(function))
+    count = {pipe: n * row["products"] for pipe, n in made.items()}
+    for pipe, n in (("int32", row["logic"] + row["sums"]), ("fma32", row["fmas"])):
+        count[pipe] = count.get(pipe, 0.0) + n
+    per_sm = {pipe: np.full(1, float(n * H200.sm_count)) for pipe, n in count.items()}
+    return float(mixed_pipes(pipe_cycles(per_sm, H200), True)[0])
+
+
+def _operands(opcode: str) -> str:
+    if opcode == "mul.wide.u32":
+        return "%d1, %w1, %w2"
+    return "%d1, %d1, %d2" if opcode.endswith("64") else "%w1, %w1, %w2"
+
+
+def test_products_of_64_bits_take_two_turns() -> None:
+    # regression: 16 of them take 16 clocks, and what is issued beside them adds
+    found = [r for r in measured("pipes", kernel="products") if r.get("product") in WIDE]
+    assert len(found) == 13
+    errors = [clocks(r) / r["clocks"] - 1 for r in found]
+    assert np.sqrt(np.mean(np.square(errors))) <= 0.07
+    assert max(map(abs, errors)) <= 0.16
+
+
+def test_copies_past_l1_hold_it_for_their_stores() -> None:
+    # independent: 512 B are four rows of banks, in however many pieces they come
+    (alone,) = measured("copies", copies=0, loads=16)
+    found = [r for r in measured("copies", copies=1, loads=16, cached=0) if r["rows"] <= 16]
+    assert len(found) == 5
+    for r in found:
+        assert r["clocks"] - alone["clocks"] == pytest.approx(4.0, abs=1.1)
