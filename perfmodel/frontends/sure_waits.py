@@ -64,7 +64,7 @@ def sure_waits(
     every = written = shared = 0.0  # and before what follows anything, stores, barriers
 
     def parting_before(number: int) -> bool:
-        return any(_parts(function, flow, b, parting) for b in depends.get(number, ()))
+        return any(lanes_part_at(function, flow, b, parting) for b in depends.get(number, ()))
 
     reached = most = 0.0
     for numbers, share in blocks:
