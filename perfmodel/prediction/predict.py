@@ -300,7 +300,7 @@ def evaluate(
         gpu,
         occupied,
         tuple(requests),
-        traffic,
+        time.traffic,
         time,
         setting,
         notes,
