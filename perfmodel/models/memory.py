@@ -17,7 +17,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.common_buffers import brought_once
 from perfmodel.models.dram import dirty_left, dirty_room, found_early, room_early
 from perfmodel.models.geometry import BlockShape
-from perfmodel.models.irregular_unions import irregular_unions
+from perfmodel.models.irregular_unions import Union, irregular_unions
 from perfmodel.models.l1_fills import l1_fills
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.l2_misses import fetch_granule, l2_misses
@@ -258,7 +258,7 @@ def closed_form_traffic(
                 sampled=r.sampled,
                 again_l1=still[i][0],
                 again_l2=still[i][1],
-                alike=unions[i].alike if i in unions else None,
+                alike=_alike(r, unions.get(i)),
             )
             for i, r in enumerate(requests)
         ),
@@ -312,3 +312,10 @@ def _put_in(
             again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
             rewritten = rewritten + again * table.misses
     return rewritten
+
+
+def _alike(r: Requests, union: Union | None) -> float | None:
+    """Return how many neighbouring blocks ask for the same, where they were followed."""
+    if r.access.counted is not None and r.strides is None:
+        return r.access.counted.alike
+    return None if union is None else union.alike

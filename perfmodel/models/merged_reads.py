@@ -120,7 +120,8 @@ def with_merged_reads(
         in_step = neighbours[i]
         if accesses[i].alike is None and lead != i:
             in_step = np.minimum(in_step, alike(instance, requests[i], run, requests[lead]))
-        reading = np.minimum(alike(instance, requests[i], together), sms)
+        reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
+        reading = np.minimum(reading, sms)
         fresh = accesses[i].dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
         met = READS_MET(
             fresh=np.clip(fresh, 0.0, 1.0) if traffic.cold else 0.0,
@@ -134,7 +135,7 @@ def with_merged_reads(
         own = np.zeros(1)
         for j in beside:
             waits = accesses[j].dram_bytes / SECTOR / np.maximum(accesses[j].l1_fill_sectors, 1e-9)
-            alone = alike(instance, requests[j], together) <= 1
+            alone = np.maximum(alike(instance, requests[j], together), neighbours[j]) < 1.1
             own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
         met = met * (1 - own) + np.minimum(met, APART) * own
         most = float(device.merged_sms)
