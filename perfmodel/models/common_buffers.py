@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -39,6 +39,7 @@ def brought_once(
     dram_reads: Sequence[Array],
     touched: Sequence[Array],
     l2_size: float,
+    apart: Collection[int],
 ) -> list[Array]:
     """Return the bytes that each access reads from DRAM, where loads of a buffer spare each other.
 
@@ -52,11 +53,15 @@ def brought_once(
         Bytes that each touches at least once.
     l2_size : float
         [B]
+    apart : collection of int
+        Positions of loads that come back to data, of which that is known already.
     """
     found = list(dram_reads)
     loads: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
-        if r.access.kind == "load" and not r.random and r.period is None:
+        if i in apart or r.random or r.period is not None:
+            continue
+        if r.access.kind == "load":
             loads.setdefault(r.access.buffer, []).append(i)
     sizes = {r.access.buffer: buffer_bytes(instance, r) for r in requests}
     kept = held(sum(sizes.values(), _ZERO), l2_size)

@@ -162,17 +162,15 @@ def _unions(
         members=tuple(positions),
         alike=1.0,
     )
-    rows = zip(of_block, sectors, strict=True)
-    return {
-        i: union._replace(alike=_alike(b, s, row)) for i, (b, s) in zip(positions, rows, strict=True)
-    }
+    alike = [_alike(b, s, row) for b, s in zip(of_block, sectors, strict=True)]
+    return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
 
 
 def _alike(block: Array, sector: Array, row: int) -> float:
     """Return how many blocks of a row ask for the same sector: a mean over what each asks for."""
     pairs = np.unique(np.stack([block // row, block, sector]), axis=1)
     rows = np.unique(pairs[[0, 2]], axis=1)
-    return pairs.shape[1] / max(rows.shape[1], 1)
+    return float(pairs.shape[1] / max(rows.shape[1], 1))
 
 
 def _new(block: Array, item: Array, run: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -51,7 +50,7 @@ def l2_misses(
     blocks: Array,
     fills: Sequence[Array],
     control: L2Control,
-    unions: Mapping[int, Union] = MappingProxyType({}),
+    unions: Mapping[int, Union],
     knee: tuple[float, float] = KNEE,
     rewritten_knee: tuple[float, float] = REWRITTEN_KNEE,
 ) -> tuple[list[Array], list[Array], list[tuple[Array, Array]], Array]:
@@ -121,9 +120,9 @@ def l2_misses(
             misses[i], reads[i] = irregular(misses[i], touched[i][0], float(atom), capacity, every)
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
             if i in unions:
-                sectors, atoms = unions[i].missing(capacity, wave)
-                misses[i] = np.minimum(misses[i], r.sectors * sectors)
-                reads[i] = np.minimum(reads[i], r.sectors * atoms * float(atom))
+                new, new_atoms = unions[i].missing(capacity, wave)
+                misses[i] = np.minimum(misses[i], r.sectors * new)
+                reads[i] = np.minimum(reads[i], r.sectors * new_atoms * float(atom))
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
     # What tables write again goes by what they miss.

@@ -120,8 +120,9 @@ def closed_form_traffic(
     dram_reads = without_rereads(again, dram_reads, both)
     touched_once = without_rereads(again, [t for t, _ in touched], both)
     touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
+    apart = {i for g in again for i in g.members}
     dram_reads = brought_once(
-        instance, requests, dram_reads, [t for t, _ in touched], float(device.l2_size)
+        instance, requests, dram_reads, [t for t, _ in touched], l2_size, apart
     )
     warm = cache == "warm"
     tables = find_tables(

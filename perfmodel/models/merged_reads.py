@@ -18,7 +18,7 @@ import numpy.typing as npt
 from perfmodel.expressions import names
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.requests import Requests
@@ -71,10 +71,14 @@ FRESH_MET = Formula(
     source="fitted form: see `READS_MET`",
 )
 STEP: Final = 0.95
-APART: Final = 0.15
-LOST: Final = 0.07
+APART: Final = 0.3
+CHANCE: Final = 0.15
+LOST: Final = 0.05
 FULL: Final = 0.75
 """See `READS_MET` and `FRESH_MET`."""
+
+_WHOLE: Final = 16.0
+"""Blocks of a GPC that has one on each of its SMs."""
 
 
 def with_merged_reads(
@@ -131,16 +135,17 @@ def with_merged_reads(
             n=shared,
             u=load,
         )
+        met = np.where(_in_parts(requests, i, beside), np.minimum(met, CHANCE), met)
         # Who waits for data of its own falls out of step.
         own = np.zeros(1)
         for j in beside:
             waits = accesses[j].dram_bytes / SECTOR / np.maximum(accesses[j].l1_fill_sectors, 1e-9)
             alone = np.maximum(alike(instance, requests[j], together), neighbours[j]) < 1.1
             own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
-        met = met * (1 - own) + np.minimum(met, APART) * own
+        met = met * (1 - own) + np.minimum(met, CHANCE) * own
         most = float(device.merged_sms)
         share = MERGED_READS(met=met, alike=in_step, most=most)
-        by_chance = MERGED_READS(met=np.minimum(met, APART), alike=neighbours[i], most=most)
+        by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
         share = np.minimum(share, by_chance)
         asked, merged = asked + fills, merged + fills * share
         accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
@@ -157,37 +162,62 @@ def with_merged_reads(
     )
 
 
+def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Array:
+    """Return whether a warp asks for a line in several requests at a time, of other sectors each.
+
+    Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
+    (measurements/h200-merged/kept.csv).
+    """
+    own, found = requests[i], np.zeros(1, dtype=bool)
+    for j in beside:
+        r = requests[j]
+        if j == i or r.strides is None or own.strides is None:
+            continue
+        if r.access.buffer != own.access.buffer or r.strides.keys() != own.strides.keys():
+            continue
+        alike = np.ones(1, dtype=bool)
+        for name, stride in r.strides.items():
+            alike = alike & (stride == own.strides[name])
+        same_line = r.offset // LINE == own.offset // LINE
+        found = found | (alike & same_line & (r.offset // SECTOR != own.offset // SECTOR))
+    return found
+
+
 def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Array) -> Array:
     """Return how many SMs of a GPC a load reads the same for."""
     if access.alike is not None:
-        return np.full(1, access.alike)
+        near = np.full(1, access.alike)
+        if r.access.counted is None:
+            return near
+        return np.where(run <= _WHOLE, np.maximum(near * run / (near + run), 1.0), near)
     return alike(instance, r, run)
 
 
 def gpc_run(blocks: Array, device: Device) -> Array:
     """Return how many blocks in a row the SMs of a GPC get.
 
-    Measured: blocks go to the SMs of one GPC after the other; of no more blocks than half of the
-    SMs, one goes to each pair (measurements/h200-l2-sets/places.txt).
+    Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
+    (measurements/h200-l2-sets/places.txt).
     """
-    sms = float(device.sm_count)
-    return np.asarray(np.where(blocks <= sms / 2, sms / 2, sms) / (device.gpcs or 1))
+    return np.asarray(np.minimum(blocks, float(device.sm_count)) / (device.gpcs or 1))
 
 
-def alike(
-    instance: Instance, r: Requests, run: Array, other: Requests | None = None
-) -> Array:
+def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
     """Return how many blocks of a run, numbered one after the other, a load reads the same for.
 
     And another load as well, if one is given. Along axes that an index at irregular places depends
     on, blocks are taken to read different data.
     """
     found = np.ones(1)
+    blocks = np.asarray(instance.blocks, dtype=float)
     both = [x for x in (r, other) if x is not None]
     left = run
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = np.asarray(extent, dtype=float)
         part = np.clip(left, 1.0, count)
+        # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
+        cut = (run <= _WHOLE) & (count < blocks)
+        part = np.where(cut, np.maximum(count * left / (count + left), 1.0), part)
         for x in both:
             part = np.where(_still(instance, x, f"blockIdx.{axis}"), part, 1.0)
         found = found * part

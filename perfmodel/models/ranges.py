@@ -163,7 +163,9 @@ def _again(
     fills = [a.l1_fill_sectors for a in traffic.accesses]
     resident = np.maximum(np.asarray(occupied.blocks_per_sm, dtype=float), 1.0)
     blocks = np.asarray(instance.blocks, dtype=float)
-    return l2_misses(instance, requests, groups, device, resident, blocks, fills, control, **knees)
+    return l2_misses(
+        instance, requests, groups, device, resident, blocks, fills, control, {}, **knees
+    )
 
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
