@@ -26,6 +26,9 @@ Array = npt.NDArray[Any]
 _MOST_LANES: Final = 1 << 17
 """Lanes, loops gone through, that are followed at most for one load."""
 
+_ROWS: Final = 8
+"""Rows of blocks, one for each GPC, that are compared."""
+
 
 class Union(NamedTuple):
     """What loads of a buffer touch together, over the sectors that their requests ask for.
@@ -35,7 +38,7 @@ class Union(NamedTuple):
     in_block : float
         Distinct sectors of a block.
     new : float
-        Distinct sectors that a block touches and none of those shortly before it.
+        Distinct sectors of blocks in a row, as many as are followed.
     new_atoms : float
         The same for DRAM's atoms.
     bytes_of_block : float
@@ -137,32 +140,32 @@ def _unions(
         return {}
     # Those in the middle of the launch stand for all.
     numbers = np.arange(run) + (blocks - run) // 2
-    sectors, of_block = [], []
-    asked = 0.0
-    for r, trips in zip(loads, loops, strict=True):
-        address, active = _addresses(instance, r, shape, grid, numbers, trips)
-        # By block, request and lane.
-        sector = np.where(active, address // SECTOR, -1)
-        ordered = np.sort(sector, axis=-1)
-        new = np.ones(ordered.shape, dtype=bool)
-        new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        taken = new & (ordered >= 0)
-        asked += float(taken.sum())
-        sectors.append(ordered[taken])
-        of_block.append(np.broadcast_to(np.arange(run)[:, None, None], taken.shape)[taken])
+    found = [
+        _touched(instance, r, shape, grid, numbers, trips)
+        for r, trips in zip(loads, loops, strict=True)
+    ]
+    asked = float(sum(len(sector) for _, sector in found))
+    of_block, sectors = ([part[k] for part in found] for k in (0, 1))
     if not asked:
         return {}
     every = np.unique(np.stack([np.concatenate(of_block), np.concatenate(sectors)]), axis=1)
     own = every.shape[1]
     union = Union(
         in_block=own / asked,
-        new=_new(every[0], every[1], run) * run / asked,
-        new_atoms=_new(every[0], every[1] // (atom // SECTOR), run) * run / asked,
+        new=len(np.unique(every[1])) / asked,
+        new_atoms=len(np.unique(every[1] // (atom // SECTOR))) / asked,
         bytes_of_block=own * SECTOR / run,
         members=tuple(positions),
         alike=1.0,
     )
-    alike = [_alike(b, s, row) for b, s in zip(of_block, sectors, strict=True)]
+    # Of blocks side by side the first iterations say it; whole rows of blocks.
+    row = min(max(row, 1), blocks)
+    several = np.arange(min(_ROWS * row, blocks // row * row))
+    first = [
+        _touched(instance, r, shape, grid, several, dict.fromkeys(trips, 1))
+        for r, trips in zip(loads, loops, strict=True)
+    ]
+    alike = [_alike(*found, row) for found in first]
     return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
 
 
@@ -173,12 +176,22 @@ def _alike(block: Array, sector: Array, row: int) -> float:
     return float(pairs.shape[1] / max(rows.shape[1], 1))
 
 
-def _new(block: Array, item: Array, run: int) -> float:
-    """Return the items that a block is the first to touch: a mean over the later half of a run."""
-    items, first = np.unique(item, return_index=True)
-    if run < 4:
-        return len(items) / run
-    return float(np.count_nonzero(block[first] >= run // 2)) / (run - run // 2)
+def _touched(
+    instance: Instance,
+    r: Requests,
+    shape: BlockShape,
+    grid: Sequence[int],
+    numbers: Array,
+    trips: dict[str, int],
+) -> tuple[Array, Array]:
+    """Return the sectors that requests of some blocks ask for, each with its block."""
+    address, active = _addresses(instance, r, shape, grid, numbers, trips)
+    ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
+    new = np.ones(ordered.shape, dtype=bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    taken = new & (ordered >= 0)
+    block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
+    return block[taken], ordered[taken]
 
 
 def _addresses(

@@ -43,14 +43,14 @@ MERGED_READS = Formula(
 READS_MET = Formula(
     name="share of the reads of neighbours that meet",
     unit="1",
-    text="fresh*first + (1 - fresh)*min(first, apart + (step - apart)/(1 + ((n - 1)*u)**2))",
+    text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**1.5))",
     symbols={
         "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
         "first": "share of such reads that meet: see `FRESH_MET` [1]",
-        "apart": "the least: reads that meet by chance [1]",
         "step": "share of reads of blocks in step that meet [1]",
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
+        "drift": "other blocks on a full SM that halve it [1]",
     },
     holds="as `MERGED_READS`",
     source="fitted form: who waits for DRAM is joined by those behind, and goes on with them; what "
@@ -71,7 +71,7 @@ FRESH_MET = Formula(
     source="fitted form: see `READS_MET`",
 )
 STEP: Final = 0.95
-APART: Final = 0.3
+DRIFT: Final = 2.0
 CHANCE: Final = 0.15
 LOST: Final = 0.05
 FULL: Final = 0.75
@@ -118,19 +118,21 @@ def with_merged_reads(
     nests = {i: instance.kernel.loop_nest(requests[i].access.loop) for i in loads}
     roots = {i: nest[0].variable if nest else None for i, nest in nests.items()}
     for i in loads:
-        fills = accesses[i].l1_fill_sectors
+        access = accesses[i]
+        fills = access.l1_fill_sectors
         beside = [j for j in loads if roots[j] == roots[i]]
         lead = max(beside, key=lambda j: float(np.max(neighbours[j])))
         in_step = neighbours[i]
-        if accesses[i].alike is None and lead != i:
+        if access.alike is None and lead != i:
             in_step = np.minimum(in_step, alike(instance, requests[i], run, requests[lead]))
         reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
-        reading = np.minimum(reading, sms)
-        fresh = accesses[i].dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
+        # Blocks of an SM that find in L1 what others brought are one to L2.
+        reading = np.where(fills > 0.99 * access.sectors, reading, np.minimum(reading, sms))
+        fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
         met = READS_MET(
             fresh=np.clip(fresh, 0.0, 1.0) if traffic.cold else 0.0,
             first=first,
-            apart=APART,
+            drift=DRIFT,
             step=STEP,
             n=shared,
             u=load,
@@ -148,7 +150,7 @@ def with_merged_reads(
         by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
         share = np.minimum(share, by_chance)
         asked, merged = asked + fills, merged + fills * share
-        accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
+        accesses[i] = replace(access, l2_read_sectors=fills * share)
     part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
     other = traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * (traffic.l2_read_sectors + other)
