@@ -142,20 +142,9 @@ def time_model(
     chain = waits.chain
     terms |= waits.terms_s
     inputs |= waits.inputs
-    at_work = np.maximum(arithmetic, units.own_l1_s)
-    traffic = with_merged_reads(
-        instance, requests, traffic, device, held, at_work, terms["latency"]
-    )
-    terms["l2"], given = l2_time(traffic, device)
-    inputs |= given
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
-    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
-    written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
-    if written is not None:
-        terms["writeback"], given = written
-        inputs |= given
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
     beside = np.minimum(held, np.ceil(blocks / sms))
     rounds = inputs["latency"]["rounds"]
@@ -174,6 +163,17 @@ def time_model(
         in_steps = _in_steps(
             instance, chain, instructions, terms, inputs, occupied, device, units.balance
         )
+    at_work = np.maximum(arithmetic, units.own_l1_s)
+    traffic = with_merged_reads(
+        instance, requests, traffic, device, held, at_work, terms["latency"]
+    )
+    terms["l2"], given = l2_time(traffic, device)
+    inputs |= given
+    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
+    written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
+    if written is not None:
+        terms["writeback"], given = written
+        inputs |= given
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), FRONT_OVERLAP)
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy)
     inputs["memory"]["own"] = units.own_l1_s
