@@ -43,7 +43,7 @@ MERGED_READS = Formula(
 READS_MET = Formula(
     name="share of the reads of neighbours that meet",
     unit="1",
-    text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**1.5))",
+    text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**2))",
     symbols={
         "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
         "first": "share of such reads that meet: see `FRESH_MET` [1]",
