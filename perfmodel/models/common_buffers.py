@@ -23,7 +23,7 @@ BROUGHT_ONCE = Formula(
     symbols={
         "kept": "share of the launch's data that L2 holds [1]",
         "first": "bytes that the walks read from DRAM for the first time, each by itself [B]",
-        "buffer": "bytes of the buffer [B]",
+        "buffer": "bytes of the buffer, or of one walk if more [B]",
     },
     holds="buffers that their walks cover together; less is spared where they hardly meet",
     source="derived: no byte comes twice while L2 holds it; measured of bodies that are read as "
@@ -67,8 +67,11 @@ def brought_once(
     kept = held(sum(sizes.values(), _ZERO), l2_size)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
-        first = sum((np.minimum(found[i], touched[i]) for i in members), _ZERO)
-        spared = BROUGHT_ONCE(kept=kept, first=first, buffer=sizes[buffer])
+        alone = [np.minimum(found[i], touched[i]) for i in members]
+        first = sum(alone, _ZERO)
+        # A walk by itself brings what it does, atoms around its ends too.
+        least = np.maximum.reduce(np.broadcast_arrays(sizes[buffer], *alone))
+        spared = BROUGHT_ONCE(kept=kept, first=first, buffer=least)
         part = 1 - spared / np.maximum(every, 1e-9)
         for i in members:
             found[i] = found[i] * np.clip(part, 0.0, 1.0)

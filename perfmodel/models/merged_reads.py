@@ -121,10 +121,14 @@ def with_merged_reads(
         access = accesses[i]
         fills = access.l1_fill_sectors
         beside = [j for j in loads if roots[j] == roots[i]]
-        lead = max(beside, key=lambda j: float(np.max(neighbours[j])))
         in_step = neighbours[i]
-        if access.alike is None and lead != i:
-            in_step = np.minimum(in_step, alike(instance, requests[i], run, requests[lead]))
+        if access.alike is None:
+            # Blocks keep in step by the load that most of them share.
+            most_alike = np.maximum.reduce(np.broadcast_arrays(*(neighbours[j] for j in beside)))
+            for j in beside:
+                leads = (neighbours[j] >= most_alike) & (neighbours[i] < most_alike)
+                both = alike(instance, requests[i], run, requests[j])
+                in_step = np.where(leads, np.minimum(in_step, both), in_step)
         reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
         # Blocks of an SM that find in L1 what others brought are one to L2.
         reading = np.where(fills > 0.99 * access.sectors, reading, np.minimum(reading, sms))
