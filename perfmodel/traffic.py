@@ -30,6 +30,11 @@ class AccessTraffic:
         Clocks in L1's two stages.
     l1_fill_sectors, dram_bytes : array
         What came from L2 and from DRAM (for stores: went to L2; DRAM is counted as a whole).
+    l2_read_sectors : array or None
+        What L2 was asked for, of loads: less where reads of several SMs are merged; None: all.
+    alike : float or None
+        Of neighbouring blocks, on the SMs of a GPC, how many ask for the same sectors, where they
+        were followed; None where strides say it.
     sampled : float or None
         Share of the launch that was counted; None for a closed form.
     again_l1, again_l2 : array or float
@@ -51,6 +56,8 @@ class AccessTraffic:
     sampled: float | None
     again_l1: Array | float = 1.0
     again_l2: Array | float = 1.0
+    l2_read_sectors: Array | None = None
+    alike: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,8 @@ class Traffic:
     l1_hit_sectors : array
         Load sectors found in L1.
     l2_read_sectors, l2_write_sectors : array
-        Sectors that the SMs ask of L2.
+        Sectors that L2 is asked for, as the profiler counts them: reads that several SMs make of
+        the same at a time once.
     l2_hit_rate : array
         Share of the SMs' L2 sectors that need no DRAM read.
     dram_read_bytes, dram_write_bytes : array
@@ -136,6 +144,12 @@ class Traffic:
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))
     local_store_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_store_sectors: Array = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def l1_fill_sectors(self) -> Array:
+        """Sectors that loads bring into L1, merged or not."""
+        fills = (a.l1_fill_sectors for a in self.accesses if a.kind == "load")
+        return np.asarray(sum(fills, np.zeros(1)))
 
     @property
     def requests(self) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate_machine import LANES
 from perfmodel.frontends.emulate_memory import LOCAL_BASE, SHARED_BASE, Memory, Region
+from perfmodel.frontends.emulate_reuse import MOST_BLOCKS
 from perfmodel.frontends.ptx.syntax import Function, Module, Variable
 
 Array = npt.NDArray[Any]
@@ -39,12 +40,19 @@ class EmulatedLaunch:
 
 
 def sampled_blocks(blocks: int, most: int) -> Array:
-    """Return numbers of blocks, spread evenly, each at random in its stretch; all if few."""
+    """Return numbers of blocks, spread evenly, each at random in its stretch; all if few.
+
+    The first are neighbours, as many as are followed closely.
+    """
     if blocks <= most:
         return np.arange(blocks)
     edges = np.linspace(0, blocks, most + 1)
     random = np.random.default_rng(0).random(most)
-    return np.floor(edges[:-1] + random * np.diff(edges)).astype(np.int64)
+    found = np.floor(edges[:-1] + random * np.diff(edges)).astype(np.int64)
+    if most > MOST_BLOCKS:
+        first = found[0] // MOST_BLOCKS * MOST_BLOCKS
+        found[:MOST_BLOCKS] = first + np.arange(MOST_BLOCKS)
+    return found
 
 
 _WORKSPACE: Final = 0x7FFFFFFF

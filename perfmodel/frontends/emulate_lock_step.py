@@ -349,6 +349,7 @@ class LockStep:
             edges=self.edges,
             counts=self.counter.counts,
             misses=self.counter.touches.misses(),
+            alike=self.counter.touches.alike(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,
             notes=tuple(notes),

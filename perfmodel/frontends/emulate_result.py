@@ -48,6 +48,8 @@ class Emulation:
         What was assumed or left out.
     misses : mapping of int to tuple of float
         By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    alike : mapping of int to float
+        By load, of neighbouring blocks, how many ask for a sector at a time.
     unequal : Unequal
         How much of it each warp and block did.
     rounds : mapping of int to int
@@ -63,6 +65,7 @@ class Emulation:
     regions: list[Region]
     notes: tuple[str, ...] = ()
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    alike: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
     rounds: Mapping[int, int] = field(default_factory=dict)
 

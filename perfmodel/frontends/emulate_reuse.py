@@ -61,6 +61,18 @@ class Touches:
         self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
         self._count += len(touched)
 
+    def alike(self) -> Mapping[int, float]:
+        """Return how many blocks a load's sector is asked for by at a time, of those followed."""
+        found = {}
+        for at in {part[0] for part in self._parts}:
+            own = [part for part in self._parts if part[0] == at]
+            turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in own])
+            sector = np.concatenate([s for *_, s, _ in own])
+            block = np.concatenate([w for *_, w in own]) * 32 // self._padded
+            each = np.unique(np.stack([turn, sector, block]), axis=1)
+            found[at] = each.shape[1] / np.unique(each[:2], axis=1).shape[1]
+        return MappingProxyType(found)
+
     @property
     def full(self) -> bool:
         """Whether no more is written down."""

@@ -22,7 +22,7 @@ WARP_SIZE: Final = 32
 _WHOLE = frozenset(
     {
         *("bytes", "SMs", "threads", "warps", "blocks", "registers"),
-        *("schedulers", "lanes", "partitions", "slices"),
+        *("schedulers", "lanes", "partitions", "slices", "GPCs"),
     }
 )
 
@@ -87,6 +87,10 @@ class Device:
     figures: Mapping[str, Figure] = field(compare=False, repr=False)
 
     sm_count: int = quantity("SMs", "streaming multiprocessors")
+    gpcs: int | None = quantity("GPCs", "GPU processing clusters, of SMs", required=False)
+    merged_sms: int | None = quantity(
+        "SMs", "SMs of a GPC whose reads of the same at a time L2 sees as one", required=False
+    )
     sm_clock: float = quantity(
         "hertz", "clock that kernels run at: the largest boost clock", minimum=1e6
     )

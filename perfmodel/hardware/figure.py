@@ -77,6 +77,7 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
         "lanes/clk/SM": Unit("lanes", 1),
         "partitions": Unit("partitions", 1),
         "slices": Unit("slices", 1),
+        "GPCs": Unit("GPCs", 1),
     }
 )
 

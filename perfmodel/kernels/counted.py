@@ -29,6 +29,8 @@ class Counted:
         then counts these by the width of the access.
     misses : tuple of (int, float)
         Lines of L1 that a block has, and the share of the sectors that are not there then.
+    alike : float
+        Of neighbouring blocks, how many ask for the same sectors at a time.
     """
 
     requests: float
@@ -42,3 +44,4 @@ class Counted:
     addresses: Any = None
     run: float = 0.0
     misses: tuple[tuple[int, float], ...] = ()
+    alike: float = 1.0

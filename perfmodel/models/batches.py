@@ -240,7 +240,9 @@ def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Ar
 
 def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
     """Return the share of these loads' L2 reads that miss, from that of all loads."""
-    fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    # Neighbouring blocks that ask for the same at a time all wait for it.
+    waited = {i: traffic.accesses[i].alike or 1.0 for i in members}
+    fetched = sum((traffic.accesses[i].dram_bytes * waited[i] for i in members), np.zeros(1))
     filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
     loads = [a for a in traffic.accesses if a.kind == "load"]
     every = sum((a.dram_bytes for a in loads), np.zeros(1))

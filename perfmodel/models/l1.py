@@ -122,7 +122,7 @@ def l1_stages(
         "fills": fills / sms,
         "tags": traffic.l1_tag_wavefronts / sms,
         "lanes": (all_requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
-        "port": traffic.l2_read_sectors * PORT_CLOCKS / sms,
+        "port": traffic.l1_fill_sectors * PORT_CLOCKS / sms,
         "sent": traffic.l2_write_sectors * SENT_CLOCKS / sms,
         "pages": page_misses(instance, requests) * PAGE_CLOCKS / sms,
     }

@@ -14,6 +14,7 @@ from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.followed_loads import followed_fills
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
+from perfmodel.models.irregular_unions import Union, among
 from perfmodel.models.l1_tables import periodic_fills, table_fills
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import multicast_fills
@@ -52,6 +53,7 @@ def l1_fills(
     occupied: Occupancy,
     resident: Array,
     blocks: Array,
+    unions: Mapping[int, Union],
 ) -> list[Array]:
     """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
     cached = loads_by_l1(requests, groups)
@@ -100,6 +102,15 @@ def l1_fills(
             )
             if r.in_blocks is not None:
                 fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
+            if i in unions:
+                fills[i] = np.minimum(fills[i], r.sectors * unions[i].filled(capacity, sharing))
+    for members in among(unions):
+        size = lengths[requests[members[0]].access.buffer]
+        every = sum((fills[i] for i in members), _ZERO)
+        once = np.minimum(every, np.minimum(blocks, device.sm_count) * np.ceil(size / SECTOR))
+        part = 1 - held(size, capacity) * (1 - once / np.maximum(every, 1e-9))
+        for i in members:
+            fills[i] = fills[i] * part
     return multicast_fills(instance, requests, fills, device)
 
 

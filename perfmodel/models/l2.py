@@ -120,7 +120,8 @@ def read_sectors(traffic: Traffic, slices: float) -> Array:
         if a.kind == "load":
             lines = a.lines / np.maximum(a.sectors, 1e-9)
             cost = np.maximum(1.0, LONE_SECTOR * lines) * busiest.get(i, 1.0)
-            total = total + a.l1_fill_sectors * cost
+            asked = a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors
+            total = total + asked * cost
     return np.asarray(total)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES, alike
+from perfmodel.models.irregular_unions import Union
 from perfmodel.models.l1_fills import loop_windows
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
@@ -50,6 +51,7 @@ def l2_misses(
     blocks: Array,
     fills: Sequence[Array],
     control: L2Control,
+    unions: Mapping[int, Union],
     knee: tuple[float, float] = KNEE,
     rewritten_knee: tuple[float, float] = REWRITTEN_KNEE,
 ) -> tuple[list[Array], list[Array], list[tuple[Array, Array]], Array]:
@@ -65,6 +67,8 @@ def l2_misses(
         Blocks on an SM at a time, and in all.
     fills : sequence of array
         Sectors that each access asks of L2.
+    unions : mapping of int to Union
+        What loads at irregular places have in common.
     knee, rewritten_knee : tuple of two float
         Footprint over L2 at which reuse starts to fail, and at which none is left; the same for
         data that is written again.
@@ -104,6 +108,10 @@ def l2_misses(
             every = among[r.access.buffer, r.access.kind]
             misses[i], reads[i] = irregular(misses[i], touched[i][0], float(atom), capacity, every)
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
+            if i in unions:
+                new, new_atoms = unions[i].missing(capacity, wave)
+                misses[i] = np.minimum(misses[i], r.sectors * new)
+                reads[i] = np.minimum(reads[i], r.sectors * new_atoms * float(atom))
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
     # What tables write again goes by what they miss.

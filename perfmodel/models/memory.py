@@ -14,12 +14,15 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.common_buffers import brought_once
 from perfmodel.models.dram import dirty_left, dirty_room, found_early, room_early
 from perfmodel.models.geometry import BlockShape
+from perfmodel.models.irregular_unions import Union, irregular_unions
 from perfmodel.models.l1_fills import l1_fills
 from perfmodel.models.l2 import store_cost
 from perfmodel.models.l2_misses import fetch_granule, l2_misses
 from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
+from perfmodel.models.merged_reads import gpc_run
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import dram_read_cost, line_bytes
@@ -92,7 +95,10 @@ def closed_form_traffic(
     groups = grouped(requests)
     resident = occupied.resident
     blocks = np.asarray(instance.blocks, dtype=float)
-    fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks)
+    granule = fetch_granule(device, control)
+    row = int(np.max(gpc_run(blocks, device)))
+    unions = irregular_unions(instance, requests, shape, granule, row)
+    fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)
@@ -102,7 +108,7 @@ def closed_form_traffic(
     ]
     fills = without_rereads(again, fills, near)
     sector_misses, dram_reads, touched, rewritten = l2_misses(
-        instance, requests, groups, device, resident, blocks, fills, control
+        instance, requests, groups, device, resident, blocks, fills, control, unions
     )
     l2_size = float(device.l2_size)
     wave = np.minimum(blocks, device.sm_count * resident)
@@ -116,7 +122,10 @@ def closed_form_traffic(
     dram_reads = without_rereads(again, dram_reads, both)
     touched_once = without_rereads(again, [t for t, _ in touched], both)
     touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
-    granule = fetch_granule(device, control)
+    apart = {i for g in again for i in g.members}
+    dram_reads = brought_once(
+        instance, requests, dram_reads, [t for t, _ in touched], l2_size, apart
+    )
     warm = cache == "warm"
     tables = find_tables(
         instance,
@@ -271,6 +280,7 @@ def closed_form_traffic(
                 sampled=r.sampled,
                 again_l1=still[i][0],
                 again_l2=still[i][1],
+                alike=_alike(r, unions.get(i)),
             )
             for i, r in enumerate(requests)
         ),
@@ -316,3 +326,10 @@ def _put_in(
             again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
             rewritten = rewritten + again * table.misses
     return rewritten
+
+
+def _alike(r: Requests, union: Union | None) -> float | None:
+    """Return how many neighbouring blocks ask for the same, where they were followed."""
+    if r.access.counted is not None and r.strides is None:
+        return r.access.counted.alike
+    return None if union is None else union.alike

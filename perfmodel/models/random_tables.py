@@ -48,7 +48,12 @@ def random_draws(
 ) -> tuple[Array, Array]:
     """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
     chosen = [requests[i] for i in members if requests[i].random]
-    lines = [r.lines if r.in_blocks is None else r.in_blocks[2] for r in chosen]
+    # What neighbouring blocks read at a time is drawn once.
+    alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
+    lines = [
+        (r.lines if r.in_blocks is None else r.in_blocks[2]) / blocks
+        for r, blocks in zip(chosen, alike, strict=True)
+    ]
     draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
     parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
     wide = sum(parts, np.zeros(1)) / draws

@@ -159,6 +159,7 @@ def _again(launch: _Launch, **knees: tuple[float, float]) -> tuple[Any, ...]:
         np.asarray(launch.instance.blocks, dtype=float),
         [a.l1_fill_sectors for a in launch.traffic.accesses],
         launch.control,
+        {},
         **knees,
     )
 

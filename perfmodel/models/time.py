@@ -26,6 +26,7 @@ from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
 from perfmodel.models.lookups import LOOKUPS_TIME, lookup_inputs
 from perfmodel.models.memory_times import dram_time, l2_time, writeback_time
+from perfmodel.models.merged_reads import with_merged_reads
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs
@@ -59,6 +60,8 @@ class TimeModel:
         What one block does, one thing after the other: the parts of latency and start-up.
     clock : float
         Of the SMs: lower while tensor cores work [Hz].
+    traffic : Traffic
+        As given, with reads of several SMs merged.
     atomics : tuple of AtomicTime
         Each global atomic on its own.
     """
@@ -68,6 +71,7 @@ class TimeModel:
     inputs: Mapping[str, Mapping[str, Any]]
     chain: Chain
     clock: float
+    traffic: Traffic
     atomics: tuple[AtomicTime, ...] = ()
 
 
@@ -102,25 +106,14 @@ def time_model(
         instance, requests, traffic, device, instructions, turns, held, crowded, on_chip
     )
     terms, inputs = dict(units.terms_s), dict(units.inputs)
-    terms["l2"], given = l2_time(traffic, device)
-    inputs |= given
-    atomics = atomic_times(instance, requests, device, units.balance)
-    if atomics:
-        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
-    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
     terms["dram"], given = dram_time(traffic, device)
     inputs |= given
-    written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
-    if written is not None:
-        terms["writeback"], given = written
-        inputs |= given
-
     floor = launch_floor(device, timing, traffic.cold)
     if instance.pipeline is not None:
         clocks = pipe_cycles(instructions, device)
         ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
         known = {"dram": inputs["dram"], **ahead.inputs}
-        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN, device.sm_clock)
+        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN, device.sm_clock, traffic)
 
     arithmetic = mixed_pipes(terms, instance.kernel.translated)
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
@@ -144,6 +137,9 @@ def time_model(
     chain = waits.chain
     terms |= waits.terms_s
     inputs |= waits.inputs
+    atomics = atomic_times(instance, requests, device, units.balance)
+    if atomics:
+        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
     rounds = inputs["latency"]["rounds"]
     looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
@@ -161,6 +157,17 @@ def time_model(
         in_steps = time_in_steps(
             instance, chain, instructions, terms, inputs, occupied, device, units.balance
         )
+    at_work = np.maximum(arithmetic, units.own_l1_s)
+    traffic = with_merged_reads(
+        instance, requests, traffic, device, held, at_work, terms["latency"]
+    )
+    terms["l2"], given = l2_time(traffic, device)
+    inputs |= given
+    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
+    written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
+    if written is not None:
+        terms["writeback"], given = written
+        inputs |= given
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), FRONT_OVERLAP)
     mean = mean_turns(instance, requests)
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
@@ -187,7 +194,7 @@ def time_model(
         together = np.maximum(together, AFTER_TIME(**inputs["after"]))
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
-    return TimeModel(time, terms, inputs, chain, device.sm_clock, tuple(atomics))
+    return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

@@ -304,7 +304,7 @@ def evaluate(
         gpu,
         occupied,
         tuple(requests),
-        traffic,
+        time.traffic,
         time,
         setting,
         notes,

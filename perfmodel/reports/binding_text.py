@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.issue import TENSOR_PIPES
@@ -76,17 +78,16 @@ def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
         + traffic["shared_requests"]
     )
     each = requests / prediction.details.device.sm_count
+    filled = units.count(float(np.max(prediction.details.traffic.l1_fill_sectors)))
     if port > max(data + fills, tags):
-        return "The SM's port from L2 is busy", (
-            f"{units.count(traffic['l2_read_sectors'])} sectors, {PORT_CLOCKS} clocks each"
-        )
+        return "The SM's port from L2 is busy", (f"{filled} sectors, {PORT_CLOCKS} clocks each")
     if tags > data + fills:
         return "The L1 tag stage is busy", (
             f"{units.count(requests)} requests, {units.number(tags / each)} wavefronts each"
         )
     return "The L1 data stage is busy", (
         f"{units.count(requests)} requests, {units.number((data + fills) / each)} clocks each, "
-        f"and {units.count(traffic['l2_read_sectors'])} sectors filled from L2"
+        f"and {filled} sectors filled from L2"
     )
 
 

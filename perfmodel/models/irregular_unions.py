@@ -1,0 +1,232 @@
+"""Loads at irregular places of one buffer: what they have in common, by following some blocks.
+
+Where an index divides or takes remainders, no stride tells which sectors come again. But addresses
+are known: of blocks that follow each other, each sector counts once, whichever load asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.geometry import AXES, BlockShape
+from perfmodel.models.requests import Requests
+from perfmodel.models.reuse import held
+
+Array = npt.NDArray[Any]
+
+_MOST_LANES: Final = 1 << 17
+"""Lanes, loops gone through, that are followed at most for one load."""
+
+_ROWS: Final = 8
+"""Rows of blocks, one for each GPC, that are compared."""
+
+
+class Union(NamedTuple):
+    """What loads of a buffer touch together, over the sectors that their requests ask for.
+
+    Attributes
+    ----------
+    in_block : float
+        Distinct sectors of a block.
+    new : float
+        Distinct sectors of blocks in a row, as many as are followed.
+    new_atoms : float
+        The same for DRAM's atoms.
+    bytes_of_block : float
+        Distinct sectors of a block [B].
+    members : tuple of int
+        Positions of the loads.
+    alike : float
+        Of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads.
+    """
+
+    in_block: float
+    new: float
+    new_atoms: float
+    bytes_of_block: float
+    members: tuple[int, ...]
+    alike: float
+
+    def filled(self, capacity: Array, sharing: Array) -> Array:
+        """Return the share of the sectors asked for that comes into L1, of so many bytes."""
+        kept = held(self.bytes_of_block * sharing, capacity)
+        return np.asarray(kept * self.in_block + (1 - kept))
+
+    def missing(self, capacity: Array, wave: Array) -> tuple[Array, Array]:
+        """Return the shares of sectors, and of atoms, that L2 has not when a block asks for them.
+
+        Where it holds what the blocks that run together touch.
+        """
+        bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
+        kept = held(bytes_of_wave, capacity)
+        return (
+            np.asarray(kept * self.new + (1 - kept)),
+            np.asarray(kept * self.new_atoms + (1 - kept)),
+        )
+
+
+def irregular_unions(
+    instance: Instance, requests: Sequence[Requests], shape: BlockShape, atom: int, row: int
+) -> dict[int, Union]:
+    """Return the unions of loads at irregular places, by the position of the load.
+
+    Of one configuration, and where addresses say it: loads at random places are left out.
+
+    Parameters
+    ----------
+    instance, requests, shape
+        A launch, its global accesses, and its blocks.
+    atom : int
+        What DRAM brings at least [B].
+    row : int
+        Blocks in a row that the SMs of a GPC get.
+    """
+    chosen: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        if _followed(r):
+            chosen.setdefault(r.access.buffer, []).append(i)
+    found: dict[int, Union] = {}
+    if math.prod(instance.shape) != 1:
+        return found
+    for positions in chosen.values():
+        found |= _unions(instance, requests, positions, shape, atom, row)
+    return found
+
+
+def among(unions: Mapping[int, Union]) -> list[list[int]]:
+    """Return the positions of loads that share a union, buffer by buffer."""
+    return [list(members) for members in {union.members for union in unions.values()}]
+
+
+def _followed(r: Requests) -> bool:
+    """Say whether a load's addresses are known and no strides tell what comes again."""
+    access = r.access
+    if r.strides is not None or r.random or r.period is not None:
+        return False
+    return access.kind == "load" and access.counted is None and bool(np.all(r.requests > 0))
+
+
+def _unions(
+    instance: Instance,
+    requests: Sequence[Requests],
+    positions: Sequence[int],
+    shape: BlockShape,
+    atom: int,
+    row: int,
+) -> dict[int, Union]:
+    kernel, loads = instance.kernel, [requests[i] for i in positions]
+    grid = [int(np.max(extent)) for extent in instance.grid]
+    padded = shape.warps * WARP_SIZE
+    loops = [
+        {
+            loop.variable: int(np.max(instance.trips[loop.variable]))
+            for loop in kernel.loop_nest(r.access.loop)
+        }
+        for r in loads
+    ]
+    most = max(math.prod(trips.values()) for trips in loops) * padded
+    blocks = math.prod(grid)
+    run = min(blocks, _MOST_LANES // max(most, 1))
+    if run < min(blocks, 2):
+        return {}
+    # Those in the middle of the launch stand for all.
+    numbers = np.arange(run) + (blocks - run) // 2
+    found = [
+        _touched(instance, r, shape, grid, numbers, trips)
+        for r, trips in zip(loads, loops, strict=True)
+    ]
+    asked = float(sum(len(sector) for _, sector in found))
+    of_block, sectors = ([part[k] for part in found] for k in (0, 1))
+    if not asked:
+        return {}
+    every = np.unique(np.stack([np.concatenate(of_block), np.concatenate(sectors)]), axis=1)
+    own = every.shape[1]
+    union = Union(
+        in_block=own / asked,
+        new=len(np.unique(every[1])) / asked,
+        new_atoms=len(np.unique(every[1] // (atom // SECTOR))) / asked,
+        bytes_of_block=own * SECTOR / run,
+        members=tuple(positions),
+        alike=1.0,
+    )
+    # Of blocks side by side the first iterations say it; whole rows of blocks.
+    row = min(max(row, 1), blocks)
+    several = np.arange(min(_ROWS * row, blocks // row * row))
+    first = [
+        _touched(instance, r, shape, grid, several, dict.fromkeys(trips, 1))
+        for r, trips in zip(loads, loops, strict=True)
+    ]
+    alike = [_alike(*found, row) for found in first]
+    return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
+
+
+def _alike(block: Array, sector: Array, row: int) -> float:
+    """Return how many blocks of a row ask for the same sector: a mean over what each asks for."""
+    pairs = np.unique(np.stack([block // row, block, sector]), axis=1)
+    rows = np.unique(pairs[[0, 2]], axis=1)
+    return float(pairs.shape[1] / max(rows.shape[1], 1))
+
+
+def _touched(
+    instance: Instance,
+    r: Requests,
+    shape: BlockShape,
+    grid: Sequence[int],
+    numbers: Array,
+    trips: dict[str, int],
+) -> tuple[Array, Array]:
+    """Return the sectors that requests of some blocks ask for, each with its block."""
+    address, active = _addresses(instance, r, shape, grid, numbers, trips)
+    ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
+    new = np.ones(ordered.shape, dtype=bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    taken = new & (ordered >= 0)
+    block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
+    return block[taken], ordered[taken]
+
+
+def _addresses(
+    instance: Instance,
+    r: Requests,
+    shape: BlockShape,
+    grid: Sequence[int],
+    numbers: Array,
+    trips: dict[str, int],
+) -> tuple[Array, Array]:
+    """Return byte addresses and who takes part, by block, request and lane."""
+    access = r.access
+    index = instance.expression(access.index)
+    guards: list[Node] = [
+        instance.expression(g) for g in (instance.kernel.guard, access.guard) if g is not None
+    ]
+    threads = shape.thread_indices()
+    inside = threads["threadIdx.x"] >= 0
+    steps = math.prod(trips.values())
+    env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
+    left = numbers
+    for axis, extent in zip(AXES, grid, strict=True):
+        env[f"blockIdx.{axis}"] = (left % extent)[:, None, None, None]
+        left = left // extent
+    places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
+    for name, place in zip(trips, places, strict=True):
+        env[name] = place.astype(np.int64)[None, :, None, None]
+    env |= {name: np.maximum(part, 0)[None, None] for name, part in threads.items()}
+    full = (len(numbers), steps, *inside.shape)
+    active = np.broadcast_to(inside[None, None], full).copy()
+    for guard in guards:
+        if names(guard) <= env.keys():
+            active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    value = np.broadcast_to(np.asarray(evaluate(index, env)), full)
+    address = np.where(active, value, 0).astype(np.int64) * element
+    flat = (len(numbers), steps * inside.shape[0], inside.shape[-1])
+    return address.reshape(flat), active.reshape(flat)

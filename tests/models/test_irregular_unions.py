@@ -1,0 +1,73 @@
+"""Loads of one buffer at irregular places: what they have in common, counted sector by sector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.kernels import kernel_from_table
+from perfmodel.prediction import Prediction, predict
+
+CHANNELS, WIDTH, HEIGHT = 24, 96, 64  # quads of floats, and pixels
+
+
+def taps(element: int = 16, *, rows: tuple[int, ...] = (0, 1), table: bool = False) -> Prediction:
+    """Return what is predicted of 3 x 2 taps over pixels whose channels lie side by side."""
+    place = "blockIdx.x*192 + threadIdx.x"
+    c, x, y = (
+        f"({place}) % {CHANNELS}",
+        f"({place}) // {CHANNELS} % {WIDTH}",
+        f"({place}) // {CHANNELS * WIDTH}",
+    )
+    loads = [
+        {"load": "image", "index": f"(({y} + {dy})*{WIDTH + 2} + {x} + {dx})*{CHANNELS} + {c}"}
+        for dy in rows
+        for dx in range(3)
+    ]
+    if table:
+        loads += [{"load": "weights", "index": f"{CHANNELS * k} + {c}"} for k in range(6)]
+    kernel = {
+        "name": "taps",
+        "launch": {"grid": [CHANNELS * WIDTH * HEIGHT // 192], "block": [192]},
+        "buffers": {
+            "image": {"length": CHANNELS * (WIDTH + 2) * (HEIGHT + 1), "element_bytes": element},
+            "weights": {"length": CHANNELS * 6, "element_bytes": element},
+        },
+        "accesses": loads,
+    }
+    return predict(kernel_from_table(kernel), device="h200-sxm")
+
+
+def fills(prediction: Prediction) -> float:
+    """Return the sectors that come into L1."""
+    return float(prediction.details.traffic.l1_fill_sectors[0])
+
+
+def touched(rows: tuple[int, ...]) -> tuple[int, int]:
+    """Return the sectors of all pixels that taps read, and those of every block apart."""
+    thread = np.arange(CHANNELS * WIDTH * HEIGHT)
+    c, x, y = thread % CHANNELS, thread // CHANNELS % WIDTH, thread // (CHANNELS * WIDTH)
+    sectors = np.stack(
+        [
+            ((y + dy) * (WIDTH + 2) + x + dx) * CHANNELS * 16 // 32 + c * 16 // 32
+            for dy in rows
+            for dx in range(3)
+        ]
+    )
+    blocks = [np.unique(sectors[:, t : t + 192]).size for t in range(0, len(thread), 192)]
+    return np.unique(sectors).size, sum(blocks)
+
+
+@pytest.mark.parametrize("rows", [(0, 1), (0,)])
+def test_what_several_loads_share_comes_once(rows: tuple[int, ...]) -> None:
+    # independent: the sectors of all threads, listed
+    every, blocks = touched(rows)
+    found = taps(rows=rows).traffic
+    assert found["l2_read_sectors"] == pytest.approx(blocks, rel=0.02)
+    assert found["dram_read_bytes"] == pytest.approx(every * 32, rel=0.05)
+
+
+def test_a_table_in_parts_comes_once_to_each_sm() -> None:
+    # property: loads that have a part of a small table each bring all of it, and no more
+    more = fills(taps(table=True)) - fills(taps())
+    assert more == pytest.approx(132 * CHANNELS * 6 * 16 / 32, rel=0.01)
