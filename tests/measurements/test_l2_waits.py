@@ -59,7 +59,7 @@ def shared_bytes(row: dict[str, Any]) -> int:
     return int(min(232448, (233472 // held - 1024) // 1024 * 1024))
 
 
-@pytest.mark.parametrize(("use", "rms"), [("fit", 0.045), ("validation", 0.045)])
+@pytest.mark.parametrize(("use", "rms"), [("fit", 0.048), ("validation", 0.045)])
 @pytest.mark.parametrize("function", ["mixed", "doubled"])
 def test_waits_behind_writes(function: str, use: str, rms: float, tmp_path: Path) -> None:
     # measured: 1 to 4 streams read and 1 to 4 written, or 1 to 3 doubled in place one after the
