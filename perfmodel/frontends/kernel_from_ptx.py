@@ -94,6 +94,12 @@ def kernel_from_ptx(
     apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
+    stated = {
+        p.access.at
+        for p in placed
+        if p.base and (b := bound.buffers.get(bases[p.base].parameter or "")) and b.npy is not None
+    }
+    placed = [_by_content(p, stated, follower) for p in placed]
     emulation: Emulation | None = None
     if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
@@ -168,6 +174,13 @@ def _placed(
     # A number that is computed in a way that is not followed is no random one.
     counted = counted or any(not datum.sources for datum in made) or len(made) > 1
     return Placed(access, inside[0], offset, what, counted)
+
+
+def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
+    """Return an access counted by emulation if what it is placed by is read from a stated file."""
+    names = () if p.offset is None else p.offset.names
+    read = {at for name in names if name in follower.data for at in follower.data[name].sources}
+    return replace(p, counted=True) if read & stated else p
 
 
 def _words(p: Placed, bases: dict[str, Base]) -> list[Placed]:

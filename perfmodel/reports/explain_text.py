@@ -62,7 +62,9 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
     low, high = prediction.interval_s
     yield Line(title(prediction), "heading")
     yield from _wrapped(
-        f"{parameters(prediction)}; timed by {prediction.timing}, {prediction.cache} L2", width
+        f"{parameters(prediction) or 'no parameters'}; timed by {prediction.timing}, "
+        f"{prediction.cache} L2",
+        width,
     )
     yield from _wrapped(
         f"{units.seconds(prediction.time_s)} predicted (90%: {units.span(low, high)}). "

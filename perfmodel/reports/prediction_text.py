@@ -29,7 +29,7 @@ def prediction_report(prediction: Prediction) -> RenderableType:
     warnings = [("warning", warning) for warning in prediction.warnings]
     return Group(
         plain(title(prediction), "bold"),
-        plain(f"{parameters(prediction)}, {launch(prediction)}"),
+        plain(", ".join(filter(None, (parameters(prediction), launch(prediction))))),
         plain(protocol(prediction)),
         "",
         plain("   ".join(answer), "bold"),

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 Run = Callable[..., str]
@@ -156,3 +158,50 @@ def test_programs_and_their_options_go_together(
     words: tuple[str, ...], part: str, refused: Refused
 ) -> None:
     assert part in refused(*words)
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        # by hand, n = 1024: 32 requests of neighbours, of one place, and of lines of their own
+        (np.arange(1024), 128),
+        (np.zeros(1024), 32),
+        (np.arange(1024) * 32, 1024),
+    ],
+    ids=["in order", "one", "apart"],
+)
+def test_the_content_of_a_file_decides_what_a_gather_asks_for(
+    index: npt.NDArray[np.int64], sectors: int, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "index.npy"
+    np.save(path, index.astype(np.int32))
+    words = (PTX, "--kernel", "gather", "--grid", "4", "--block", "256")
+    given = ("--arg", f"0={path}", "--arg", "1=1MiB", "--arg", "3=1024")
+    found = json.loads(run("predict", *words, *given, "--json"))
+    assert found["traffic"]["global_load_sectors"] == 128 + sectors
+
+
+ONE_STORE = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry zero(.param .u64 out)
+{
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [out];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, 0;
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_a_launch_without_numbers_begins_with_no_separator(
+    command: str, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "zero.ptx"
+    path.write_text(ONE_STORE)
+    text = run(command, str(path), "--grid", "4", "--block", "256")
+    assert not any(line.startswith((",", ";")) for line in text.split("\n"))
