@@ -18,7 +18,6 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.chain import Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
-from perfmodel.models.turns import ROUND_OVERLAP
 from perfmodel.models.waves import BALANCE
 from perfmodel.traffic import Traffic
 
@@ -112,10 +111,9 @@ CROWD_TIME = Formula(
     symbols={
         "wait": "latency, with the burst of each block's loads [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "p": "exponent: how sharply one of both decides; in one round `ROUND_OVERLAP` [1]",
+        "p": "exponent: how sharply one of both decides [1]",
     },
-    holds="blocks that ask for their data once, and are replaced as they end; of one round, lone "
-    "sectors still come out 0.1 to 0.3 us early (measurements/h200-turns, strided)",
+    holds="blocks that ask for their data once, and are replaced as they end",
     source="fitted: streams and strided copies on an H200",
 )
 MEMORY_TIME = Formula(
@@ -224,11 +222,9 @@ def memory_inputs(
     latency = terms["latency"]
     if instance.kernel.barriers:
         latency = queued_blocks(latency, busy, np.rint(held))
-    # Blocks of one round start together: what all of them ask for comes after they have waited.
-    later = 1 - 1 / np.maximum(inputs["rounds"]["x"], 1.0)
     burst = {
         "latency": latency,
-        "burst": BURST * (1 - found) * later,
+        "burst": BURST * (1 - found),
         "share": share,
         "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
         "held": held,
@@ -254,7 +250,7 @@ def memory_inputs(
             "wait": wait,
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
-            "p": ROUND_OVERLAP + (apart + (BLOCK_OVERLAP - apart) * found - ROUND_OVERLAP) * later,
+            "p": apart + (BLOCK_OVERLAP - apart) * found,
             "queued": bool(instance.kernel.barriers),
         }
     )
