@@ -104,7 +104,10 @@ def l1_fills(
                 fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
             if i in unions:
                 fills[i] = np.minimum(fills[i], r.sectors * unions[i].filled(capacity, sharing))
-    for members in among(unions):
+    for common in among(unions):
+        members = [i for i in common if requests[i].access.cache == "l1"]
+        if not members:
+            continue
         size = lengths[requests[members[0]].access.buffer]
         every = sum((fills[i] for i in members), _ZERO)
         once = np.minimum(every, np.minimum(blocks, device.sm_count) * np.ceil(size / SECTOR))
