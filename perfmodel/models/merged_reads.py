@@ -53,8 +53,8 @@ READS_MET = Formula(
         "drift": "other blocks on a full SM that halve it [1]",
     },
     holds="as `MERGED_READS`",
-    source="fitted form: who waits for DRAM is joined by those behind, and goes on with them; what "
-    "L2 has is there so soon that only blocks in step meet (measurements/h200-merged/kept.csv)",
+    source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
+    "on with them; what L2 has is there so soon that only blocks in step meet (measurements/h200-merged/kept.csv)",
 )
 FRESH_MET = Formula(
     name="share of the reads of what DRAM brings that meet",
@@ -68,7 +68,7 @@ FRESH_MET = Formula(
         "full": "load from which on it is lost [1]",
     },
     holds="as `MERGED_READS`",
-    source="fitted form: see `READS_MET`",
+    source="chosen as `READS_MET`; counts of products and of attention were in view",
 )
 STEP: Final = 0.95
 DRIFT: Final = 2.0

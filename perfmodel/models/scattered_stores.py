@@ -83,7 +83,8 @@ STORE_WAITS = Formula(
         "left": "of them, those that may stay changed [B]",
         "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
     },
-    holds="as `FILLED`, times of those fitted on within 15%, of others within 25%",
+    holds="as `FILLED`, times: those fitted on 24% low to 15% high, others 17% low to "
+    "16% high, which were in view when the form was chosen",
     source="fitted: this part comes after L2's, not beside it; whole sectors that are written "
     "early, to be changed again, add next to nothing (measurements/h200-scattered)",
 )
