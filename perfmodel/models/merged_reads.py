@@ -54,7 +54,8 @@ READS_MET = Formula(
     },
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in step meet (measurements/h200-merged/kept.csv)",
+    "on with them; what L2 has is there so soon that only blocks in step meet "
+    "(measurements/h200-merged/kept.csv)",
 )
 FRESH_MET = Formula(
     name="share of the reads of what DRAM brings that meet",
