@@ -145,6 +145,7 @@ def with_merged_reads(
             u=load,
         )
         met = np.where(_in_parts(requests, i, beside), np.minimum(met, CHANCE), met)
+        met = np.where(_split_by_warps(requests[i]), 0.0, met)
         # Who waits for data of its own falls out of step.
         own = np.zeros(1)
         for j in beside:
@@ -189,6 +190,20 @@ def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Ar
             alike = alike & (stride == own.strides[name])
         same_line = r.offset // LINE == own.offset // LINE
         found = found | (alike & same_line & (r.offset // SECTOR != own.offset // SECTOR))
+    return found
+
+
+def _split_by_warps(r: Requests) -> Array:
+    """Return whether warps of a block ask for other parts of the same lines, at the same time.
+
+    Counted: of halves that all blocks read, 64 B a warp, no read is merged
+    (measurements/h200-copies-local, matrix loads).
+    """
+    found = np.zeros(1, dtype=bool)
+    for v in r.variables:
+        if r.strides is not None and v.name.startswith("warp."):
+            stride = np.abs(r.strides[v.name])
+            found = found | ((v.extent > 1) & (stride > 0) & (stride < LINE))
     return found
 
 
