@@ -29,7 +29,7 @@ EXAMPLES = (
 
 
 @with_tile_options
-@with_l2_options()
+@with_l2_options
 @with_program_options
 def advise(
     kernel: KernelArgument,

@@ -36,7 +36,7 @@ EXAMPLES = (
 
 
 @with_tile_options
-@with_l2_options("mig", "mps")
+@with_l2_options
 @with_program_options
 def explain(
     kernel: KernelArgument,

@@ -43,7 +43,7 @@ EXAMPLES = (
 
 
 @with_tile_options
-@with_l2_options()
+@with_l2_options
 @with_program_options
 def predict(
     kernel: KernelArgument,

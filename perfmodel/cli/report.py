@@ -39,7 +39,7 @@ EXAMPLES = (
 )
 
 
-@with_l2_options()
+@with_l2_options
 @with_program_options
 def report(
     ctx: typer.Context,

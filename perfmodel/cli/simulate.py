@@ -46,7 +46,7 @@ _MEASURED: Final = 2.0
 
 
 @with_tile_options
-@with_l2_options("compression", "mig", "mps", "concurrent")
+@with_l2_options
 @with_program_options
 def simulate(
     kernel: KernelArgument,
@@ -105,6 +105,7 @@ def simulate(
             device=gpu,
             cache=cache,
             control=l2.control(chosen),
+            **l2.platform(),
             seed=seed,
             sample=sample,
             sets=sets,

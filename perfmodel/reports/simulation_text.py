@@ -29,7 +29,11 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
         table(
             ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
             # Those whose guard held all back say nothing: the other patterns of a built-in.
-            [_access(a) for a in found.accesses if a.requests or found.interrupted],
+            [
+                _access(a, launch.control.compression)
+                for a in found.accesses
+                if a.requests or found.interrupted
+            ],
             align=_ALIGN,
         ),
         "",
@@ -59,7 +63,7 @@ def _control(launch: SimulatedLaunch) -> str:
     return parts + f", fetch granularity {control.fetch_granularity} B"
 
 
-def _access(a: AccessCount) -> tuple[str, ...]:
+def _access(a: AccessCount, compression: float) -> tuple[str, ...]:
     loads = a.kind == "load"
     return (
         f"{a.kind} {a.name}",
@@ -70,7 +74,7 @@ def _access(a: AccessCount) -> tuple[str, ...]:
         units.data(a.l2_sectors * SECTOR),
         units.percent(1 - a.l2_missed_sectors / a.l2_sectors) if a.l2_sectors else "-",
         # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
-        "-" if a.kind == "store" else units.data(a.dram_read_sectors * SECTOR),
+        "-" if a.kind == "store" else units.data(a.dram_read_sectors * SECTOR / compression),
     )
 
 
