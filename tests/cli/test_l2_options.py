@@ -73,6 +73,8 @@ def test_mps_needs_the_servers_environment(run: Run) -> None:
         (["--hit-ratio", "0.5"], "need --window SIZE"),
         (["--window", "8MiB", "--miss-prop", "persisting"], "'streaming', 'normal'"),
         (["--fetch-granularity", "48"], "must be 32, 64 or 128 bytes, not 48"),
+        (["--window", "1TiB"], "window of 1099511627776 bytes (1 TiB) is over the 134217728 bytes"),
+        (["--set-aside", "4611686018427387904"], "(4,194,304 TiB) is over the 32768000 bytes"),
         (["--compression", "0.5"], "compression must be 1 or more"),
         (["--compression", "nan"], "compression must be 1 or more"),
         (["--compression", "inf"], "compression must be 1 or more and finite"),
