@@ -266,7 +266,7 @@ def totals(found: Simulation) -> dict[str, float]:
         "l1_hit_sectors": found.total("l1_hit_sectors", "load"),
         "l2_read_sectors": found.total("l2_sectors", "load"),
         "l2_write_sectors": found.total("l2_sectors", "store"),
-        "l2_atomic_sectors": found.total("l2_sectors", "atomic"),
+        "l2_atomic_sectors": found.total("l2_passes", "atomic"),
         "l2_hit_rate": found.l2_hit_rate,
         "dram_read_bytes": found.dram_read_bytes,
         "dram_write_bytes": found.dram_write_bytes,
