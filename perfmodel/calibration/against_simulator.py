@@ -161,7 +161,7 @@ def compare(
                 params=" ".join(f"{name}={value}" for name, value in case.params.items()),
                 ratio=case.ratio,
                 passes=case.passes,
-                simulated_sectors=run.total("l2_sectors"),
+                simulated_sectors=run.total("l2_passes"),
                 closed_sectors=closed["l2_read_sectors"]
                 + closed["l2_write_sectors"]
                 + closed["l2_atomic_sectors"],

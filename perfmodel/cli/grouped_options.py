@@ -12,10 +12,8 @@ from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
 
 
-def with_group(
-    record: type, name: str, *left_out: str
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a record, but for some, in the place of its parameter `name`.
+def with_group(record: type, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a record in the place of its parameter `name`.
 
     Parameters
     ----------
@@ -23,12 +21,10 @@ def with_group(
         A dataclass whose fields are options with defaults.
     name : str
         The command's parameter that takes the record.
-    *left_out : str
-        Fields that the command does not have.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        taken = [f for f in fields(record) if f.name not in left_out]
+        taken = fields(record)
         hints = get_type_hints(record, include_extras=True)
         types = get_type_hints(command, include_extras=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -81,7 +80,8 @@ CompressionOption = Annotated[
     typer.Option(
         "--compression",
         metavar="RATIO",
-        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed. "
+        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed, "
+        "and closed forms and simulator alike divide all DRAM bytes by it. "
         "On an H200: zeros 4, small integers 2, half zeros 1.2, random numbers 1.",
     ),
 ]
@@ -105,7 +105,7 @@ ConcurrentOption = Annotated[
         "--concurrent",
         metavar="SIZE[:RATIO]",
         help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
-        "such as 16MiB:0.5; once for each.",
+        "such as 16MiB:0.5; once for each. Closed forms only: a simulated launch runs alone.",
         show_default=False,
     ),
 ]
@@ -178,9 +178,8 @@ AS_THE_DRIVER: Final = L2Options()
 """No option given."""
 
 
-def with_l2_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `L2Options`, but for some, in place of its parameter `l2`."""
-    return with_group(L2Options, "l2", *left_out)
+with_l2_options: Final = with_group(L2Options, "l2")
+"""Gives a command the options of `L2Options` in place of its parameter `l2`."""
 
 
 def _likely_buffer(kernel: Kernel) -> str:

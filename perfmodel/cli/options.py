@@ -105,7 +105,11 @@ TimingOption = Annotated[
 ]
 CacheOption = Annotated[
     Literal["cold", "warm"],
-    typer.Option("--cache", help="L2 at the start: empty, or as the same launch just left it."),
+    typer.Option(
+        "--cache",
+        help="L2 at the start: empty, or as the same launch just left it. Beyond L2 a copy may be "
+        "slower warm, for what the last launch left dirty is written back.",
+    ),
 ]
 
 

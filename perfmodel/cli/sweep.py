@@ -39,7 +39,7 @@ _FRACTIONS = ("hit-ratio", "compression")
 
 
 @with_tile_options
-@with_l2_options()
+@with_l2_options
 @with_program_options
 def sweep(
     kernel: KernelArgument,

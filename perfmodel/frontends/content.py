@@ -83,7 +83,9 @@ def load(path: Path, where: str) -> npt.NDArray[Any]:
     try:
         found: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        reason = getattr(error, "strerror", None) or (
+            "it is no array of numbers as numpy.save writes it"
+        )
         raise PerfmodelError(f"{where}: cannot read {str(path)!r} as .npy: {reason}") from None
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "iufb":
         raise PerfmodelError(f"{where}: {str(path)!r} does not hold an array of numbers")

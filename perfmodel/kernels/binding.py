@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Node, evaluate
+from perfmodel.expressions import Node, evaluate, names
 from perfmodel.kernels.access import ELEMENT_BYTES, Access, width_fault
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.kernel import Kernel
@@ -31,13 +31,13 @@ class Binding:
     def whole(self, node: Node, what: str, least: int, most: int) -> Any:
         """Return an integer from least to most."""
         value = self._value(node, what)
-        self.check(value, what, least, most)
+        self.check(value, what, least, most, node=node)
         return value
 
     def number(self, node: Node, what: str) -> Any:
         """Return a number of at least 0."""
         value = self._value(node, what)
-        self.check(value, what, 0, None)
+        self.check(value, what, 0, None, node=node)
         return value
 
     def vector(self, access: Access, size: Any) -> Any:
@@ -51,8 +51,19 @@ class Binding:
             raise PerfmodelError(f"{self._name()}, {what}: {fault}{self._setting(at)}")
         return value
 
-    def check(self, value: Any, what: str, least: Any, most: Any, remedy: str = "") -> None:
-        """Refuse what is not from least to most, with the first configuration that is not."""
+    def check(
+        self,
+        value: Any,
+        what: str,
+        least: Any,
+        most: Any,
+        remedy: str = "",
+        node: Node | None = None,
+    ) -> None:
+        """Refuse what is not from least to most, with the first configuration that is not.
+
+        Without a remedy, the parameters of the expression `node` are to be changed.
+        """
         wrong = np.asarray(value < least)
         if most is not None:
             wrong = wrong | (value > most)
@@ -65,7 +76,7 @@ class Binding:
                 allowed = f"must be {low}" if low == high else f"must be {low} to {high}"
             raise PerfmodelError(
                 f"{self._name()}: {what} {allowed}, not {self._at(value, at)}"
-                f"{self._setting(at)}; {remedy or 'change the parameters'}"
+                f"{self._setting(at, node)}; {remedy or self._remedy(node)}"
             )
 
     def _value(self, node: Node, what: str) -> Any:
@@ -84,11 +95,27 @@ class Binding:
     def _at(self, value: Any, position: int) -> Any:
         return np.broadcast_to(value, self.shape).flat[position].item()
 
-    def _setting(self, position: int | None) -> str:
-        """Return ", with N = 4 and so on" for a configuration; None names single values only."""
-        shown_values = [
-            f"{name} = {value if position is None else self._at(value, position)}"
-            for name, value in self.given.items()
-            if position is not None or not isinstance(value, np.ndarray)
-        ]
+    def _made_of(self, node: Node | None) -> list[str]:
+        """Return the parameters that an expression is made of, in the kernel's order."""
+        used = frozenset() if node is None else names(expanded(self.kernel, node))
+        return [name for name in self.given if name in used]
+
+    def _remedy(self, node: Node | None) -> str:
+        *others, last = self._made_of(node) or ["the parameters"]
+        return f"change {', '.join(others)} or {last}" if others else f"change {last}"
+
+    def _setting(self, position: int | None, node: Node | None = None) -> str:
+        """Return ", with N = 4 and so on" for a configuration; None names single values only.
+
+        The parameters that `node` is made of come first.
+        """
+        parameters = {p.name: p for p in self.kernel.parameters}
+        used = self._made_of(node)
+        shown_values = []
+        for name in sorted(self.given, key=lambda name: name not in used):
+            value = self.given[name]
+            if position is not None:
+                value = self._at(value, position)
+            if not isinstance(value, np.ndarray):
+                shown_values.append(f"{name} = {parameters[name].shown(value)}")
         return f", with {', '.join(shown_values[:6])}" if shown_values else ""

@@ -140,6 +140,12 @@ def _split(stem: str) -> tuple[str, str]:
 def _check_name(name: object) -> None:
     known = builtin_names()
     if not isinstance(name, str) or name not in known:
+        base, colon, mapping = str(name).partition(":")
+        if colon and base in MAPPINGS:
+            raise PerfmodelError(
+                f"unknown kernel {shown(name)}; a mapping is given apart here, as in {base} "
+                f"--mapping {mapping or MAPPINGS[base][0]}"
+            )
         hint = nearest(str(name), known) or f"; known are {', '.join(known)}"
         raise PerfmodelError(
             f"unknown kernel {shown(name)}{hint} (a path to a TOML kernel file works too)"

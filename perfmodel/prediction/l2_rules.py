@@ -14,6 +14,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
+from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
@@ -141,7 +142,9 @@ def _check_numbers(control: L2Control, device: Device) -> None:
 
 def _sized(size: int) -> str:
     """Return a size as it is given and as it is typed: ``"41943040 bytes (40 MiB)"``."""
-    return f"{size} bytes ({size / 2**20:.6g} MiB)"
+    unit = next((u for u in ("TiB", "GiB", "MiB", "KiB") if size >= SUFFIXES[u]), "B")
+    typed = f"{size / SUFFIXES[unit]:,.3f}".rstrip("0").rstrip(".")
+    return f"{size} bytes ({typed} {unit})"
 
 
 def _check_window(window: AccessPolicyWindow, device: Device) -> None:

@@ -292,10 +292,10 @@ def evaluate(
     )
     notes: tuple[str, ...] = ()
     if method == "simulated":
-        from perfmodel.prediction.simulated import simulated_traffic, simulation_notes
+        from perfmodel.prediction.simulated import simulable, simulated_traffic, simulation_notes
 
         traffic, simulation = simulated_traffic(
-            traffic, instance, occupied, gpu, cache, setting.control, sets
+            traffic, instance, occupied, gpu, cache, simulable(setting), sets
         )
         notes = simulation_notes(simulation, instance.kernel)
     time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)

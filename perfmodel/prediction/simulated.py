@@ -6,19 +6,20 @@ Imported only when asked for, so that predictions by closed forms start as fast 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
-from perfmodel.kernels.l2_control import L2Control
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy, check_block, occupancy
-from perfmodel.prediction.l2_rules import l2_setting
+from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.launch import Progress, Residency
@@ -47,7 +48,7 @@ class SimulatedLaunch:
     seed : int
     simulation : Simulation
     notes : tuple of str
-        What the simulator does not count.
+        What of L2 control has no effect, and what the simulator does not count.
     """
 
     kernel: str
@@ -92,6 +93,9 @@ def simulate(
     device: str | Path | Device = "h100-sxm",
     cache: CacheState = "cold",
     control: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
     seed: int = 0,
     sample: float = 1.0,
     sets: int = 1,
@@ -107,6 +111,10 @@ def simulate(
         As for `perfmodel.predict`.
     control : L2Control, optional
         Set-aside, window, fetch granularity and compression.
+    mig, mps : bool
+        As for `perfmodel.predict`.
+    concurrent : sequence of AccessPolicyWindow
+        Refused if they persist: see `simulable`.
     seed : int
         Decides what the hardware decides by hashes that are not known.
     sample : float
@@ -124,7 +132,9 @@ def simulate(
         For anything unknown, out of range or impossible, in one line.
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
-    control = l2_setting(control or L2Control(), instance, gpu).control
+    asked = control or L2Control()
+    setting = l2_setting(asked, instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
+    control = simulable(setting)
     occupied = _occupancy(instance, gpu)
     caches = Simulator(gpu, control, seed=seed, engine=engine, sets=sets)
     found = _run(caches, instance, occupied, cache, sample, progress)
@@ -137,8 +147,24 @@ def simulate(
         control=control,
         seed=seed,
         simulation=found,
-        notes=retry_notes(chosen),
+        notes=(*setting.warnings, *retry_notes(chosen)),
     )
+
+
+def simulable(setting: L2Setting) -> L2Control:
+    """Return L2 control that a simulation can apply: that of a launch that runs alone.
+
+    Raises
+    ------
+    PerfmodelError
+        If other kernels' windows take part of the set-aside: their accesses are not known.
+    """
+    if setting.claimed:
+        raise PerfmodelError(
+            "concurrent windows cannot be simulated, for a simulated launch runs alone: leave "
+            "--concurrent out, or use `perfmodel predict --traffic closed-form`"
+        )
+    return setting.control
 
 
 def prepare(
@@ -240,7 +266,7 @@ def totals(found: Simulation) -> dict[str, float]:
         "l1_hit_sectors": found.total("l1_hit_sectors", "load"),
         "l2_read_sectors": found.total("l2_sectors", "load"),
         "l2_write_sectors": found.total("l2_sectors", "store"),
-        "l2_atomic_sectors": found.total("l2_sectors", "atomic"),
+        "l2_atomic_sectors": found.total("l2_passes", "atomic"),
         "l2_hit_rate": found.l2_hit_rate,
         "dram_read_bytes": found.dram_read_bytes,
         "dram_write_bytes": found.dram_write_bytes,

@@ -29,7 +29,11 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
         table(
             ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
             # Those whose guard held all back say nothing: the other patterns of a built-in.
-            [_access(a) for a in found.accesses if a.requests or found.interrupted],
+            [
+                _access(a, launch.control.compression)
+                for a in found.accesses
+                if a.requests or found.interrupted
+            ],
             align=_ALIGN,
         ),
         "",
@@ -59,7 +63,7 @@ def _control(launch: SimulatedLaunch) -> str:
     return parts + f", fetch granularity {control.fetch_granularity} B"
 
 
-def _access(a: AccessCount) -> tuple[str, ...]:
+def _access(a: AccessCount, compression: float) -> tuple[str, ...]:
     loads = a.kind == "load"
     return (
         f"{a.kind} {a.name}",
@@ -67,21 +71,21 @@ def _access(a: AccessCount) -> tuple[str, ...]:
         units.count(a.sectors),
         units.number(a.sectors / a.requests) if a.requests else "-",
         units.percent(a.l1_hit_sectors / a.sectors) if loads and a.sectors else "-",
-        units.data(a.l2_sectors * SECTOR),
-        units.percent(1 - a.l2_missed_sectors / a.l2_sectors) if a.l2_sectors else "-",
+        units.data(a.l2_passes * SECTOR),
+        units.percent(1 - a.l2_missed_sectors / a.l2_passes) if a.l2_passes else "-",
         # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
-        "-" if a.kind == "store" else units.data(a.dram_read_sectors * SECTOR),
+        "-" if a.kind == "store" else units.data(a.dram_read_sectors * SECTOR / compression),
     )
 
 
 def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
     found = launch.simulation
-    asked = found.total("l2_sectors")
-    near = found.total("l2_near_sectors")
+    asked, touched = found.total("l2_passes"), found.total("l2_sectors")
+    near = found.total("l2_near_sectors") / touched if touched else 0
     yield (
         "L2",
         f"{units.data(asked * SECTOR)} asked for, {units.percent(found.l2_hit_rate)} without "
-        f"waiting for DRAM; {units.percent(near / asked if asked else 0)} served by the near side",
+        f"waiting for DRAM; {units.percent(near)} served by the near side",
     )
     yield (
         "DRAM",

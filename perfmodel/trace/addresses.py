@@ -39,8 +39,9 @@ class Requests:
         `request` counts iterations, blocks and warps, the warps fastest.
     requests, lanes : int
         Requests that have a lane, and their lanes.
-    addresses, busiest : int
-        Of atomics: distinct addresses, and lanes at each request's busiest one.
+    addresses, busiest, passes : int
+        Of atomics: distinct addresses, lanes at each request's busiest one, and passes through
+        sectors.
     """
 
     lines: Lines
@@ -48,6 +49,7 @@ class Requests:
     lanes: int
     addresses: int = 0
     busiest: int = 0
+    passes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +195,9 @@ class Generator:
         lines = coalesce(address, active, plan.width, stores, self.engine)
         lanes = address.size if active is None else int(active.sum())
         requests = len(address) if active is None else int(active.any(axis=1).sum())
-        groups = atomic_groups(address, active) if access.kind == "atomic" else (0, 0)
-        return Requests(lines, requests, lanes, *groups)
+        if access.kind != "atomic":
+            return Requests(lines, requests, lanes)
+        return Requests(lines, requests, lanes, *atomic_groups(address, active))
 
     def pieces(self, position: int) -> int:
         """Return how many instructions move an element of an access."""

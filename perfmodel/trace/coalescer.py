@@ -99,23 +99,38 @@ def coalesce(
     return Lines(request[starts], line[starts], masks, filled)
 
 
-def atomic_groups(address: Array, active: Array | None) -> tuple[int, int]:
-    """Return the distinct addresses of all requests, and the lanes at each one's busiest address.
+def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
+    """Return how the lanes of atomics meet, all requests together.
+
+    These are distinct addresses, lanes at each request's busiest one, and passes through sectors:
+    lanes at one address take turns, and those at others of its sector go with them.
 
     Parameters
     ----------
     address, active
         As for `coalesce`.
+
+    Notes
+    -----
+    The profiler counts passes as L2 sectors of atomics: 32 for 32 lanes at one address, and 4 for
+    4 lanes each at the 8 words of a sector (measurements/h200-sxm-suite/atomics-counters.csv).
     """
     if active is not None:
         address = np.where(active, address, -1 - np.arange(LANES))
     ordered = np.sort(address, axis=1)
-    place = np.arange(LANES)
     new = np.ones(ordered.shape, dtype=bool)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    start = np.maximum.accumulate(np.where(new, place, 0), axis=1)
-    busiest = np.where(ordered >= 0, place - start + 1, 0).max(axis=1)
-    return int((new & (ordered >= 0)).sum()), int(busiest.sum())
+    start = np.flatnonzero(new)
+    place = ordered.reshape(-1)[start]
+    lanes = np.diff(start, append=ordered.size)
+    request, place, lanes = (each[place >= 0] for each in (start // LANES, place, lanes))
+    if not place.size:
+        return 0, 0, 0
+    other = np.diff(request, prepend=-1) != 0
+    sector = place >> _SECTOR_SHIFT
+    passes = np.maximum.reduceat(lanes, np.flatnonzero(other | (np.diff(sector, prepend=-1) != 0)))
+    busiest = np.maximum.reduceat(lanes, np.flatnonzero(other))
+    return len(place), int(busiest.sum()), int(passes.sum())
 
 
 def _filled(address: Array, starts: Array, width: int) -> Array:

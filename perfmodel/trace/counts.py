@@ -33,13 +33,15 @@ class AccessCount:
         Distinct ones of each request, summed.
     l1_hit_sectors : float
     l2_sectors : float
-        Asked of L2.
+        Asked of L2; an atomic's once, however many passes it makes through them.
     l2_near_sectors : float
         Of which the partition next to the SM had these.
     l2_missed_sectors, dram_read_sectors : float
         Of which these waited for DRAM; what was read for them, fetch granularity included.
     atomic_addresses, atomic_busiest : float
         Of atomics: distinct addresses of each request, and lanes at its busiest one, summed.
+    atomic_passes : float
+        Of atomics: L2 sectors as the profiler counts them, lanes at one address in turn.
     """
 
     name: str
@@ -56,6 +58,12 @@ class AccessCount:
     dram_read_sectors: float
     atomic_addresses: float
     atomic_busiest: float
+    atomic_passes: float
+
+    @property
+    def l2_passes(self) -> float:
+        """L2 sectors as the profiler counts them."""
+        return self.atomic_passes if self.kind == "atomic" else self.l2_sectors
 
 
 ACCESS_FIELDS: Final = tuple(f.name for f in fields(AccessCount))[3:]
@@ -129,8 +137,8 @@ class Simulation:
 
     @property
     def l2_hit_rate(self) -> float:
-        """Share of the SMs' L2 sectors that did not wait for DRAM."""
-        asked = self.total("l2_sectors")
+        """Share of the SMs' L2 sectors, as the profiler counts them, that did not wait for DRAM."""
+        asked = self.total("l2_passes")
         return 1 - self.total("l2_missed_sectors") / asked if asked else 0.0
 
 

@@ -257,6 +257,7 @@ class Run:
                 ("lines", len(lines.line)),
                 ("atomic_addresses", asked.addresses),
                 ("atomic_busiest", asked.busiest),
+                ("atomic_passes", asked.passes),
             ):
                 self.by_access.sums[position, ACCESS_FIELDS.index(field)] += amount
             step = lines.request // per_step

@@ -138,6 +138,19 @@ def test_simulate_takes_words(run: Run) -> None:
     assert found["accesses"][2]["atomic_addresses"] == 2048
 
 
+@pytest.mark.parametrize("addresses", ["1", "8", "32", "1000"])
+def test_sectors_do_not_depend_on_who_counts(run: Run, addresses: str) -> None:
+    # independent: the simulator's lanes, one by one, against the closed form; the profiler's
+    # counters, which both are held against, say the same
+    words = ("predict", "atomic-add", "-D", "n=65536", "-D", f"addresses={addresses}", "--json")
+    closed, simulated = (
+        json.loads(run(*words, "--traffic", method))["traffic"]
+        for method in ("closed-form", "simulated")
+    )
+    for name in ("global_atomic_requests", "l2_atomic_sectors", "l2_hit_rate"):
+        assert simulated[name] == pytest.approx(closed[name], rel=0.01)
+
+
 def test_privatised_only_where_it_does_the_same(run: Run) -> None:
     # by hand: the privatised built-in adds 32-bit integers to one element
     words = ("advise", "atomic-add", "-D", "n=1MiB", "--json")

@@ -212,3 +212,12 @@ def test_what_is_out_of_range_says_so(run: Run) -> None:
     (found,) = [w for w in warnings if says in w]
     assert found.endswith("--traffic simulated counts them")
     assert says in " ".join(run(*words).split())
+
+
+def test_a_copy_beyond_l2_may_be_slower_warm(run: Run) -> None:
+    # property: help says so, and why; that it is so on an H200 is a test of measurements/
+    assert "may be slower warm" in " ".join(run("predict", "--help").replace("│", " ").split())
+    words = ("predict", "copy", "-D", "bytes=256MiB", "--device", "h200-sxm", "--json")
+    cold, warm = (json.loads(run(*words, "--cache", cache)) for cache in ("cold", "warm"))
+    assert 1 < warm["time_s"] / cold["time_s"] < 1.08
+    assert warm["traffic"]["dram_write_bytes"] > cold["traffic"]["dram_write_bytes"]

@@ -59,6 +59,19 @@ Make = Callable[..., str]
         (["predict", "copy", "--device", "/"], "is a directory"),
         (["sweep", "copy", "-D", "bytes=2", "--over", "bytes=1,2"], "by -D and by --over"),
         (["sweep", "copy", "--over", "compression=1:9:1e-9"], "has over 10000 values"),
+        # by hand: one byte is no vector of 16, so no block; the parameters of the grid are named
+        (
+            ["predict", "copy", "-D", "bytes=1"],
+            "grid x must be 1 to 2147483647, not 0, with bytes = 1, vector = 16, block = 256; "
+            "change bytes, vector or block",
+        ),
+        (["predict", "gemm", "--mapping", "tensor-core", "-D", "N=1e9"], "dtype = bf16"),
+        (["predict", "gemm:naive"], "apart here, as in gemm --mapping naive"),
+        (["explain", "prefill-attention:"], "as in prefill-attention --mapping naive"),
+        (["simulate", "gemm:naive"], "--mapping naive"),
+        (["advise", "gemm:naive"], "--mapping naive"),
+        (["sweep", "gemm:naive", "--over", "N=64,128"], "--mapping naive"),
+        (["predict", "copy:naive"], "did you mean 'copy'?"),
         (["predict", "copy", "-D", "byte=1"], "did you mean 'bytes'?"),
         (["predict", "gemm", "-D", "N=-5"], "must not be negative"),
         (["predict", "gemm", "-D", "N=0"], "must be 1 to"),

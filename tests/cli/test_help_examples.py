@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.cli.app import COMMANDS
+from perfmodel.frontends.toolchain import find_tool
 from perfmodel.kernels import library
 
 Run = Callable[..., str]
@@ -40,3 +41,21 @@ def test_an_example(
     drawn = {w for w in words if w.endswith((".svg", ".png"))}
     assert {path.name for path in tmp_path.iterdir()} == {"my-kernel.toml", "my-gpu.toml", *drawn}
     assert shown or drawn
+
+
+@pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize("command", ["predict", "explain", "advise"])
+def test_the_example_of_a_source(
+    command: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # property: saxpy as everybody writes it has every argument that the example gives
+    monkeypatch.chdir(tmp_path)
+    Path("saxpy.cu").write_text(
+        "__global__ void saxpy(int n, float a, const float *x, float *y) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) y[i] = a * x[i] + y[i];\n"
+        "}\n"
+    )
+    examples = import_module(f"perfmodel.cli.{command}").EXAMPLES
+    (example,) = (e for e in examples if "saxpy.cu" in e)
+    assert "saxpy" in run(*shlex.split(example)[1:])

@@ -73,6 +73,8 @@ def test_mps_needs_the_servers_environment(run: Run) -> None:
         (["--hit-ratio", "0.5"], "need --window SIZE"),
         (["--window", "8MiB", "--miss-prop", "persisting"], "'streaming', 'normal'"),
         (["--fetch-granularity", "48"], "must be 32, 64 or 128 bytes, not 48"),
+        (["--window", "1TiB"], "window of 1099511627776 bytes (1 TiB) is over the 134217728 bytes"),
+        (["--set-aside", "4611686018427387904"], "(4,194,304 TiB) is over the 32768000 bytes"),
         (["--compression", "0.5"], "compression must be 1 or more"),
         (["--compression", "nan"], "compression must be 1 or more"),
         (["--compression", "inf"], "compression must be 1 or more and finite"),
@@ -100,3 +102,34 @@ def test_copy_has_no_buffer_to_guess(run: Run) -> None:
     # one buffer is read, so that is meant
     found = json.loads(run("predict", "copy", "--window", "1MiB", "--json"))
     assert found["l2_control"]["window"]["buffer"] == "in"
+
+
+def test_compression_divides_simulated_bytes(run: Run) -> None:
+    # by hand: 1 MiB is read once; requests and sectors are those of the data as it is
+    words = ("read", "-D", "bytes=1MiB", "--compression", "2")
+    found = json.loads(run("simulate", *words, "--json"))
+    assert found["l2"]["compression"] == 2
+    assert found["traffic"]["dram_read_bytes"] == 2**19
+    assert found["traffic"]["l2_read_sectors"] == 2**20 // 32
+    closed = json.loads(run("predict", *words, "--json"))
+    assert closed["traffic"]["dram_read_bytes"] == pytest.approx(2**19, rel=0.01)
+    assert "524 kB" in next(x for x in run("simulate", *words).splitlines() if "load in" in x)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"), [("--mig", "in MIG mode L2 set-aside"), ("--mps", MPS_VARIABLE)]
+)
+def test_a_platform_without_set_aside(option: str, says: str, run: Run) -> None:
+    # property: every command that shows a launch says what the platform switches off
+    words = ("read", "-D", "bytes=1MiB", "--set-aside", "8MiB", option)
+    found = json.loads(run("simulate", *words, "--json"))
+    assert any(says in note for note in found["notes"])
+    assert found["l2"]["set_aside"] == (0 if option == "--mig" else 8 << 20)
+    assert says in " ".join(run("explain", *words).split())
+
+
+def test_concurrent_windows_are_not_simulated(refused: Refused) -> None:
+    # property: what the simulator cannot do is refused, not left out silently
+    words = ("read", "-D", "bytes=1MiB", "--set-aside", "8MiB", "--concurrent", "8MiB")
+    assert "concurrent windows cannot be simulated" in refused("simulate", *words)
+    assert "closed-form" in refused("predict", *words, "--traffic", "simulated")

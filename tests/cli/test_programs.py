@@ -90,6 +90,15 @@ def test_simulator_and_roofline_take_programs(run: Run) -> None:
     assert "is unknown: integers below 64, with which" in message
 
 
+def test_a_file_that_is_no_array(refused: Refused, tmp_path: Path) -> None:
+    # property: numpy's own words advise to load objects, which is never allowed here
+    junk = tmp_path / "junk.npy"
+    for content in (b"junk", b"", b"\x93NUMPY nonsense"):
+        junk.write_bytes(content)
+        message = refused("predict", *SAXPY, *NUMBERS, "--arg", f"2={junk}")
+        assert message.endswith("as .npy: it is no array of numbers as numpy.save writes it")
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

@@ -17,6 +17,7 @@ from perfmodel.kernels import builtin
 from perfmodel.models.launch import launch_floor
 from perfmodel.models.shared_atomics import best_copies
 from perfmodel.models.wavefronts import data_wavefronts
+from perfmodel.prediction.simulated import simulate, totals
 
 Array = npt.NDArray[Any]
 SUITE = Path(__file__).parents[2] / "measurements" / "h200-sxm-suite"
@@ -91,6 +92,19 @@ def test_sectors_of_atomics_are_the_profilers() -> None:
         assert prediction.traffic["l2_atomic_sectors"] == expected, params
         asked = row["global_atomic_requests"] + row["global_reduction_requests"]
         assert prediction.traffic["global_atomic_requests"] == asked
+
+
+def test_simulated_sectors_of_atomics_are_the_profilers() -> None:
+    # measured: l2_atomic_sectors of 25 launches; whether the old value returns changes none
+    rows = list(suite("atomics-counters", timing="profiler", dtype="int32"))
+    rows += suite("atomics-counters", timing="profiler", dtype="uint64", pattern="modulo")
+    rows = [row for row in rows if not row["returns"]]
+    assert len(rows) == 25
+    for row in rows:
+        params = {name: row[name] for name in ADDITION}
+        traffic = totals(simulate("atomic-add", device=DEVICE, sets=8, **params).simulation)
+        expected = pytest.approx(row["l2_atomic_sectors"], rel=0.01)
+        assert traffic["l2_atomic_sectors"] == expected, params
 
 
 def test_dram_traffic_of_atomics() -> None:

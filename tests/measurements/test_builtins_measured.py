@@ -73,3 +73,16 @@ def test_first_look() -> None:
         inside = [v["low_us"] <= v["time_us"] <= v["high_us"] for v in found]
         assert np.median(errors) < median
         assert np.mean(inside) > 0.85
+
+
+def test_copies_beyond_l2_are_slower_warm() -> None:
+    # measured: what the help of --cache says, of half A: the last launch's dirty lines go out
+    times: dict[tuple[str, object], dict[str, float]] = {}
+    for topic in ("builtin-copy", "builtin-strided-copy", "builtin-stream-persistent"):
+        for r in rows_of(topic, "A"):
+            assert r.time_s is not None
+            times.setdefault((topic, r.values["point"]), {})[r.cache] = r.time_s
+    ratios = [t["warm"] / t["cold"] for t in times.values() if t["cold"] > 60e-6]
+    assert len(ratios) >= 16
+    assert np.quantile(ratios, 0.1) > 0.995
+    assert 1.003 < np.median(ratios) < 1.03

@@ -93,9 +93,12 @@ def test_distinct_sectors_and_lines(case: tuple[int, list[list[int | None]]]) ->
 def test_atomics_group_by_address() -> None:
     # by hand: 32 lanes on one address; on 2; and 3 lanes of which two share
     one = np.zeros((1, 32), dtype=np.int64)
-    assert atomic_groups(one, None) == (1, 32)
-    assert atomic_groups(np.arange(32).reshape(1, 32) % 2 * 4, None) == (2, 16)
-    assert atomic_groups(*lanes(0, 4, 4)) == (2, 2)
+    assert atomic_groups(one, None) == (1, 32, 32)
+    assert atomic_groups(np.arange(32).reshape(1, 32) % 2 * 4, None) == (2, 16, 16)
+    assert atomic_groups(np.arange(32).reshape(1, 32) % 2 * 32, None) == (2, 16, 32)
+    assert atomic_groups(*lanes(0, 4, 4)) == (2, 2, 2)
+    assert atomic_groups(one, np.zeros((1, 32), bool)) == (0, 0, 0)
+    assert atomic_groups(np.concatenate([one, one]), None) == (2, 64, 64)
 
 
 shapes = st.sampled_from([(32, 1, 1), (256, 1, 1), (16, 16, 1), (8, 8, 2), (48, 1, 1), (7, 5, 1)])

@@ -97,6 +97,8 @@ def test_atomics_are_counted_by_address() -> None:
     (y,) = found.accesses
     assert (y.requests, y.sectors) == (2048, 2048)
     assert (y.atomic_addresses, y.atomic_busiest) == (2048 * 8, 2048 * 4)
+    assert (y.l2_sectors, y.atomic_passes) == (2048, 2048 * 4)
+    assert found.l2_hit_rate == 1 - 1 / (2048 * 4)
     assert found.dram_read_bytes == 64
     assert found.dirty_left_bytes == 32
 
