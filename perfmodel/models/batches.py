@@ -268,7 +268,7 @@ def _firsts(
 def at_work(r: Requests, v: Variable) -> Array:
     """Return the values of a thread's variable that the kernel's guard lets in."""
     share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.maximum(v.extent * np.asarray(share), 1.0)
+    return np.asarray(np.maximum(v.extent * np.asarray(share), 1.0))
 
 
 def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:
