@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.affine import Variable
 from perfmodel.models.atomics import RETURN_LATENCY
-from perfmodel.models.chain import Batch
+from perfmodel.models.chain import Batch, Firsts
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
@@ -172,7 +173,12 @@ def load_batch(
         fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
         for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
             inputs[p] = np.where(fetches > 0, waits, inputs[p])
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead)
+    first = None
+    if loop is not None and all(requests[i].strides is not None for i in members):
+        first = _firsts(
+            instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
+        )
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first)
 
 
 def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple[Batch, ...]:
@@ -232,6 +238,37 @@ def _in_step(r: Requests, warps: Array) -> Array:
         if not v.is_block and v.target.startswith("threadIdx")
     ]
     return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def _firsts(
+    instance: Instance,
+    requests: Sequence[Requests],
+    loop: str,
+    unroll: Array,
+    filled: Array,
+    lines: Array,
+) -> Firsts:
+    """Return what warps that walk together wait for in a batch; `filled` of a block at work."""
+    trips = np.asarray(instance.trips[loop], dtype=float)
+    batches = np.maximum(trips / np.maximum(unroll, 1.0), 1.0)
+    advance = apart = np.zeros(1)
+    for r in requests:
+        assert r.strides is not None
+        turn = Extent(r.strides[loop], trips)
+        threads = [v for v in r.variables if v.target.startswith("threadIdx")]
+        every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
+        lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
+        # Arrays side by side reach new sectors in the same steps.
+        advance = np.maximum(advance, footprint([turn, *lanes], r.width, SECTOR) / batches)
+        apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
+    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
+    return Firsts(np.asarray(advance), np.asarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
+
+
+def at_work(r: Requests, v: Variable) -> Array:
+    """Return the values of a thread's variable that the kernel's guard lets in."""
+    share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
+    return np.asarray(np.maximum(v.extent * np.asarray(share), 1.0))
 
 
 def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:

@@ -84,6 +84,22 @@ places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the
 
 
 @dataclass(frozen=True, slots=True)
+class Firsts:
+    """Sectors of a walk that are new to L1: who comes later waits for them with the first.
+
+    Attributes
+    ----------
+    advance : array
+        Sectors that a warp goes on by in one batch; below 1 where some batches ask for the same.
+    new : array
+        Probability that one of a batch's that it goes on to is new to L1.
+    """
+
+    advance: Array
+    new: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Batches of loads that a warp issues together, then waits for.
 
@@ -105,6 +121,8 @@ class Batch:
         Batches of the same iteration that it has to wait for: those that bring its indices.
     ahead : bool
         Whether they are copied while the block works on earlier ones: waited for at the start only.
+    firsts : Firsts or None
+        Of a walk, what warps that go together wait for.
     """
 
     loop: str | None
@@ -115,6 +133,7 @@ class Batch:
     inputs: Mapping[str, Any]
     depth: int = 0
     ahead: bool = False
+    firsts: Firsts | None = None
 
     @property
     def waited(self) -> Array:

@@ -2,7 +2,8 @@
 
 The first to ask for a line waits for DRAM, and the others wait for it too: however many share what
 is read, each of them waits at every step, until the data was there before them. Nobody gets ahead:
-who does waits for DRAM, and the others catch up.
+who does waits for DRAM, and the others catch up. Warm launches walk alike: they wait for DRAM
+for what L2 has lost, and for L2 at every sector that is new to L1, whoever of them asks first.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.batches import MOST_SPREAD, at_work
 from perfmodel.models.chain import BATCH_LATENCY, Batch, Chain
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
-from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.traffic import Traffic
 
@@ -38,15 +40,17 @@ SOONEST: Final = 53e-9
 Measured: a step of one line that is waited for takes 725 to 738 clocks alone and 625 to 632 where
 20 SMs read the same (measurements/h200-walks/walk.csv, fit rows).
 """
+DRAM_PAGE: Final = 4096
+"""Bytes from which on lanes wait for lines as far apart as those that `MOST_SPREAD` measured."""
 WALK_TIME = Formula(
     name="time of a walk over cold data",
     unit="s",
     text="own + waits*near + cold*(dram - near + max(spread*log2(m) - first*log2(s), -most))",
     symbols={
-        "own": "a warp's instructions [s]",
+        "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
         "near": "latency of those that find their data in L2 or L1 [s]",
-        "cold": "waits for lines that were not read before [1]",
+        "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "m": "lines that a warp waits for together [1]",
@@ -87,7 +91,7 @@ def walk_inputs(
     instance, requests, traffic, chain, device
         A launch, its global accesses and traffic, what one of its blocks does, and where it runs.
     """
-    if not traffic.cold or instance.kernel.dependent:
+    if instance.kernel.dependent:
         return None
     found: dict[str, Any] | None = None
     for batch in chain.batches:
@@ -125,7 +129,7 @@ def _walk(
         stated = np.asarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
         together = np.minimum(np.maximum(stated, 1.0), times)
     waits = times / together
-    lanes = [Extent(r.strides[v.name], v.extent) for v in r.variables if v.in_lane]
+    lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
     nest = instance.kernel.loop_nest(batch.loop)
     every = [Extent(r.strides[v.variable], np.asarray(instance.trips[v.variable])) for v in nest]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
@@ -140,13 +144,23 @@ def _walk(
     ]
     there = sum(before, np.zeros(1)) / np.maximum(buffer_bytes(instance, r), 1.0)
     cold = cold * np.maximum(1 - there, 0.0)
+    if (
+        not traffic.cold
+    ):  # what L2 has kept is not waited for, unless some of the same wait was lost
+        lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
+        cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
+    near = dict(batch.inputs)
+    if batch.firsts is not None:
+        on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
+        near["p1"] = np.maximum(near["p1"], on * batch.firsts.new)
     asked = np.asarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    apart = np.minimum(together, lines)
+    far = np.minimum(footprint(lanes, r.width, DRAM_PAGE), MOST_SPREAD)
+    apart = np.minimum(np.maximum(together, far), lines)
     return {
-        "own": np.asarray(chain.in_loops / chain.clock),
+        "own": np.asarray((chain.in_loops + _l1_turns(instance, requests, batch)) / chain.clock),
         "waits": np.asarray(waits),
-        "near": np.asarray(BATCH_LATENCY(**{**batch.inputs, "p2": np.zeros(1)})),
+        "near": np.asarray(BATCH_LATENCY(**{**near, "p2": np.zeros(1)})),
         "cold": np.where(access.dram_bytes > 0, cold, 0.0),
         "dram": batch.inputs["dram"],
         "spread": batch.inputs["spread"],
@@ -155,6 +169,16 @@ def _walk(
         "most": SOONEST,
         "s": np.clip(asked, 1.0, device.sm_count),
     }
+
+
+def _l1_turns(instance: Instance, requests: Sequence[Requests], batch: Batch) -> Array:
+    """Return the clocks for which a warp's loads wait for their other lanes in L1, one by one."""
+    clocks = np.zeros(1)
+    for r in requests:
+        if r.access.kind == "load" and r.access.loop == batch.loop:
+            passes = np.maximum(r.data_wavefronts, r.tag_wavefronts) / np.maximum(r.requests, 1.0)
+            clocks = clocks + np.maximum(passes - 1, 0.0) * instance.runs(batch.loop)
+    return np.asarray(clocks)
 
 
 def beside_walk(

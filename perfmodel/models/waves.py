@@ -143,6 +143,8 @@ def balance_inputs(
     asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
     waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
     fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
+    # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
+    in_step = any(b.loop is not None for b in instance.kernel.barriers)
     counts: list[Array] = []
     warps: list[Array] = []
     lanes: list[Array] = []
@@ -160,6 +162,8 @@ def balance_inputs(
         )
         cut = by_lanes / np.maximum(by_warps, 1e-9)
         counts.append(slices)
+        if in_step:
+            by_warps = cut = np.ones(1)
         warps.append(by_warps)
         lanes.append(by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0))
     busy = np.asarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
@@ -170,7 +174,8 @@ def balance_inputs(
     one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
     early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
     found = [(np.maximum(busiest, early), every) for busiest, every in found]
-    work = np.maximum(blocks * _share_at_work([*requests, *on_chip]), 1e-9)
+    at_work = blocks * _share_at_work([*requests, *on_chip])
+    work = busy if in_step else np.maximum(at_work, 1e-9)
     tails = tuple(
         {
             "busiest": busiest,
