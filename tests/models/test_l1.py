@@ -150,7 +150,8 @@ def test_a_loop_fills_l1_by_itself(tmp_path: Path) -> None:
 def test_blocks_of_an_sm_share_what_they_walk_through(tokens: int, measured: float) -> None:
     """Measured: sectors of L2 that 16 blocks an SM read (measurements/h200-attention/naive.csv).
 
-    In view when the drift of `READS_MET` was chosen. Each for itself they would read 34, 76 and 135 million.
+    In view when the drift of `READS_MET` was chosen. Each for itself they would read 34, 76 and 135
+    million.
     """
     params = {"heads": 8, "tokens": tokens}
     found = predict("prefill-attention", mapping="naive", device="h200-sxm", **params)
