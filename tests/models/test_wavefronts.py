@@ -51,7 +51,8 @@ def test_pairs_of_patterns_add_in_each_stage() -> None:
         moves = r["warp_step_bytes"] * LANES[:, None, None]  # of the 32 warps
         data = sum(data_wavefronts(at + moves, 4).mean() for at in (first, second))
         tags = sum(tag_wavefronts(at + moves).mean() for at in (first, second))
-        found = float(L1_CYCLES(data=data, fills=0.0, tags=tags, lanes=2.0, port=0.0, pages=0.0))
+        none = dict.fromkeys(("fills", "port", "sent", "pages"), 0.0)
+        found = float(L1_CYCLES(data=data, tags=tags, lanes=2.0, **none))
         assert found == pytest.approx(r["cycles"], rel=0.06), r
 
 
