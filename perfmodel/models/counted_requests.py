@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import total_lanes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import counted_sharing, stacked_sharing
@@ -140,7 +141,8 @@ def counted_requests(
     shared: bool = False,
 ) -> Requests:
     """Count the requests of an access, address by address; arguments as in `access_requests`."""
-    size = math.prod(instance.shape)
+    alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
+    size = 1
     rows = []
     part = random_part(index) if access.weights is not None else None
     for i in range(size):
