@@ -161,7 +161,8 @@ def warp_classes(
         moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
         found = _bounds(f, moving, facts)
         if found is None:
-            return _none(facts)
+            check_alike(facts)  # others may be solved alone
+            return None
         key = tuple(v.name for v in moving)
         known = numbers.get(key)
         if known is not None:
@@ -179,7 +180,8 @@ def warp_classes(
         digits, start = number.digits, number.start
         count = np.maximum(number.stop - start, 0.0)
         if used & {v.name for v in digits}:
-            return _none(facts)
+            check_alike(facts)  # others may be solved alone
+            return None
         used |= {v.name for v in digits}
         shares |= _shares(digits, count)
         lanes = [v for v in digits if v.in_lane]
@@ -188,7 +190,8 @@ def warp_classes(
         warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
         # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
         if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
-            return _none(facts)
+            check_alike(facts)  # others may be solved alone
+            return None
         if not lanes:
             warps = warps * count
             spans += _spans(digits, start, count)
@@ -249,11 +252,6 @@ def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> lis
             _spans(slower, begins, head * 1.0),
         ),
     ]
-
-
-def _none(facts: Sequence[Array]) -> None:
-    """Give up on configurations that agree; some of others may be solved alone."""
-    check_alike(facts)
 
 
 def _always(f: Plane, variables: Sequence[Variable]) -> Array:

@@ -57,7 +57,7 @@ def agreed_order(keys: Sequence[Any]) -> list[int]:
         return list(range(len(keys)))
     columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, keys)))
     orders = np.argsort(columns, axis=0, kind="stable")
-    check_alike(orders)
+    check_alike([*orders])
     return [int(place) for place in orders[:, 0]]
 
 
