@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.affine import Plane, Variable, plane
+from perfmodel.models.agreement import check_alike
 
 Array = npt.NDArray[Any]
 
@@ -142,16 +143,25 @@ def warp_classes(
     if tests is None:
         return None
     numbers: dict[tuple[str, ...], _Number] = {}
+    facts: list[Array] = []  # what a configuration alone would have gone by
     for test in tests:
         f = plane(test, values, variables)
         if not f.affine:
             return None
-        if _always(f, variables):
+        always = _always(f, variables)
+        facts.append(always)
+        if np.all(always):
             continue
         moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
+        facts += [np.sign(f.strides[v.name]) * (v.extent > 1) for v in moving]
+        reach = [np.where(v.extent > 1, np.abs(f.strides[v.name]), 0) for v in moving]
+        if len(moving) > 1:
+            columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, reach)))
+            facts += [*np.argsort(columns, axis=0, kind="stable")]
         moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
-        found = _bounds(f, moving)
+        found = _bounds(f, moving, facts)
         if found is None:
+            check_alike(facts)  # others may be solved alone
             return None
         key = tuple(v.name for v in moving)
         known = numbers.get(key)
@@ -170,6 +180,7 @@ def warp_classes(
         digits, start = number.digits, number.start
         count = np.maximum(number.stop - start, 0.0)
         if used & {v.name for v in digits}:
+            check_alike(facts)  # others may be solved alone
             return None
         used |= {v.name for v in digits}
         shares |= _shares(digits, count)
@@ -179,6 +190,7 @@ def warp_classes(
         warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
         # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
         if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
+            check_alike(facts)  # others may be solved alone
             return None
         if not lanes:
             warps = warps * count
@@ -242,12 +254,12 @@ def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> lis
     ]
 
 
-def _always(f: Plane, variables: Sequence[Variable]) -> bool:
-    """Say whether a test holds for every value of every variable."""
+def _always(f: Plane, variables: Sequence[Variable]) -> Array:
+    """Say where a test holds for every value of every variable."""
     least = f.offset
     for v in variables:
         least = least + np.minimum(f.strides[v.name], 0) * np.maximum(v.extent - 1, 0)
-    return bool(np.all(least > 0))
+    return np.asarray(least > 0)
 
 
 def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
@@ -268,7 +280,7 @@ def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span
     return (Span(names, extents, start, count),) if digits else ()
 
 
-def _bounds(f: Plane, order: Sequence[Variable]) -> _Number | None:
+def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> _Number | None:
     """Return which values make `f` positive, if `order`, fastest first, counts mixed radix."""
     if not order:
         holds = np.asarray((f.offset > 0) * 1.0)
@@ -281,7 +293,9 @@ def _bounds(f: Plane, order: Sequence[Variable]) -> _Number | None:
     reach: Array = np.asarray(1.0)
     for v in order:
         # A variable of one value never moves, whatever its stride would be.
-        if np.any((sign * f.strides[v.name] != unit * reach) & (v.extent > 1)):
+        uneven = (sign * f.strides[v.name] != unit * reach) & (v.extent > 1)
+        facts.append(uneven)
+        if np.any(uneven):
             return None
         reach = reach * v.extent
     if np.all(sign < 0):

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.models.agreement import agreed
 from perfmodel.models.geometry import AXES, BlockShape, alike
 
 Array = npt.NDArray[Any]
 
-_CHECKED_CONFIGURATIONS: Final = 64
 _RANDOM_POINTS: Final = 6
 _SCATTERED: Final = 64
 _MOSTLY: Final = 0.75
@@ -183,33 +183,22 @@ def _holds(
     offset: Array,
     strides: Mapping[str, Array],
 ) -> bool:
-    """Check the plane at corners and scattered points of some configurations."""
-    count = max(
-        [len(offset)]
-        + [np.size(value) for value in values.values()]
-        + [np.size(v.extent) for v in variables]
-    )
-    chosen = sorted(set(np.linspace(0, count - 1, _CHECKED_CONFIGURATIONS).astype(int).tolist()))
-
-    def some(value: Any) -> Any:
-        return np.atleast_1d(value)[chosen] if np.size(value) == count and count > 1 else value
-
-    few = [Variable(v.name, some(v.extent), v.target, v.weight) for v in variables]
-    corners = np.vstack([np.eye(len(few)), np.ones((1, len(few)))])
+    """Check the plane at corners and scattered points."""
+    corners = np.vstack([np.eye(len(variables)), np.ones((1, len(variables)))])
     # Multiples of irrational numbers: scattered, the same every time, and no generator to import.
-    steps = np.sqrt(np.resize(_PRIMES, len(few)) + np.arange(len(few)) // len(_PRIMES))
+    steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
     fractions = np.outer(np.arange(1, _RANDOM_POINTS + 1), steps) % 1
     points = np.vstack([corners, fractions])
 
     def place(fraction: Array, last: Array) -> Array:
         return np.floor(fraction * last + 0.5)
 
-    found = _at(node, {n: some(v) for n, v in values.items()}, few, points, place)
-    expected = some(offset)[None, :] + sum(
-        some(strides[v.name])[None, :] * place(coordinates[:, None], _last(v))
-        for v, coordinates in zip(few, points.T, strict=True)
+    found = _at(node, values, variables, points, place)
+    expected = offset[None, :] + sum(
+        strides[v.name][None, :] * place(coordinates[:, None], _last(v))
+        for v, coordinates in zip(variables, points.T, strict=True)
     )
-    return bool(np.all(found == expected))
+    return agreed(np.all(found == expected, axis=0))
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.models.activity import WarpClass
 from perfmodel.models.affine import Plane, Variable
+from perfmodel.models.agreement import agreed
 from perfmodel.models.alignment import mean_granules
 from perfmodel.models.coalescing import LINE, Box
 from perfmodel.models.footprint import power_of_two_gcd
@@ -76,7 +77,7 @@ def affine_requests(
         for v in lanes:
             at = at + group.skipped[v.name] * strides[v.name]
         sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
-        if np.any(np.isnan(sectors) & used) or np.any(np.isnan(lines) & used):
+        if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
         data, tags = _wavefronts(
             box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared

@@ -21,6 +21,7 @@ from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, plane
+from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.contention import (
     GRANULE,
@@ -88,7 +89,7 @@ def sharing(
         if not flat.affine or not steps:
             return None
         uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
-        if not np.all(uniform | ((len(steps) == 1) & (steps[0] == 1))):
+        if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
             return None
         if core.operator == "random":
             return _random(access, bins, pitch, full, uniform, values)
@@ -104,7 +105,7 @@ def sharing(
         uniform = np.ones(1, dtype=bool)
     else:
         uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
-    if len(steps) > 1 and not np.all(uniform):
+    if len(steps) > 1 and not agreed(uniform):
         return None
     places = _distinct(flat.strides, variables)
     step = steps[0] * element if steps else np.zeros(1)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE, Hot
 from perfmodel.models.formula import Formula
@@ -170,7 +171,7 @@ def atomic_times(
         _atomic_time(instance, i, r, device, balance)
         for i, r in enumerate(requests)
         # Without a record of sharing no lane that was looked at takes part.
-        if r.access.kind == "atomic" and r.sharing is not None and np.any(r.requests > 0)
+        if r.access.kind == "atomic" and r.sharing is not None and agreed(r.requests > 0)
     ]
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.affine import Variable
+from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Firsts
 from perfmodel.models.coalescing import SECTOR
@@ -301,7 +302,7 @@ def _returns(instance: Instance, r: Requests) -> bool:
     if r.access.kind != "atomic":
         return False
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
-    return kind is not None and bool(np.any(kind.returns)) and bool(np.any(r.requests > 0))
+    return kind is not None and agreed(kind.returns) and agreed(r.requests > 0)
 
 
 def _fresh(request: Requests, loop: str | None) -> Array:

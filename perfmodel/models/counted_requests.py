@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity
 from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import total_lanes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import counted_sharing, stacked_sharing
@@ -140,37 +141,31 @@ def counted_requests(
     shared: bool = False,
 ) -> Requests:
     """Count the requests of an access, address by address; arguments as in `access_requests`."""
-    size = math.prod(instance.shape)
-    rows = []
+    alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
+    known = {name: _number(value) for name, value in instance.known.items()}
     part = random_part(index) if access.weights is not None else None
-    for i in range(size):
-        pick = _picker(i, size)
-        known = {name: pick(value) for name, value in instance.known.items()}
-        drawn = None
-        if part is not None:
-            key, bins = part[1].operands
-            likely = histogram(access, int(evaluate(bins, known)), known)
-            drawn = enumeration.Drawn(key, likely)
-        rows.append(
-            enumeration.count(
-                index if part is None else part[0],
-                guards,
-                known,
-                shape,
-                [pick(g) for g in instance.grid],
-                {name: pick(t) for name, t in trips.items()},
-                element,
-                width,
-                pieces,
-                access.kind == "atomic",
-                drawn,
-                shared,
-                access.kind == "store",
-            )
-        )
+    drawn = None
+    if part is not None:
+        key, bins = part[1].operands
+        drawn = enumeration.Drawn(key, histogram(access, int(evaluate(bins, known)), known))
+    row = enumeration.count(
+        index if part is None else part[0],
+        guards,
+        known,
+        shape,
+        [_number(g) for g in instance.grid],
+        {name: _number(t) for name, t in trips.items()},
+        element,
+        width,
+        pieces,
+        access.kind == "atomic",
+        drawn,
+        shared,
+        access.kind == "store",
+    )
 
     def column(name: str) -> Array:
-        return np.array([getattr(row, name) for row in rows])
+        return np.array([getattr(row, name)])
 
     return Requests(
         access=access,
@@ -185,8 +180,8 @@ def counted_requests(
         offset=np.zeros(1),
         variables=index_variables(shape, instance.grid, trips),
         shares={},
-        sampled=min(row.sampled for row in rows),
-        sharing=stacked_sharing([row.sharing for row in rows]),
+        sampled=row.sampled,
+        sharing=stacked_sharing([row.sharing]),
         pairs=column("pairs"),
         step=column("step"),
         pages=column("pages"),
@@ -195,8 +190,5 @@ def counted_requests(
     )
 
 
-def _picker(i: int, size: int) -> Any:
-    def pick(value: Any) -> int:
-        return int(np.broadcast_to(np.atleast_1d(value), (size,))[i])
-
-    return pick
+def _number(value: Any) -> int:
+    return int(np.ravel(value)[0])

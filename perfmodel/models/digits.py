@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.models.affine import Variable
+from perfmodel.models.agreement import agreed
 from perfmodel.models.geometry import AXES
 
 Array = npt.NDArray[Any]
@@ -56,7 +57,7 @@ def _split(node: Node, values: Mapping[str, Any], v: Variable) -> list[Variable]
     moves = _moves(node, values, v, starts)
     cuts = [1]
     for (low, by), (high, after) in itertools.pairwise(moves):
-        if np.any(after * low != by * high):
+        if agreed(after * low != by * high):
             cuts.append(high)
     if len(cuts) == 1:
         return [v]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.requests import Requests
@@ -112,7 +113,7 @@ def _followed(r: Requests) -> bool:
     access = r.access
     if r.strides is not None or r.random or r.period is not None:
         return False
-    return access.kind == "load" and access.counted is None and bool(np.all(r.requests > 0))
+    return access.kind == "load" and access.counted is None and agreed(r.requests > 0)
 
 
 def _unions(

@@ -125,7 +125,9 @@ def l2_misses(
     once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
     asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
     outgrown = np.asarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity
-    if not any(np.any(outgrown & (a > REWRITTEN * o)) for a, o in zip(asked_of, once, strict=True)):
+    again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked_of, once, strict=True)]
+    some = np.logical_or.reduce(np.broadcast_arrays(_ZERO > 0, *again))
+    if not np.any(some):
         return misses, reads, touched, _ZERO
     written = fetched(
         stores, base, windows, capacity, SECTOR, [_ONE] * len(stores), _ONE, rewritten_knee
@@ -137,7 +139,7 @@ def l2_misses(
         ),
         _ZERO,
     )
-    return misses, reads, touched, np.asarray(rewritten)
+    return misses, reads, touched, np.where(some, rewritten, 0.0)
 
 
 def irregular(

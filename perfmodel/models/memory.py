@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
+from perfmodel.models.agreement import agreed
 from perfmodel.models.atomic_memory import atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.common_buffers import brought_once
@@ -152,7 +153,7 @@ def closed_form_traffic(
         kept = warm_held(sum(lines, _ZERO), l2_size)
         tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
         brought = atoms_over_sectors(groups, granule)
-        in_step = {i for t in tables if np.any(t.settled > 0) for i in t.members}
+        in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}
         for i, r in enumerate(requests):
             if r.access.kind != "store":
                 once = np.minimum(touched[i][0] * brought.get(i, _ONE), dram_reads[i])

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed_order
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_cost, read_cost
 from perfmodel.models.random_tables import fetched_by
@@ -31,7 +32,9 @@ def _pitch(r: Requests, granule: int) -> Array:
         return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
-    for v in sorted(r.variables, key=lambda v: float(np.max(np.abs(strides[v.name])))):
+    # What does not move has no place among the strides.
+    moved = [np.where(v.extent > 1, np.abs(strides[v.name]), 0) for v in r.variables]
+    for v in (r.variables[i] for i in agreed_order(moved)):
         stride = np.abs(strides[v.name])
         moves = (v.extent > 1) & (stride > 0)
         dense = stride < run + granule

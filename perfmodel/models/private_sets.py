@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
 from perfmodel.models.residency import DISTANCE, Workings, distance_inputs
 
@@ -229,7 +230,7 @@ def part_misses(
     before = LAUNCHES_BEFORE * (passes - 1) * warm
     own = private_misses(kept, *between, capacity, times, before)
     lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
-    if not np.any(moves > 0):
+    if not agreed(moves > 0):
         return own, lost
     apart = moves % sm_count
     near = np.minimum(apart, sm_count - apart) <= NEIGHBOURS

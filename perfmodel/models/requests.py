@@ -19,6 +19,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.activity import Activity, warp_classes
 from perfmodel.models.affine import Variable, index_variables, nearly_plane, plane
 from perfmodel.models.affine_requests import affine_requests
+from perfmodel.models.agreement import agreed
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import LINE
 from perfmodel.models.contention import Sharing
@@ -74,7 +75,7 @@ def access_requests(
     for guard in (g for g in every if names(g) <= values.keys()):
         taken = taken * np.asarray(evaluate(guard, values), dtype=float)
     variables = index_variables(shape, instance.grid, trips)
-    if not np.any(taken):
+    if not agreed(taken > 0):
         return _nothing(access, width, variables)
     index = instance.expression(access.index)
     key = (*guards, *trips)
@@ -135,7 +136,7 @@ def access_requests(
             )
             closed = (
                 affine_requests(activity.classes, flat, variables, element, width, pieces, shared)
-                if not np.any(period % LINE) and np.all(reach * element <= period)
+                if agreed((period % LINE == 0) & (reach * element <= period))
                 else None
             )
             requests = (

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.geometry import AXES
 from perfmodel.models.requests import Requests
@@ -104,8 +105,8 @@ def rereads(
         if requests[g.members[0]].access.kind != "load":
             continue
         for j in range(i - 1, -1, -1):
-            if _same_data(instance, requests, earlier[j], g) and np.allclose(
-                bytes_of(j), bytes_of(i), rtol=0.02
+            if _same_data(instance, requests, earlier[j], g) and agreed(
+                np.isclose(bytes_of(j), bytes_of(i), rtol=0.02)
             ):
                 between = sum((bytes_of(k) for k in range(j, i)), np.zeros(1))
                 # Blocks are not in step: some write while this one reads.
@@ -123,12 +124,14 @@ def _same_data(instance: Instance, requests: Sequence[Requests], one: Group, oth
         return False
     if a.period is not None or b.period is not None:
         return False
-    if not np.array_equal(_lowest(requests, one), _lowest(requests, other)):
+    if not agreed(_lowest(requests, one) == _lowest(requests, other)):
         return False
     return all(
-        np.array_equal(one.strides[f"blockIdx.{axis}"], other.strides[f"blockIdx.{axis}"])
+        agreed(
+            (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
+            | (np.asarray(extent) <= 1)
+        )
         for axis, extent in zip(AXES, instance.grid, strict=True)
-        if np.any(np.asarray(extent) > 1)
     )
 
 
@@ -147,7 +150,7 @@ def _backwards(requests: Sequence[Requests], group: Group) -> bool:
     """Say whether a group's loops go down in memory."""
     variables = requests[group.members[0]].variables
     loops = (v.name for v in variables if not v.target.startswith(("threadIdx", "blockIdx")))
-    return any(bool(np.any(group.strides[name] < 0)) for name in loops)
+    return any(agreed(group.strides[name] < 0) for name in loops)
 
 
 def _block_bytes(requests: Sequence[Requests], group: Group) -> Array:

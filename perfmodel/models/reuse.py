@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.affine import Variable
+from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
@@ -200,7 +201,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.width == r.width
                 and _same_period(other.period, r.period)
                 and other.strides.keys() == r.strides.keys()
-                and all(np.array_equal(s, r.strides[n]) for n, s in other.strides.items())
+                and all(agreed(s == r.strides[n]) for n, s in other.strides.items())
             ):
                 members.append(i)
                 break
@@ -210,7 +211,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
 
 
 def _same_period(a: Array | None, b: Array | None) -> bool:
-    return a is None and b is None if a is None or b is None else np.array_equal(a, b)
+    return a is None and b is None if a is None or b is None else agreed(a == b)
 
 
 def _group(members: list[int], requests: Sequence[Requests]) -> Group:
@@ -218,10 +219,10 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     strides = first.strides or {}
     counts = {v.name: v.extent * first.shares.get(v.name, 1.0) for v in first.variables}
     # How far apart the members are, in steps of each variable, largest stride first.
-    order = sorted(
-        (v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))),
-        key=lambda v: -float(np.max(np.abs(strides[v.name]))),
-    )
+    order = [v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))]
+    if len(members) > 1:
+        order = [v for v in order if agreed((strides[v.name] != 0) & (v.extent > 1))]
+        order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
     left = np.asarray(offsets - offsets.min(axis=0), dtype=float)
     moved: dict[str, Array] = {}
@@ -233,7 +234,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.trunc(steps + np.copysign(BESIDE, steps))
         apart = stride != 0
-        if v.is_block and _tiled(v, order, strides):
+        if len(members) > 1 and v.is_block and _tiled(v, order, strides):
             # Threads in a row have neighbours' data next to theirs, be they of the block or not.
             gaps = np.diff(np.sort(left, axis=0), axis=0)
             apart = apart & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
@@ -251,7 +252,7 @@ def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]
     """Say whether a block's threads fill the step from it to the next, and so are next to these."""
     return any(
         u.target.startswith("threadIdx")
-        and np.array_equal(np.abs(strides[u.name] * u.extent), np.abs(strides[v.name]))
+        and agreed(np.abs(strides[u.name] * u.extent) == np.abs(strides[v.name]))
         for u in others
     )
 

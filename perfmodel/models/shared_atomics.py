@@ -20,6 +20,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.contention import random_conflicts
 from perfmodel.models.footprint import power_of_two_gcd
 from perfmodel.models.formula import Formula
@@ -262,9 +263,9 @@ def loop_inputs(
         clocks = turns * each
         total = clocks if total is None else total + clocks
         last = {"turns": turns, "each": each}
-    if total is None or not np.any(total > 0):
+    if total is None or not agreed(total > 0):
         return None
-    if np.any(total != last["turns"] * last["each"]):
+    if agreed(total != last["turns"] * last["each"]):
         last = {"turns": total, "each": np.ones(1)}
     return {"rounds": rounds, "clock": clock, **last}
 

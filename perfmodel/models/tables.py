@@ -17,6 +17,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
+from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
@@ -169,10 +170,10 @@ def find_tables(
             and requests[i].access.kind == "load"
             for i in positions
         )
-        looped = bool(np.any(uses[buffer].loads > _AGAIN * uses[buffer].touched)) and (
+        looped = (
             (window is not None and window.buffer == buffer)
             or any(_private(instance, requests[i]) for i in positions)
-        )
+        ) and agreed(uses[buffer].loads > _AGAIN * uses[buffer].touched)
         if repeats or looped:
             chosen.append(buffer)
     return [
@@ -344,12 +345,12 @@ def _private(instance: Instance, request: Requests) -> bool:
     nest = instance.kernel.loop_nest(request.access.loop)
     if not nest or request.strides is None or request.access.kind != "load":
         return False
-    if np.any(request.strides[nest[0].variable] != 0):
+    if agreed(request.strides[nest[0].variable] != 0):
         return False
     moves = (
         (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
     )
-    return all(bool(np.all(m)) for m in moves)
+    return all(agreed(m) for m in moves)
 
 
 def _marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.block_waits import block_waits
 from perfmodel.models.chain import Chain
@@ -199,7 +200,7 @@ def time_model(
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
     """Return the device at the clock that it has under these instructions."""
-    products = np.any(instructions.get("tensor16", np.zeros(1)) > 0)
+    products = agreed(instructions.get("tensor16", np.zeros(1)) > 0)
     if device.tensor_clock is None or not products:
         return device
     return replace(device, sm_clock=device.tensor_clock)

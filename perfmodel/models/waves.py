@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.handout import busiest_work, first_blocks
@@ -235,7 +236,7 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
     for r in requests:
         if r.strides is None or r.access.kind != "load" or r.access.loop is None:
             continue
-        each = [v for v in r.variables if v.is_block and np.any(v.extent > 1)]
+        each = [v for v in r.variables if v.is_block and agreed(v.extent > 1)]
         share = r.shares.get(r.access.loop, np.ones(1))
         if len(each) == 1:
             grid = r.strides[each[0].name] * blocks

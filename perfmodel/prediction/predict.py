@@ -17,6 +17,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.geometry import alike, block_shape
 from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.occupancy import check_block, occupancy
@@ -201,7 +202,8 @@ def predict_many(
 ) -> Predictions:
     """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
 
-    Parameters that change the block or the width of an access are split into one pass each.
+    Parameters that change the block or the width of an access are split into one pass each, and
+    so are configurations that the models' forms would be chosen differently for.
     """
     chosen = _kernel(kernel, mapping)
     gpu = _device(device)
@@ -221,8 +223,19 @@ def predict_many(
     columns: dict[str, Array] = {}
 
     def work(start: int) -> None:
-        for rows, instance in _batches(chosen, flat, slice(start, min(start + _CHUNK, size))):
-            for name, value in predicted(instance).items():
+        waiting = list(_batches(chosen, flat, slice(start, min(start + _CHUNK, size))))
+        while waiting:
+            rows, instance = waiting.pop()
+            try:
+                found = predicted(instance)
+            except DisagreementError as parted:
+                places = np.arange(size)[rows]
+                for label in np.unique(parted.labels):
+                    part = places[parted.labels == label]
+                    bound = bind(chosen, {name: value[part] for name, value in flat.items()})
+                    waiting.append((part, bound))
+                continue
+            for name, value in found.items():
                 # Each row is in one batch, and terms that a batch has not are none.
                 columns.setdefault(name, np.zeros(size))[rows] = value
 

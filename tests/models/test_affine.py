@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from perfmodel.expressions import parse
 from perfmodel.models.affine import Plane, index_variables, nearly_plane, plane
+from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.geometry import block_shape
 
 
@@ -86,11 +87,13 @@ def test_what_is_not_affine_is_refused(text: str) -> None:
     assert not probe(text).affine
 
 
-def test_one_wrapping_configuration_is_enough_to_refuse() -> None:
+def test_one_wrapping_configuration_has_to_be_taken_apart() -> None:
     variables = index_variables(block_shape((32, 1, 1)), (np.array([2, 4, 8]), 1, 1), {})
     node = parse("(blockIdx.x*32 + threadIdx.x) % m")
     assert plane(node, {"m": np.array([64, 128, 256])}, variables).affine
-    assert not plane(node, {"m": np.array([64, 100, 256])}, variables).affine
+    with pytest.raises(DisagreementError) as parted:
+        plane(node, {"m": np.array([64, 100, 256])}, variables)
+    np.testing.assert_array_equal(parted.value.labels, [True, False, True])
 
 
 def test_one_configuration_each() -> None:

@@ -80,11 +80,11 @@ def test_a_block_asks_for_a_sector_once(run: int) -> None:
 
 
 def test_what_repeats_has_a_closed_form() -> None:
-    instance = bind(builtin("data-reset"), {"in_bytes": np.array([4096, 8192, 1 << 20])})
+    instance = bind(builtin("data-reset"), {"in_bytes": np.array([1 << 17, 1 << 18, 1 << 20])})
     table, _ = requests(instance)
     assert table.sampled is None
     assert table.period is not None
-    assert table.period.tolist() == [4096, 8192, 1 << 20]
+    assert table.period.tolist() == [1 << 17, 1 << 18, 1 << 20]
 
 
 def test_what_is_random_says_so() -> None:

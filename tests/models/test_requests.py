@@ -11,9 +11,10 @@ from brute_force import AXES, Case, totals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.kernels import bind
+from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.geometry import block_shape
+from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.geometry import BlockShape, block_shape
 from perfmodel.models.requests import Requests, access_requests
 
 BLOCKS = (
@@ -265,6 +266,19 @@ def test_a_guard_that_counts_across_the_lanes_first_is_not_taken_for_whole_warps
     assert float(got.active_lanes[0]) == 48
 
 
+def alike_requests(
+    kernel: Kernel, columns: dict[str, Any], places: Any, shape: BlockShape
+) -> list[tuple[Any, Requests]]:
+    """Return the requests of configurations, and where, parted until each part needs one form."""
+    try:
+        instance = bind(kernel, {name: values[places] for name, values in columns.items()})
+        return [(places, access_requests(instance, 0, shape, {}))]
+    except DisagreementError as parted:
+        labels = parted.labels
+    parts = [places[labels == label] for label in np.unique(labels)]
+    return [found for part in parts for found in alike_requests(kernel, columns, part, shape)]
+
+
 def test_arrays_of_configurations_equal_single_ones() -> None:
     # independent of the array path: the same launches one at a time, through brute force
     generator = random.Random(1)
@@ -296,10 +310,10 @@ def test_arrays_of_configurations_equal_single_ones() -> None:
             | {p: generator.choice([c for c in COEFFICIENTS if c >= 0]) for p in "abcde"}
             for _ in range(40)
         ]
-        instance = bind(
-            kernel_from_table(table), {p: np.array([r[p] for r in rows]) for p in rows[0]}
-        )
-        got = access_requests(instance, 0, block_shape(block), {})
+        kernel = kernel_from_table(table)
+        columns = {p: np.array([r[p] for r in rows]) for p in rows[0]}
+        parts = alike_requests(kernel, columns, np.arange(40), block_shape(block))
+        assert len(parts) < 40 or block == (4, 4, 4)  # three digits of a lane are counted
         cases = [
             Case(
                 block,
@@ -312,10 +326,10 @@ def test_arrays_of_configurations_equal_single_ones() -> None:
             for r in rows
         ]
         for name in ("requests", "sectors", "lines", "active_lanes"):
-            expected = [totals(case)[name] for case in cases]
-            np.testing.assert_allclose(
-                np.broadcast_to(getattr(got, name), 40), expected, rtol=1e-12, atol=1e-9
-            )
+            expected = np.array([totals(case)[name] for case in cases])
+            for places, got in parts:
+                values = np.broadcast_to(getattr(got, name), len(places))
+                np.testing.assert_allclose(values, expected[places], rtol=1e-12, atol=1e-9)
 
 
 def test_a_clamped_index_is_counted_with_the_strides_of_its_middle() -> None:

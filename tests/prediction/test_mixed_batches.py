@@ -1,0 +1,80 @@
+"""Launches of one call do not change each other: mixed batches equal predictions one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import evaluate
+from perfmodel.kernels import Kernel, builtin_names
+from perfmodel.kernels.library import builtin, mappings
+from perfmodel.prediction import predict, predict_many
+from perfmodel.prediction.record import Prediction
+
+EVERY = [(name, mapping) for name in builtin_names() for mapping in mappings(name) or [None]]
+CONFIGURATIONS = 3
+
+
+def drawn(kernel: Kernel, generator: np.random.Generator) -> dict[str, Any]:
+    """Return random parameters, about half of them away from their defaults."""
+    values: dict[str, int] = {}
+    for p in kernel.parameters:
+        usual = 1024 if p.default is None else int(np.ravel(evaluate(p.default, values))[0])
+        values[p.name] = usual
+        if generator.random() < 0.5:
+            if p.choices:
+                values[p.name] = int(generator.choice(p.choices))
+                continue
+            most = min(p.maximum, 4 * max(usual, 2))
+            value = int(np.exp(generator.uniform(0, np.log(most))))
+            if generator.random() < 0.6:
+                value = 1 << value.bit_length() - 1
+            values[p.name] = min(max(value, p.minimum), p.maximum)
+    return {p.name: p.shown(values[p.name]) for p in kernel.parameters}
+
+
+def assert_alone_as_together(
+    name: str, mapping: str | None, rows: list[dict[str, Any]], ones: list[Prediction]
+) -> None:
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    many = predict_many(name, mapping=mapping, device="h200-sxm", **columns)
+    for i, (row, one) in enumerate(zip(rows, ones, strict=True)):
+        assert many.time_s[i] == pytest.approx(one.time_s, rel=1e-12), row
+        for term in one.terms_s.keys() | many.terms_s.keys():
+            together = many.terms_s[term][i] if term in many.terms_s else 0.0
+            alone = one.terms_s.get(term, 0.0)
+            assert together == pytest.approx(alone, rel=1e-12, abs=1e-18), (term, row)
+        for key, value in one.traffic.items():
+            assert many.traffic[key][i] == pytest.approx(value, rel=1e-12, abs=1e-6), (key, row)
+
+
+@pytest.mark.parametrize(("name", "mapping"), EVERY)
+def test_mixed_batches_equal_single_launches(name: str, mapping: str | None) -> None:
+    # property: several parameters at once, tiles among them, that change who takes part
+    kernel = builtin(name, mapping)
+    generator = np.random.default_rng(2)
+    rows: list[dict[str, Any]] = []
+    ones: list[Prediction] = []
+    for _ in range(20 * CONFIGURATIONS):
+        row = drawn(kernel, generator)
+        try:
+            ones.append(predict(kernel, device="h200-sxm", **row))
+        except PerfmodelError:
+            continue  # a combination that the kernel refuses
+        rows.append(row)
+        if len(rows) == CONFIGURATIONS:
+            break
+    assert len(rows) > 1
+    assert_alone_as_together(name, mapping, rows, ones)
+
+
+def test_tiles_side_by_side() -> None:
+    # property: half of the threads load A's tile of the second, all of them that of the first
+    sizes = {"M": 4096, "N": 4096, "K": 4096}
+    tiles = [{"BM": 64, "BN": 64, "BK": 8, "TM": 8}, {"BM": 32, "BN": 64, "BK": 8, "TM": 4}]
+    rows = [sizes | tile for tile in tiles]
+    ones = [predict("gemm", mapping="blocktile-1d", device="h200-sxm", **row) for row in rows]
+    assert_alone_as_together("gemm", "blocktile-1d", rows, ones)
