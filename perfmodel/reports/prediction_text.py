@@ -183,6 +183,7 @@ def _access(accesses: Sequence[AccessTraffic]) -> tuple[str, ...]:
     requests = sum(scalar(a.requests) for a in accesses)
     sectors = sum(scalar(a.sectors) for a in accesses)
     filled = sum(scalar(a.l1_fill_sectors) for a in accesses)
+    read = (a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors for a in accesses)
     dram = sum(scalar(a.dram_bytes) for a in accesses)
     loads = first.kind == "load"
     return (
@@ -191,7 +192,7 @@ def _access(accesses: Sequence[AccessTraffic]) -> tuple[str, ...]:
         units.count(sectors),
         units.number(sectors / requests) if requests else "-",
         units.percent(1 - filled / sectors) if loads and sectors else "-",
-        units.data(filled * SECTOR),
+        units.data(sum(map(scalar, read)) * SECTOR),
         # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
         units.data(dram) if loads else "-",
     )

@@ -77,6 +77,7 @@ def test_results_were_right() -> None:
         "corpus-blind7",
         "corpus-blind8",
         "corpus-blind9",
+        "corpus-blind10",
         "latency",
         "predicates",
         "walks",
@@ -104,6 +105,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind7", 32, "validation"),
         ("corpus-blind8", 56, "validation"),
         ("corpus-blind9", 48, "validation"),
+        ("corpus-blind10", 40, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(

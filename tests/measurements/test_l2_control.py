@@ -129,7 +129,7 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
     "windows over a working set": (
         ("working-set-read",),
         *(TURNS, sizes("bytes", "iterations"), "in", {}, windowed),
-        *((0.12, 0.36), (0.11, 0.18)),
+        *((0.125, 0.36), (0.11, 0.18)),
     ),
     "embedding": (
         ("embedding",),

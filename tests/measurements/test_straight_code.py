@@ -31,7 +31,7 @@ def program() -> Program:
     [
         ("fast_far", 0.10),
         ("ieee_far", 0.15),
-        ("ieee_near", 0.20),
+        ("ieee_near", 0.21),
         ("barrier_const", 0.10),
         ("barrier_plain", 0.15),
     ],

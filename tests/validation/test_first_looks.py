@@ -74,7 +74,7 @@ def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> Non
 
 def test_no_corpus_alone_decides() -> None:
     # property: the intervals hold 90% of all first looks; of a corpus's own 75% at the least
-    assert len(LOOKS) == 188
+    assert len(LOOKS) == 324
     power = translated_over_described(LOOKS)
     assert np.mean([x.power <= power for x in LOOKS]) >= 0.9
     for name in FIRST_LOOKS:
@@ -124,3 +124,15 @@ def test_later_corpora_were_held_as_their_first_looks_say(
     errors = [abs(x.predicted / x.measured - 1) for x in looks]
     assert np.median(errors) <= 0.08
     assert np.quantile(errors, 0.9) <= ninth
+
+
+def test_the_last_corpus_judges() -> None:
+    # measured: 38 of 40; predicted at commit 7050f5a, made before the launches ran; none of these
+    # first looks widens an interval. Wanted of programs never seen: 15% and 40%.
+    assert "h200-corpus-blind10" not in FIRST_LOOKS
+    looks = first_looks(folders.root() / "h200-corpus-blind10")
+    assert len(looks) == 40
+    assert sum(x.low <= x.measured <= x.high for x in looks) == 38
+    errors = [abs(x.predicted / x.measured - 1) for x in looks]
+    assert np.median(errors) <= 0.15
+    assert np.quantile(errors, 0.9) <= 0.30

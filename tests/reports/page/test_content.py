@@ -57,7 +57,7 @@ def test_influence_is_that_of_a_new_prediction(kernel: str) -> None:
             continue
         changed: dict[str, Any] = {used.name: getattr(device, used.name) * 1.01}
         again = predict(kernel, device=replace(device, **changed))
-        influence = pytest.approx(again.time_s / base.time_s - 1, rel=0.05, abs=1e-4)
+        influence = pytest.approx(again.time_s / base.time_s - 1, rel=0.05, abs=2e-4)
         assert used.influence == influence, used.name
         seen += abs(used.influence) > 1e-4
     assert seen >= 1
