@@ -24,7 +24,7 @@ EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
     "perfmodel advise gather -D run=8 --device h200-sxm",
     "perfmodel advise gemm --mapping naive -D N=4096 --json",
-    "perfmodel advise saxpy.cu --grid 65536 --block 256 --arg n=16777216 --arg a=2",
+    "perfmodel advise saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
 )
 
 

@@ -31,7 +31,7 @@ EXAMPLES = (
     "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
     "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
     "perfmodel explain atomic-add --timeline atomics.svg",
-    "perfmodel explain saxpy.cu --grid 65536 --block 256 --arg n=16777216 --arg a=2",
+    "perfmodel explain saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
 )
 
 

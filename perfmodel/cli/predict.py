@@ -37,7 +37,7 @@ EXAMPLES = (
     "perfmodel predict strided-copy -D stride=1:32:*2",
     "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
-    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=16777216 --arg a=2",
+    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
     "perfmodel predict kernels.ptx --launch launches.toml --show",
 )
 

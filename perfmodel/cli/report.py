@@ -35,7 +35,7 @@ EXAMPLES = (
     "perfmodel report copy -D bytes=1MiB,64MiB,1GiB --device a100-sxm-80 -o copies",
     "perfmodel report stream-persistent --set-aside 8MiB --window 16MiB -o window --name Window",
     "perfmodel report my-kernel.toml --json",
-    "perfmodel report saxpy.cu --grid 65536 --block 256 --arg n=16777216 --arg a=2 -o saxpy",
+    "perfmodel report saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2 -o saxpy",
 )
 
 

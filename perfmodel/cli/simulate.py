@@ -34,7 +34,7 @@ EXAMPLES = (
     "perfmodel simulate copy -D bytes=64MiB",
     "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
     "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05 --sets 8",
-    "perfmodel simulate saxpy.cu --grid 65536 --block 256 --arg n=16777216 --arg a=2",
+    "perfmodel simulate saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
     "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
     "--hit-ratio 0.5 --cache warm",
 )

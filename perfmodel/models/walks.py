@@ -1,4 +1,4 @@
-"""Walks: loops in which blocks go over the same cold data together.
+"""Walks: loops in which blocks go over the same data together.
 
 The first to ask for a line waits for DRAM, and the others wait for it too: however many share what
 is read, each of them waits at every step, until the data was there before them. Nobody gets ahead:
@@ -43,7 +43,7 @@ Measured: a step of one line that is waited for takes 725 to 738 clocks alone an
 DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that `MOST_SPREAD` measured."""
 WALK_TIME = Formula(
-    name="time of a walk over cold data",
+    name="time of a walk over common data",
     unit="s",
     text="own + waits*near + cold*(dram - near + max(spread*log2(m) - first*log2(s), -most))",
     symbols={
@@ -63,12 +63,12 @@ WALK_TIME = Formula(
     "to 32 warps (measurements/h200-walks/products.csv)",
 )
 BESIDE_WALK = Formula(
-    name="all of them, with the walk over cold data",
+    name="all of them, with the walk over common data",
     unit="s",
     text="together + max(0, walk - first)",
     symbols={
         "together": "time of all resources together [s]",
-        "walk": "walk of the first round of blocks over cold data, but for its first wait [s]",
+        "walk": "walk of the first round of blocks over common data, but for its first wait [s]",
         "first": "time of all resources for that round [s]",
     },
     holds="later rounds find what the first has read",

@@ -1,4 +1,4 @@
-"""Walks over cold data: against products as measured, and what does not make a block wait."""
+"""Walks over common data: against products as measured, and what does not make a block wait."""
 
 from __future__ import annotations
 
