@@ -8,7 +8,8 @@ says so, and `perfmodel.expressions.arrays` evaluates again, part by part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -16,14 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions.array_operators import BITWISE, BOUNDS, FUNCTIONS
+from perfmodel.expressions.chains import Function, NotHereError, chain, ordered_names
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
-from perfmodel.expressions.points import once, ordered_names, uses
 from perfmodel.expressions.scalars import LARGEST_INTEGER
 
-_Function = Callable[[list[Any]], Any]
-
-_LARGEST: Final = 2_000
-"""Most nodes of an expression that becomes a chain, written out."""
 _ROUNDED: Final = 1 << 31
 """Largest magnitude that rounding gives here."""
 
@@ -31,13 +28,9 @@ _ROUNDED: Final = 1 << 31
 class _Part(NamedTuple):
     """A part's function, and the bound of its magnitude; None for floats."""
 
-    function: _Function
+    function: Function
     bound: int | None
     truth: bool = False
-
-
-class _NotHereError(Exception):
-    """The expression has no chain."""
 
 
 def evaluate_floats(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -47,46 +40,29 @@ def evaluate_floats(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
     found = _chain(node)
     if found is None:
         return None
-    chain, shared = found
+    function, shared = found
     try:
-        return chain([*(arrays[name] for name in ordered_names(node)), *shared])
+        return function([*(arrays[name] for name in ordered_names(node)), *shared])
     except FloatingPointError:
         return None
 
 
 @lru_cache(maxsize=4096)
-def _chain(node: Node) -> tuple[_Function, list[None]] | None:
+def _chain(node: Node) -> tuple[Function, list[None]] | None:
     """Return an expression as a function of arrays of floats, and places for shared parts."""
-    if getattr(node, "size", 1) > _LARGEST:
-        return None
     order = ordered_names(node)
-    used = uses(node)
-    places: dict[Node, int] = {}
-    built: dict[Node, _Part] = {}
 
-    def build(part: Node) -> _Part:
+    def leaf(part: Node) -> _Part:
         if isinstance(part, Name):
-            place = order.index(part.name)
-            return _Part(lambda env: env[place], None)
-        if isinstance(part, Number):
-            value = np.asarray(part.value)
-            return _Part(lambda env: value, None if value.dtype.kind == "f" else abs(int(value)))
-        if part not in built:
-            found = _operation(part, [build(operand) for operand in part.operands])
-            if used[part] > 1:
-                places[part] = len(order) + len(places)
-                found = found._replace(function=once(found.function, places[part]))
-            built[part] = found
-        return built[part]
+            return _Part(operator.itemgetter(order.index(part.name)), None)
+        assert isinstance(part, Number)
+        value = np.asarray(part.value)
+        return _Part(lambda env: value, None if value.dtype.kind == "f" else abs(int(value)))
 
-    try:
-        function = build(node).function
-    except _NotHereError:
-        return None
-    return function, [None] * len(places)
+    return chain(node, leaf, _operation)
 
 
-def _operation(part: Operation, operands: list[_Part]) -> _Part:
+def _operation(part: Operation, operands: Sequence[_Part]) -> _Part:
     name = part.operator
     if name in ("where", "and", "or", "not"):
         return _choice(name, operands)
@@ -101,17 +77,17 @@ def _operation(part: Operation, operands: list[_Part]) -> _Part:
             numbers[0] if whole else _Part(_rounded(FUNCTIONS[name], numbers[0].function), _ROUNDED)
         )
     if name in BITWISE or (name == "**" and whole):
-        raise _NotHereError
+        raise NotHereError
     functions = [n.function for n in numbers]
     if name == "**":
         functions = [_converted(function, np.float64) for function in functions]
     bound = BOUNDS[name](*bounds) if whole and name in BOUNDS else None
     if bound is not None and bound > LARGEST_INTEGER:
-        raise _NotHereError
+        raise NotHereError
     return _Part(_applied(FUNCTIONS[name], functions), bound)
 
 
-def _choice(name: str, operands: list[_Part]) -> _Part:
+def _choice(name: str, operands: Sequence[_Part]) -> _Part:
     """Return what a condition chooses, or several conditions together."""
     if name == "where":
         condition = _truth(operands[0])
@@ -134,7 +110,7 @@ def _choice(name: str, operands: list[_Part]) -> _Part:
     return _Part(joined, 1, truth=True)
 
 
-def _truth(part: _Part) -> _Function:
+def _truth(part: _Part) -> Function:
     function = part.function
     return function if part.truth else lambda env: function(env) != 0
 
@@ -143,18 +119,18 @@ def _arithmetic(part: _Part) -> _Part:
     return _Part(_converted(part.function, np.int64), 1) if part.truth else part
 
 
-def _converted(function: _Function, kind: Any) -> _Function:
+def _converted(function: Function, kind: Any) -> Function:
     return lambda env: function(env).astype(kind)
 
 
-def _applied(apply: Callable[..., Any], functions: list[_Function]) -> _Function:
+def _applied(apply: Callable[..., Any], functions: list[Function]) -> Function:
     if len(functions) == 2:
         first, second = functions
         return lambda env: apply(first(env), second(env))
     return lambda env: apply(*(function(env) for function in functions))
 
 
-def _rounded(apply: Callable[[Any], Any], function: _Function) -> _Function:
+def _rounded(apply: Callable[[Any], Any], function: Function) -> Function:
     def value(env: list[Any]) -> Any:
         found = apply(function(env))
         if not (np.abs(found) <= _ROUNDED).all():

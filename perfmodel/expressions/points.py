@@ -11,22 +11,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, names
+from perfmodel.expressions.chains import Function, NotHereError, chain, ordered_names
+from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
 from perfmodel.expressions.scalars import FUNCTIONS, LARGEST_INTEGER, LARGEST_SHIFT, NoValueError
 
-_Function = Callable[[list[Any]], Any]
-"""Value of a part, from the inputs in the order of their names, and what shared parts gave."""
-
-_LARGEST: Final = 2_000
-"""Most nodes of an expression that becomes a function, written out."""
 _KINDS: Final = {float: "f", int: "i", bool: "b"}
 _LARGEST_FLOAT: Final = math.nextafter(math.inf, 0.0)
 _WHOLE_ONLY: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
@@ -36,13 +31,9 @@ _ROUNDINGS: Final = {"floor": math.floor, "ceil": math.ceil}
 class _Part(NamedTuple):
     """A part of an expression: its function, "f", "i" or "b", and whether it is a 0-d array."""
 
-    function: _Function
+    function: Function
     kind: str
     lone: bool
-
-
-class _NotHereError(Exception):
-    """The expression has no function, or these values no value, that arrays would give too."""
 
 
 def evaluate_point(node: Node, values: Mapping[str, Any]) -> npt.NDArray[Any] | None:
@@ -79,76 +70,32 @@ def evaluate_point(node: Node, values: Mapping[str, Any]) -> npt.NDArray[Any] | 
     function, shared = found
     try:
         value = function(numbers + shared)
-    except (ArithmeticError, ValueError, NoValueError, _NotHereError):
+    except (ArithmeticError, ValueError, NoValueError, NotHereError):
         return None
     return np.array(value).reshape((1,) * axes)
 
 
 @lru_cache(maxsize=4096)
-def ordered_names(node: Node) -> tuple[str, ...]:
-    """Return the variables of an expression in the order of their names."""
-    return tuple(sorted(names(node)))
-
-
-@lru_cache(maxsize=4096)
-def _function(node: Node, kinds: str, lone: str) -> tuple[_Function, list[None]] | None:
+def _function(node: Node, kinds: str, lone: str) -> tuple[Function, list[None]] | None:
     """Return an expression as a function for inputs of some types, and places for shared parts."""
-    if getattr(node, "size", 1) > _LARGEST:
-        return None
     order = ordered_names(node)
-    used = uses(node)
-    places: dict[Node, int] = {}
-    built: dict[Node, _Part] = {}
 
-    def build(part: Node) -> _Part:
+    def leaf(part: Node) -> _Part:
         if isinstance(part, Name):
             place = order.index(part.name)
             return _Part(operator.itemgetter(place), kinds[place], lone[place] == "1")
-        if isinstance(part, Number):
-            value = part.value
-            return _Part(lambda env: value, _KINDS[type(value)], True)
-        if part not in built:
-            operands = [build(operand) for operand in part.operands]
-            function, kind = _operation(part.operator, operands)
-            if used[part] > 1:
-                places[part] = len(order) + len(places)
-                function = once(function, places[part])
-            built[part] = _Part(function, kind, all(operand.lone for operand in operands))
-        return built[part]
+        assert isinstance(part, Number)
+        value = part.value
+        return _Part(lambda env: value, _KINDS[type(value)], True)
 
-    try:
-        function = build(node).function
-    except _NotHereError:
-        return None
-    return function, [None] * len(places)
+    def operation(part: Operation, operands: Sequence[_Part]) -> _Part:
+        function, kind = _operation(part.operator, operands)
+        return _Part(function, kind, all(operand.lone for operand in operands))
+
+    return chain(node, leaf, operation)
 
 
-def uses(node: Node) -> Counter[Node]:
-    """Return how many operands each part of an expression is."""
-    found: Counter[Node] = Counter()
-    left = [node]
-    while left:
-        part = left.pop()
-        for operand in getattr(part, "operands", ()):
-            if isinstance(operand, Operation):
-                if operand not in found:
-                    left.append(operand)
-                found[operand] += 1
-    return found
-
-
-def once(function: _Function, place: int) -> _Function:
-    """Return a function that looks at `place` whether its value is known, and keeps it there."""
-
-    def value(env: list[Any]) -> Any:
-        if env[place] is None:
-            env[place] = function(env)
-        return env[place]
-
-    return value
-
-
-def _operation(name: str, operands: list[_Part]) -> tuple[_Function, str]:
+def _operation(name: str, operands: Sequence[_Part]) -> tuple[Function, str]:
     """Return the function of an operation, and the type that arrays would have."""
     functions = [operand.function for operand in operands]
     if name in ("and", "or", "not"):
@@ -165,7 +112,7 @@ def _operation(name: str, operands: list[_Part]) -> tuple[_Function, str]:
         return _in_floats(name, operands)
     functions, kind = _alike(operands)
     if name in _WHOLE_ONLY and kind == "f":
-        raise _NotHereError
+        raise NotHereError
     if name in _ROUNDINGS:
         return (functions[0] if kind == "i" else _rounded(_ROUNDINGS[name], functions[0])), "i"
     if name in ("min", "max"):
@@ -174,7 +121,7 @@ def _operation(name: str, operands: list[_Part]) -> tuple[_Function, str]:
     return _checked(FUNCTIONS[name], functions, kind), kind
 
 
-def _logic(name: str, functions: list[_Function]) -> _Function:
+def _logic(name: str, functions: list[Function]) -> Function:
     if name == "not":
         return lambda env: not functions[0](env)
     if name == "and":
@@ -182,22 +129,22 @@ def _logic(name: str, functions: list[_Function]) -> _Function:
     return lambda env: any(function(env) for function in functions)
 
 
-def _alike(operands: list[_Part]) -> tuple[list[_Function], str]:
+def _alike(operands: Sequence[_Part]) -> tuple[list[Function], str]:
     """Return operands of one type: truth values become 0 and 1, all floats if one is."""
     if any(operand.kind == "f" for operand in operands):
         return [_float(operand) for operand in operands], "f"
     return [o.function if o.kind == "i" else _converted(int, o.function) for o in operands], "i"
 
 
-def _float(operand: _Part) -> _Function:
+def _float(operand: _Part) -> Function:
     return operand.function if operand.kind == "f" else _converted(float, operand.function)
 
 
-def _converted(convert: Callable[[Any], Any], function: _Function) -> _Function:
+def _converted(convert: Callable[[Any], Any], function: Function) -> Function:
     return lambda env: convert(function(env))
 
 
-def _checked(compute: Callable[..., Any], functions: list[_Function], kind: str) -> _Function:
+def _checked(compute: Callable[..., Any], functions: list[Function], kind: str) -> Function:
     """Return a computed number that stays in the range of its type."""
     largest = _LARGEST_FLOAT if kind == "f" else LARGEST_INTEGER
     if len(functions) == 2:
@@ -207,7 +154,7 @@ def _checked(compute: Callable[..., Any], functions: list[_Function], kind: str)
             found = compute(first(env), second(env))
             if -largest <= found <= largest:
                 return found
-            raise _NotHereError
+            raise NotHereError
 
         return value
 
@@ -215,22 +162,22 @@ def _checked(compute: Callable[..., Any], functions: list[_Function], kind: str)
         found = compute(*(function(env) for function in functions))
         if -largest <= found <= largest:
             return found
-        raise _NotHereError
+        raise NotHereError
 
     return value_of_any
 
 
-def _rounded(compute: Callable[[float], int], function: _Function) -> _Function:
+def _rounded(compute: Callable[[float], int], function: Function) -> Function:
     def value(env: list[Any]) -> int:
         found = compute(function(env))
         if -LARGEST_INTEGER <= found <= LARGEST_INTEGER:
             return found
-        raise _NotHereError
+        raise NotHereError
 
     return value
 
 
-def _in_floats(name: str, operands: list[_Part]) -> tuple[_Function, str]:
+def _in_floats(name: str, operands: Sequence[_Part]) -> tuple[Function, str]:
     """Return a quotient, logarithm, root or power; NumPy's own where Python's rounds otherwise."""
     if name == "**" and all(operand.kind != "f" for operand in operands):
         return _checked(_whole_power, _alike(operands)[0], "i"), "i"
@@ -244,25 +191,25 @@ def _in_floats(name: str, operands: list[_Part]) -> tuple[_Function, str]:
 
 def _whole_power(base: int, exponent: int) -> int:
     if not 0 <= exponent <= LARGEST_SHIFT:  # to a negative power it is no whole number
-        raise _NotHereError
+        raise NotHereError
     return int(base**exponent)
 
 
 def _log2(value: float) -> float:
     if not 0 < value < math.inf:
-        raise _NotHereError
+        raise NotHereError
     return float(np.log2(value))
 
 
 def _lone_power(base: float, exponent: float) -> float:
     if base <= 0:
-        raise _NotHereError
+        raise NotHereError
     with np.errstate(all="ignore"):
         return float(np.power(base, exponent))
 
 
 def _power(base: float, exponent: float) -> float:
     if base <= 0:
-        raise _NotHereError
+        raise NotHereError
     with np.errstate(all="ignore"):
         return float(np.power(base, np.array((exponent,)))[0])

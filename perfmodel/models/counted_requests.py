@@ -93,8 +93,10 @@ def _filled(counted: Counted, width: int) -> float:
 
     Others may well be rows, whose next lanes fill what these leave.
     """
-    alone = counted.lines > _ALONE * counted.lanes
-    return min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0)) if alone else 1.0
+    scattered = counted.lines > _ALONE * counted.lanes
+    return (
+        min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0)) if scattered else 1.0
+    )
 
 
 def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> Requests:

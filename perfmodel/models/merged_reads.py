@@ -23,6 +23,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.requests import Requests
 from perfmodel.models.turns import power_mean
+from perfmodel.models.waves import side_by_side
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -110,7 +111,7 @@ def with_merged_reads(
     run = gpc_run(blocks, device)
     together = np.minimum(blocks, sms * held)
     load = busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30)
-    shared = np.minimum(held, np.ceil(blocks / sms))
+    shared = side_by_side(held, blocks, device.sm_count)
     # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
     drifting = shared if instance.kernel.barriers else np.maximum(shared, 16.0)
     first = FRESH_MET(step=STEP, lost=LOST, n=drifting, u=load, full=FULL)
