@@ -321,9 +321,8 @@ def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> lis
     for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
         work = WARPS_TIME(**each) * warps / SCHEDULERS / share
         found = np.where(count == n, work, found)
-    if "barriers" in given:
-        met = given["steps"] * given["barriers"] * warps * STEP_BARRIER_WARP / given["clock"]
-        found = np.maximum(found, met / np.reshape([float(j) for j in blocks], (-1, 1)))
+    met = given["steps"] * given["barriers"] * warps * STEP_BARRIER_WARP / given["clock"]
+    found = np.maximum(found, met / np.reshape([float(j) for j in blocks], (-1, 1)))
     return list(found)
 
 
