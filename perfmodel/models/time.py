@@ -174,7 +174,9 @@ def time_model(
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
     inputs["memory"]["own"] = units.own_l1_s
     shared = inputs["memory"]["held"]
-    inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, inputs["rounds"]["x"])
+    inputs["turns"] = turns_inputs(
+        arithmetic, terms["latency"], shared, inputs["rounds"]["x"], chain.far_waits
+    )
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)

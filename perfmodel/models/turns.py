@@ -40,6 +40,29 @@ Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked
 (measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
 and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
 """
+DRIFT_WAITS: Final = 40.0
+"""Waits for DRAM, one after the other, after which blocks that started together are out of step by
+half: each comes sooner or later by luck. Waits for L2 alone are alike, and leave them in step.
+
+Chosen by hand: attention of a token in equal parts, 13 to 375 turns, is 5.6% off in the median and
+11% at the ninetieth percentile without this, 5.6 and 10.9% with 20, 4.7 and 10.5% with 40, 4.6 and
+10.5% with 80 (measurements/h200-crowds/split.csv); products in tiles lose to step some 0.3 of what
+they lose at first after 64 steps from DRAM, 0.15 after 256, tiles of 32 more (ladder-residents.csv
+of measurements/h200-sxm-ladder, fit rows). Loops that wait for L2 are as much in step after 512
+turns as after 8 (measurements/h200-attention/turns.csv).
+"""
+IN_STEP = Formula(
+    name="rounds of blocks that would bring them out of step as far",
+    unit="1",
+    text="rounds*(1 + far/drift)",
+    symbols={
+        "rounds": "rounds of blocks, at least one [1]",
+        "far": "waits of a block for DRAM, one after the other [1]",
+        "drift": "so many that bring half of the blocks out of step: see `DRIFT_WAITS` [1]",
+    },
+    holds="blocks that start together",
+    source="chosen form: one over it is the share of the time that blocks are in step",
+)
 TURNS_TIME = Formula(
     name="time of warps that wait and compute in turn",
     unit="s",
@@ -47,14 +70,16 @@ TURNS_TIME = Formula(
     symbols={
         "once": "what a block waits, with what those beside it compute: they start together [s]",
         "many": "what all blocks wait, with what all compute: they have drifted apart [s]",
-        "rounds": "rounds of blocks, at least one [1]",
+        "rounds": "rounds of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
     source="derived ends; the decay between is assumed, as for rounds",
 )
 
 
-def turns_inputs(arithmetic: Array, latency: Array, held: Array, rounds: Array) -> dict[str, Array]:
+def turns_inputs(
+    arithmetic: Array, latency: Array, held: Array, rounds: Array, far: Array
+) -> dict[str, Array]:
     """Return what `TURNS_TIME` takes.
 
     Parameters
@@ -67,13 +92,20 @@ def turns_inputs(arithmetic: Array, latency: Array, held: Array, rounds: Array) 
         Blocks that share an SM.
     rounds : array
         Rounds of blocks.
+    far : array
+        Waits of a block for DRAM, one after the other.
     """
     beside = arithmetic * (1 - 1 / np.maximum(held, 1.0))
     return {
         "once": power_mean((beside, latency), ROUND_OVERLAP),
         "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
-        "rounds": np.maximum(rounds, 1.0),
+        "rounds": out_of_step(rounds, far),
     }
+
+
+def out_of_step(rounds: Any, far: Any) -> Array:
+    """Evaluate `IN_STEP` for at least one round."""
+    return np.asarray(IN_STEP(rounds=np.maximum(rounds, 1.0), far=far, drift=DRIFT_WAITS))
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:

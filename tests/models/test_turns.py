@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel.measure.folders import root
 from perfmodel.models.turns import (
+    DRIFT_WAITS,
     ROUND_OVERLAP,
     TURNS_OVERLAP,
     TURNS_TIME,
@@ -21,8 +22,8 @@ def one(value):
     return np.array([value], dtype=float)
 
 
-def in_turns(arithmetic, latency, held, rounds):
-    given = turns_inputs(one(arithmetic), one(latency), one(held), one(rounds))
+def in_turns(arithmetic, latency, held, rounds, far=0.0):
+    given = turns_inputs(one(arithmetic), one(latency), one(held), one(rounds), one(far))
     return float(TURNS_TIME(**given)[0])
 
 
@@ -40,6 +41,15 @@ def test_blocks_that_start_together_nearly_add_and_those_that_drift_apart_do_not
     assert apart == pytest.approx((4.0**TURNS_OVERLAP + 8**TURNS_OVERLAP) ** (1 / TURNS_OVERLAP))
     times = [in_turns(4.0, 8.0, held=4, rounds=r) for r in (1, 2, 4, 16)]
     assert all(more > less for more, less in pairwise(times))
+
+
+def test_waits_for_dram_bring_blocks_out_of_step_as_rounds_do():
+    # by construction half of the way after DRIFT_WAITS of them, and none after none
+    together, apart = (in_turns(4.0, 8.0, held=4, rounds=r) for r in (1, 1e9))
+    assert in_turns(4.0, 8.0, held=4, rounds=1, far=0) == together
+    half = in_turns(4.0, 8.0, held=4, rounds=1, far=DRIFT_WAITS)
+    assert half == pytest.approx((together + apart) / 2)
+    assert in_turns(4.0, 8.0, held=4, rounds=1, far=1e9) == pytest.approx(apart)
 
 
 def test_fp32_takes_issue_slots_and_waits_for_no_pipe():
