@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followers import caught
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
 from perfmodel.models.random_tables import random_reads
@@ -80,6 +81,8 @@ class Table:
     settled, settled_misses : array
         Share of the re-reads, and what misses of them, that come when L2 decides and no longer
         DRAM; none where blocks are not in step.
+    met, waiting : array
+        Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
     """
 
     buffer: str
@@ -97,6 +100,8 @@ class Table:
     crossing: Array = field(default_factory=lambda: np.zeros(1))
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
+    met: Array = field(default_factory=lambda: np.zeros(1))
+    waiting: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -251,6 +256,7 @@ def _table(
     crossing, settled = np.zeros(1), np.zeros(1)
     settled_lost: Any = 0.0
     moves: Any = 0
+    met = waiting = np.zeros(1)
     in_parts = False
     if random:
         first, again, lost = random_reads(
@@ -288,6 +294,8 @@ def _table(
         workings, lost = part_misses(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
+        if not agreed(moves == 0):
+            met, waiting = _caught(instance, requests, members[buffer], workings, moves, passes, device)
         in_parts = True
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
@@ -337,7 +345,25 @@ def _table(
         settled=np.atleast_1d(settled),
         settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),
         scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
+        met=np.atleast_1d(in_turn * met),
+        waiting=np.atleast_1d(in_turn * waiting),
     )
+
+
+def _caught(
+    instance: Instance,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    moved: residency.Workings,
+    moves: Array,
+    passes: Array,
+    device: Device,
+) -> tuple[Array, Array]:
+    """Return `caught` of a buffer's loads."""
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    asked = sum((requests[i].requests for i in members), np.zeros(1))
+    return caught(moved, moves, blocks, asked / (warps * passes), device)
 
 
 def _private(instance: Instance, request: Requests) -> bool:
