@@ -7,15 +7,18 @@ fetch it. Once they have caught up, their reads meet on the way to L2 (see
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.merged_reads import gpc_run
 from perfmodel.models.private_sets import NEIGHBOURS, YOUNG_SHARE
+from perfmodel.models.requests import Requests
 from perfmodel.models.residency import Workings
 
 Array = npt.NDArray[Any]
@@ -46,47 +49,60 @@ CAUGHT = Formula(
         "again": "times that the launch reads the set again [1]",
     },
     holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
-    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.023 rms of the "
-    "73 rows marked fit, 0.029 of 24 others (measurements/h200-l2-turns/counters.csv, h200-l2-sets, "
-    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none meet",
+    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.023 rms of "
+    "the 73 rows marked fit, 0.029 of 24 others (measurements/h200-l2-turns/counters.csv, "
+    "h200-l2-sets, h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each "
+    "pass none meet",
 )
 BEHIND: Final = 2.0
 """See `CAUGHT_MISSES`."""
 
 
 def caught(
-    moved: Workings, moves: Array, blocks: Array, rounds: Array, device: Device
-) -> tuple[Array, Array]:
-    """Return the share of the re-reads that meet others' on the way, and of these that miss.
+    instance: Instance,
+    loads: Sequence[Requests],
+    moved: Workings,
+    moves: Array,
+    passes: Array,
+    device: Device,
+) -> tuple[Array, Array, Workings]:
+    """Return what of a set's re-reads meets others' on the way, what waits for DRAM, and how.
 
     Parameters
     ----------
+    instance : Instance
+    loads : sequence of Requests
+        Of the set.
     moved : tuple of (Formula, mapping)
         From `perfmodel.models.private_sets.moved_misses`.
     moves : array
         Blocks by which each moves on after each pass; 0: it comes back to its own part.
-    blocks, rounds : array
-        Of the launch; loads that a block makes in one pass.
+    passes : array
+        Times that the set is read.
     device : Device
     """
     if not device.merged_sms or not device.gpcs:
-        return np.zeros(1), np.zeros(1)
+        return np.zeros(1), np.zeros(1), ()
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    rounds = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
     room, age = moved[1][1], moved[2][1]
     apart = moves % device.sm_count
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
     ring = np.maximum(np.minimum(apart, device.sm_count - apart), 1)
     alike = np.where(apart == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
-    met_ones = (moves > 0) & (ring <= NEIGHBOURS)
-    alike = np.where(met_ones, np.clip(alike, 1.0, device.merged_sms), 1.0)
-    later = np.maximum(age["again"] - BEHIND, 0.0)
+    near = (moves > 0) & (ring <= NEIGHBOURS)
+    alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
+    again = age["again"]
+    later = np.maximum(again - BEHIND, 0.0)
     given = {
         "alike": alike,
         "young": YOUNG_SHARE(**(age | {"again": np.maximum(later, 1e-9)})),
         "later": later,
-        "again": age["again"],
+        "again": again,
         "d": room["d"],
         "c": room["c"],
     }
     waiting = np.asarray(CAUGHT_MISSES(**given))
-    met = CAUGHT(waiting=waiting, alike=alike, rounds=rounds, again=age["again"])
-    return np.asarray(met), waiting
+    met = {"waiting": waiting, "alike": alike, "rounds": rounds, "again": again}
+    return np.asarray(CAUGHT(**met)), waiting, ((CAUGHT_MISSES, given), (CAUGHT, met))

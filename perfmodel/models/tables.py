@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
@@ -83,6 +83,8 @@ class Table:
         DRAM; none where blocks are not in step.
     met, waiting : array
         Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
+    meeting : tuple of (Formula, mapping)
+        How these were worked out.
     """
 
     buffer: str
@@ -102,6 +104,7 @@ class Table:
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
     met: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
+    meeting: residency.Workings = ()
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -166,7 +169,7 @@ def find_tables(
         uses[buffer] = _Use(
             sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
             sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
-            _largest([touched[i] for i in positions]),
+            np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in positions))),
         )
     chosen = []
     for buffer, positions in members.items():
@@ -257,6 +260,7 @@ def _table(
     settled_lost: Any = 0.0
     moves: Any = 0
     met = waiting = np.zeros(1)
+    meeting: residency.Workings = ()
     in_parts = False
     if random:
         first, again, lost = random_reads(
@@ -295,7 +299,8 @@ def _table(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
         if not agreed(moves == 0):
-            met, waiting = _caught(instance, requests, members[buffer], workings, moves, passes, device)
+            of = [requests[i] for i in members[buffer]]
+            met, waiting, meeting = caught(instance, of, workings, moves, passes, device)
         in_parts = True
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
@@ -347,23 +352,8 @@ def _table(
         scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
         met=np.atleast_1d(in_turn * met),
         waiting=np.atleast_1d(in_turn * waiting),
+        meeting=meeting,
     )
-
-
-def _caught(
-    instance: Instance,
-    requests: Sequence[Requests],
-    members: Sequence[int],
-    moved: residency.Workings,
-    moves: Array,
-    passes: Array,
-    device: Device,
-) -> tuple[Array, Array]:
-    """Return `caught` of a buffer's loads."""
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    asked = sum((requests[i].requests for i in members), np.zeros(1))
-    return caught(moved, moves, blocks, asked / (warps * passes), device)
 
 
 def _private(instance: Instance, request: Requests) -> bool:
@@ -406,10 +396,3 @@ def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
     if window is None or window.buffer != buffer:
         return np.zeros(1)
     return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
-
-
-def _largest(values: Sequence[Array]) -> Array:
-    found = np.zeros(1)
-    for value in values:
-        found = np.maximum(found, value)
-    return found
