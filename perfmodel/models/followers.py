@@ -97,7 +97,7 @@ def caught(
     later = np.maximum(again - BEHIND, 0.0)
     given = {
         "alike": alike,
-        "young": YOUNG_SHARE(**(age | {"again": np.maximum(later, 1e-9)})),
+        "young": YOUNG_SHARE(**{**age, "again": np.maximum(later, 1e-9)}),
         "later": later,
         "again": again,
         "d": room["d"],
