@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 CAUGHT_MISSES = Formula(
     name="re-reads of others' parts that wait for DRAM with theirs",
     unit="1",
-    text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (0.81 - d/c)/0.045))",
+    text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (0.805 - d/c)/0.041))",
     symbols={
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "young": "share of the later re-reads before blocks follow others [1]",
@@ -41,7 +41,7 @@ CAUGHT_MISSES = Formula(
 CAUGHT = Formula(
     name="re-reads of others' parts that L2 is not asked for",
     unit="1",
-    text="max(waiting, 0.147*(1 - 1/alike)/(1 + (8*rounds/again)**2))",
+    text="max(waiting, (1 - 1/alike)*rounds/(rounds + 9)/(1 + (17*rounds/again)**2))",
     symbols={
         "waiting": "those that wait for DRAM [1]",
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
@@ -49,10 +49,10 @@ CAUGHT = Formula(
         "again": "times that the launch reads the set again [1]",
     },
     holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
-    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.023 rms of "
-    "the 73 rows marked fit, 0.029 of 24 others (measurements/h200-l2-turns/counters.csv, "
-    "h200-l2-sets, h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each "
-    "pass none meet",
+    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.026 rms of "
+    "the 85 rows marked fit, 0.053 of 86 others, of other distances among them "
+    "(measurements/h200-followers/counters.csv, h200-l2-turns, h200-l2-sets, "
+    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none meet",
 )
 BEHIND: Final = 2.0
 """See `CAUGHT_MISSES`."""
