@@ -310,6 +310,10 @@ def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Ar
     # Neighbouring blocks that ask for the same at a time all wait for it.
     waited = {i: traffic.accesses[i].alike or 1.0 for i in members}
     fetched = sum((traffic.accesses[i].dram_bytes * waited[i] for i in members), np.zeros(1))
+    # As do blocks that have caught up with others.
+    for t in traffic.tables:
+        part = len({*members} & {*t.members}) / len(t.members)
+        fetched = fetched + part * t.again * t.waiting
     filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
     loads = [a for a in traffic.accesses if a.kind == "load"]
     every = sum((a.dram_bytes for a in loads), np.zeros(1))

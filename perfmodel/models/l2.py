@@ -53,11 +53,12 @@ READS_BESIDE: Final = 0.45
 Fitted: between warm copies of 10 and 16.8 MB the slope is 0.283 us/MB, where reads and writes one
 after the other give 0.339 (measurements/h200-sxm-suite/streams.csv).
 """
-TABLES_BESIDE: Final = 0.9
+TABLES_BESIDE: Final = 0.85
 """The same for reads of tables, buffers that are read again and again.
 
 Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
-(measurements/h200-sxm-suite/data-reset.csv).
+(measurements/h200-sxm-suite/data-reset.csv); one of 128 KiB 19 from 3 to 8 rounds of blocks
+(h200-followers/rounds.csv).
 """
 UNPACKED: Final = 0.75
 """L2's speed for reads that DRAM brings compressed, over that of hits.

@@ -157,7 +157,7 @@ def with_merged_reads(
         most = float(device.merged_sms)
         share = MERGED_READS(met=met, alike=in_step, most=most)
         by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
-        share = np.minimum(share, by_chance)
+        share = np.minimum(share, by_chance) * (1 - _caught_up(traffic, i))
         asked, merged = asked + fills, merged + fills * share
         accesses[i] = replace(access, l2_read_sectors=fills * share)
     part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
@@ -171,6 +171,15 @@ def with_merged_reads(
         l2_repeated_sectors=np.asarray(traffic.l2_repeated_sectors * part),
         l2_hit_rate=np.clip(1 - missed / np.maximum(reads + other, 1.0), 0.0, 1.0),
     )
+
+
+def _caught_up(traffic: Traffic, i: int) -> Array:
+    """Return the share of a load's reads that blocks make which have caught up with others."""
+    met: Array = np.zeros(1)
+    for t in traffic.tables:
+        if i in t.members:
+            met = met + t.met * t.again / np.maximum(t.first + t.again, 1e-9)
+    return met
 
 
 def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Array:

@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followers import caught
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
 from perfmodel.models.random_tables import random_reads
@@ -80,6 +81,10 @@ class Table:
     settled, settled_misses : array
         Share of the re-reads, and what misses of them, that come when L2 decides and no longer
         DRAM; none where blocks are not in step.
+    met, waiting : array
+        Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
+    meeting : tuple of (Formula, mapping)
+        How these were worked out.
     """
 
     buffer: str
@@ -97,6 +102,9 @@ class Table:
     crossing: Array = field(default_factory=lambda: np.zeros(1))
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
+    met: Array = field(default_factory=lambda: np.zeros(1))
+    waiting: Array = field(default_factory=lambda: np.zeros(1))
+    meeting: residency.Workings = ()
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -161,7 +169,7 @@ def find_tables(
         uses[buffer] = _Use(
             sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
             sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
-            _largest([touched[i] for i in positions]),
+            np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in positions))),
         )
     chosen = []
     for buffer, positions in members.items():
@@ -251,6 +259,8 @@ def _table(
     crossing, settled = np.zeros(1), np.zeros(1)
     settled_lost: Any = 0.0
     moves: Any = 0
+    met = waiting = np.zeros(1)
+    meeting: residency.Workings = ()
     in_parts = False
     if random:
         first, again, lost = random_reads(
@@ -288,6 +298,9 @@ def _table(
         workings, lost = part_misses(
             own_kept, between, capacity, passes, running, moves, device.sm_count, warm
         )
+        if not agreed(moves == 0):
+            of = [requests[i] for i in members[buffer]]
+            met, waiting, meeting = caught(instance, of, workings, moves, passes, device)
         in_parts = True
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
@@ -337,6 +350,9 @@ def _table(
         settled=np.atleast_1d(settled),
         settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),
         scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
+        met=np.atleast_1d(in_turn * met),
+        waiting=np.atleast_1d(in_turn * waiting),
+        meeting=meeting,
     )
 
 
@@ -380,10 +396,3 @@ def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
     if window is None or window.buffer != buffer:
         return np.zeros(1)
     return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
-
-
-def _largest(values: Sequence[Array]) -> Array:
-    found = np.zeros(1)
-    for value in values:
-        found = np.maximum(found, value)
-    return found

@@ -14,6 +14,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
+from perfmodel.models.residency import granted
 from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
@@ -106,6 +107,7 @@ def l2_setting(
         )
     claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
     warnings += _without_effect(control, instance, claimed)
+    warnings += _over_set_aside(control, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
 
 
@@ -201,3 +203,25 @@ def _without_effect(control: L2Control, instance: Instance, claimed: float) -> l
                 f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
             )
     return found
+
+
+def _over_set_aside(control: L2Control, claimed: float, device: Device) -> list[str]:
+    """Say when windows mark more than is set aside: whether it evicts, the ways granted decide."""
+    window = control.window
+    marked = claimed
+    if window is not None and window.hit_prop == "persisting":
+        marked += window.hit_ratio * window.num_bytes
+    if not control.set_aside or marked <= control.set_aside:
+        return []
+    aside = _sized(control.set_aside)
+    said = f"{_sized(round(marked))} are marked persisting, and {aside} set aside"
+    ways = float(granted(control.set_aside, device.l2_size))
+    if marked <= ways:
+        return [
+            f"{said}: too much as asked for, but {device.name} grants whole ways, "
+            f"{_sized(round(ways))} here, in which they fit"
+        ]
+    return [
+        f"{said}: they evict each other; hitRatios that add up to the set-aside, or a larger "
+        "set-aside, avoid it (`perfmodel advise`)"
+    ]

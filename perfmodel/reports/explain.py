@@ -23,6 +23,7 @@ from perfmodel.models.queueing import (
     CROWD_TIME,
     MEMORY_TIME,
     QUEUE_TIME,
+    SECOND_WAIT,
     steps_in_queue,
 )
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
@@ -204,8 +205,12 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         yield blocks
         found["blocks"] = blocks.result
     of_memory = next(iter(found.values()))
-    if len(found) > 1:
-        both = step(TIME, MEMORY_TIME, found | {"share": memory["share"]})
+    second = scalar(memory["share"]) * scalar(memory["second"])
+    if second > 0:
+        yield step(TIME, SECOND_WAIT, _chosen(memory, "found", "load", "rounds"))
+    if len(found) > 1 or second > 0:
+        known = {"loops": 0.0} | found | {n: memory[n] for n in ("share", "second")}
+        both = step(TIME, MEMORY_TIME, known)
         yield both
         of_memory = both.result
     parts = {"sm": busy.result, "memory": of_memory}

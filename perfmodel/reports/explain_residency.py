@@ -68,6 +68,8 @@ def _table_steps(table: Table, warm: bool) -> Iterator[Step]:
         ),
         {"first": first, "again": table.again, "missing": missing.result},
     )
+    for formula, given in table.meeting:
+        yield step(RESIDENCY, named(formula, f"{table.buffer}: {formula.name}"), given)
 
 
 def writeback_steps(prediction: Prediction) -> Iterator[Step]:

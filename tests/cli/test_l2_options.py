@@ -133,3 +133,21 @@ def test_concurrent_windows_are_not_simulated(refused: Refused) -> None:
     words = ("read", "-D", "bytes=1MiB", "--set-aside", "8MiB", "--concurrent", "8MiB")
     assert "concurrent windows cannot be simulated" in refused("simulate", *words)
     assert "closed-form" in refused("predict", *words, "--traffic", "simulated")
+
+
+def test_windows_that_mark_more_than_is_set_aside_are_told(run: Run) -> None:
+    # the article's example: two windows of 16 KiB over 16 KiB, hitRatio 1.0 evicts and 0.5 does
+    # not; a GPU grants whole ways, so that only larger windows do
+    kernel = ("predict", "data-reset", "-D", "in_bytes=64MiB", "-D", "out_bytes=256MiB")
+
+    def warned(aside: str, window: str, ratio: str) -> str:
+        words = ("--set-aside", aside, "--window", window, "--hit-ratio", ratio)
+        words = (*words, "--concurrent", f"{window}:{ratio}")
+        found = json.loads(run(*kernel, *words, "--json"))["warnings"]
+        return " ".join(w for w in found if "marked persisting" in w)
+
+    assert "32768 bytes (32 KiB) are marked persisting" in warned("16KiB", "16KiB", "1.0")
+    assert "in which they fit" in warned("16KiB", "16KiB", "1.0")
+    assert not warned("16KiB", "16KiB", "0.5")
+    assert "they evict each other" in warned("16MiB", "16MiB", "1.0")
+    assert not warned("16MiB", "16MiB", "0.5")

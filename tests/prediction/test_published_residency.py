@@ -80,13 +80,14 @@ def test_advice_on_the_articles_case() -> None:
     )
 
 
-def sliding(megabytes: int, control: L2Control | None) -> float:
+def sliding(megabytes: int, control: L2Control | None, threads: int = 1024) -> float:
     found = predict(
         PUBLISHED / "sliding-window.toml",
         device="a100-sxm-40",
         l2=control,
         small_bytes=megabytes * 10**6,
         large_bytes=1024 * 10**6,
+        threads=threads,
     )
     return found.time_s
 
@@ -95,12 +96,24 @@ def whole(megabytes: int, ratio: float = 1.0) -> L2Control:
     return L2Control(30 * MIB, AccessPolicyWindow("small", megabytes * 10**6, ratio))
 
 
-@pytest.mark.parametrize(("megabytes", "least"), [(10, 1.05), (20, 1.4), (30, 1.4)])
-def test_a100_gains_while_the_window_fits(megabytes: int, least: float) -> None:
-    # published as a figure only: up to about 50%; the model says 8, 61 and 59% for 10 to 30 MB.
-    # The load of the stream waits for the store to the table, which could be the same place.
+@pytest.mark.parametrize(
+    ("megabytes", "least", "most"), [(10, 1.05, 1.5), (20, 1.45, 1.55), (30, 1.45, 1.55)]
+)
+def test_a100_gains_while_the_window_fits(megabytes: int, least: float, most: float) -> None:
+    # published as a figure only: up to about 50%; the model says 7, 52 and 50% for 10 to 30 MB,
+    # of the code as printed: the load of the stream waits for the store to the table, which could
+    # be the same place, and each index is a remainder
     gain = sliding(megabytes, None) / sliding(megabytes, whole(megabytes))
-    assert least < gain < 1.75
+    assert least < gain < most
+
+
+@pytest.mark.parametrize("threads", [128, 256, 512])
+def test_a100_gains_about_as_much_whatever_the_blocks(threads: int) -> None:
+    # the guide does not say how long its blocks are: 61, 63 and 60% here. On an H200 the gain of a
+    # table of 25 MB is 1.31, 1.32 and 1.30 with blocks of 256, 512 and 1024
+    # (measurements/h200-followers/slide.csv)
+    gain = sliding(20, None, threads) / sliding(20, whole(20), threads)
+    assert 1.45 < gain < 1.65
 
 
 @pytest.mark.parametrize("megabytes", [35, 45, 60])
@@ -113,7 +126,10 @@ def test_a100_loses_beyond_with_hit_ratio_1_and_not_when_tuned(megabytes: int) -
 
 @pytest.mark.parametrize("megabytes", [5, 10, 20, 25, 30, 40, 60])
 def test_a100_tuned_is_never_worse_than_none(megabytes: int) -> None:
-    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size
+    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size; its
+    # code, a window of 20 MB with the same ratio, keeps less, and does no harm either
     ratio = min(1.0, 20 / megabytes)
-    tuned = sliding(megabytes, whole(megabytes, ratio))
-    assert tuned < 1.025 * sliding(megabytes, None)
+    none = sliding(megabytes, None)
+    assert sliding(megabytes, whole(megabytes, ratio)) < 1.025 * none
+    printed = L2Control(30 * MIB, AccessPolicyWindow("small", min(20, megabytes) * 10**6, ratio))
+    assert sliding(megabytes, printed) < 1.025 * none
