@@ -117,11 +117,14 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         first = first * (1 - stays)
     misses = np.asarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
     written = np.asarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
-    # What fits stays; fewer passes than L2 has changed lines leave nothing to write back.
-    written = written * (1 - held(footprint, capacity))
+    # What fits and is there stays; lines that come in drive changed ones out all the same. Fewer
+    # passes than L2 has changed lines leave nothing to write back.
+    written = written * (1 - held(footprint, capacity) if warm else 1.0)
     written = np.where(sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
     pitch = LINE * 4.0 if r.random else np.maximum(shared.pitch, SECTOR)
-    octaves = np.log2(np.maximum(pitch, SECTOR) / SECTOR)
+    # Random passes that meet in a line before it is written back leave together.
+    meet = np.where(r.random, asked / np.maximum(written, 1.0), 1.0)
+    octaves, leaving = (np.log2(np.maximum(p, SECTOR) / SECTOR) for p in (pitch, pitch / meet))
     isolated = r.random or (shared.pitch > SECTOR)
     each = np.where(isolated, ISOLATED_READ, float(SECTOR))
     # Half of what an isolated sector brings besides is needed later where elements lie dense.
@@ -131,6 +134,6 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         read=dense + np.maximum(misses - first, 0.0) * each,
         written=written * SECTOR,
         read_cost=np.interp(octaves, np.arange(len(_READ_COST)), _READ_COST),
-        write_cost=np.interp(octaves, np.arange(len(_WRITE_COST)), _WRITE_COST),
+        write_cost=np.interp(leaving, np.arange(len(_WRITE_COST)), _WRITE_COST),
         footprint=footprint,
     )
