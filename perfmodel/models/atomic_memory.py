@@ -70,7 +70,9 @@ and 256 B apart (atomics-outgrown.csv); dense ones read 32, and of a table at ra
 tables.csv)."""
 RANDOM_HITS, RANDOM_LOST = 1.27, 0.31
 """Share of random passes to sectors gone to before that hit, for each capacity over table, and what
-of it is lost; fitted: 0.89, 0.46, 0.26 and 0 for tables of 64 to 256 MiB (the same file)."""
+of it is lost where a line has four sectors to go to: when it comes back, it has one of them. Fitted
+to the same file: 0.89, 0.46, 0.26 and 0 of tables of 64, 96, 128 and 256 MiB.
+"""
 
 # DRAM time of a sector's read and write-back over that of its dense bytes, one sector every
 # 32*2**i bytes; fitted to the fit rows of atomics-outgrown.csv.
@@ -135,7 +137,8 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
     stays = held(footprint, capacity)
     if r.random:
         part = capacity / np.maximum(span, 1.0)
-        stays = np.maximum(stays, np.clip(RANDOM_HITS * part - RANDOM_LOST, 0.0, 1.0))
+        lost = RANDOM_LOST * (np.clip(LINE / shared.pitch, 1.0, 4.0) - 1) / 3
+        stays = np.maximum(stays, np.clip(RANDOM_HITS * part - lost, 0.0, 1.0))
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
