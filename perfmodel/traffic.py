@@ -105,6 +105,8 @@ class Traffic:
         Sectors that misses at random places bring into L2, where they take its time as reads do.
     compression : array
         Bytes over those that DRAM moves, as given; `dram_read_bytes` is what it moves.
+    atomic_dram_share : array
+        Share of DRAM's time in which it reads what atomics miss.
     scattered_bytes : array
         What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
     tables : tuple
@@ -133,6 +135,7 @@ class Traffic:
     dram_write_cost: Array | float = 1.0
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    atomic_dram_share: Array = field(default_factory=lambda: np.zeros(1))
     cold: bool = True
     early_share: Array = field(default_factory=lambda: np.zeros(1))
     early_read_bytes: Array = field(default_factory=lambda: np.zeros(1))

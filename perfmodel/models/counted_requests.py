@@ -16,12 +16,12 @@ from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.models import enumeration
-from perfmodel.models.activity import Activity
+from perfmodel.models.activity import Activity, warp_classes
 from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.agreement import alone
-from perfmodel.models.atomic_requests import total_lanes
+from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.contention import counted_sharing, stacked_sharing
+from perfmodel.models.contention import beyond_sample, counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
 
@@ -55,7 +55,13 @@ def given_requests(
     shared = None
     if access.kind == "atomic" and counted.addresses is not None:
         addresses = np.asarray(counted.addresses)
-        shared = counted_sharing(np.maximum(addresses, 0), addresses >= 0)
+        active = addresses >= 0
+        shared = counted_sharing(np.maximum(addresses, 0), active)
+        everybody = warp_classes((), instance.known, variables) if shape.regular else None
+        if counted.sampled < 1 and everybody is not None and not uses_random(index):
+            whole = sharing(access, index, instance.known, variables, everybody, element)
+            if whole is not None:
+                shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
 
     def one(value: float) -> Array:
         return np.full(1, float(value))

@@ -6,6 +6,7 @@ its data line by line as it comes, and so does one that finds its sector already
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -70,6 +71,14 @@ Measured: blocks that write their 16 KiB again and again send 30.8 B a clock, on
 an SM, on one SM and on 66 (measurements/h200-blocks/sets.csv).
 """
 
+LONE_WARP: Final = 2.0
+"""Clocks from one pass of a warp's shared accesses to its next; other warps pass in between.
+
+Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes meet in 8, 16
+and 32 words of a bank, and 8.0, 15.9 and 31.8 of each of two warps and more
+(measurements/h200-contended, lone.csv).
+"""
+
 PAGE_REACH: Final = 145.0 * 2**20
 PAGE_CLOCKS: Final = 6.2
 """Bytes of a table that an SM has the translations of, and clocks of every look-up of another page.
@@ -87,6 +96,7 @@ def l1_stages(
     device: Device,
     all_requests: Any,
     besides: Any = 0.0,
+    warps: Any = math.inf,
 ) -> dict[str, Array]:
     """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
 
@@ -99,6 +109,8 @@ def l1_stages(
     besides : array
         Shuffles, and accesses issued by warps of which no thread makes them: each takes a pass of
         the data stage.
+    warps : array
+        That share an SM.
     """
     sms = float(device.sm_count)
     hits, fills = np.zeros(1), np.zeros(1)
@@ -117,8 +129,9 @@ def l1_stages(
         first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
         first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
         fills = fills + first * missing + access.lines * (waiting - missing)
+    shared = traffic.shared_wavefronts * np.maximum(LONE_WARP / warps, 1.0)
     return {
-        "data": (hits + traffic.shared_wavefronts + besides) / sms,
+        "data": (hits + shared + besides) / sms,
         "fills": fills / sms,
         "tags": traffic.l1_tag_wavefronts / sms,
         "lanes": (all_requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,

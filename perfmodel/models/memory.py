@@ -213,7 +213,8 @@ def closed_form_traffic(
         (dram_reads[i] * dram_read_cost(instance, requests[i], granule) for i in [*loads, *others]),
         _ZERO,
     )
-    cost = cost + sum((c.read * c.read_cost for c in changed.values()), _ZERO)
+    of_atomics = sum((c.read * c.read_cost for c in changed.values()), _ZERO)
+    cost = cost + of_atomics
     back_cost = sum(
         (c.written * c.write_cost for c in changed.values()), dram_written - written_back
     )
@@ -288,6 +289,7 @@ def closed_form_traffic(
         tables=tuple(tables),
         l2_filled_sectors=filled,
         compression=np.full(1, float(control.compression)),
+        atomic_dram_share=of_atomics / np.maximum(cost + back_cost, 1.0),
         scattered_bytes=waited,
         l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
         writeback_bytes=np.asarray(held_up(**given)),

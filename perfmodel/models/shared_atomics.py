@@ -73,11 +73,9 @@ LOOP_CLOCKS = Formula(
         "tail": "how much longer the last block of a round takes than the mean [1]",
         "rounds": "rounds of blocks, one after the other [1]",
     },
-    holds="1 to 64 warps an SM within 15%; some 8 warps on their own, which may or may not keep "
-    "step, within 45%",
+    holds="1 to 64 warps an SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it. Fitted: `p` (additions "
-    "again and again, measurements/h200-sxm-suite/shared-atomics.csv, fit rows), `tail` "
-    "(measurements/h200-atomics)",
+    "again and again: see `LOOP_SOONER`), `tail` (measurements/h200-atomics)",
 )
 LOOP_TRIES = Formula(
     name="tries for each success of a full SM",
@@ -92,12 +90,14 @@ LOOP_TRIES = Formula(
 IN_STEP = Formula(
     name="whether the warps of a block keep step",
     unit="1",
-    text="min(1, max(0, 3 - x/0.3))",
+    text="min(1, max(0, 3 - x/lose))",
     symbols={
         "x": "clocks of a try of all warps of the block, over those from a load to its swap [1]",
+        "lose": "a third of that from which they lose step [1]",
     },
-    holds="threads that add once; those that add again and again lose step",
-    source="fitted: 4 and 8 warps keep step, 16 don't, 12 do of 4 B and don't of 8 B "
+    holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
+    source="fitted: 4 and 8 warps that add once keep step, 16 don't, 12 do of 4 B and don't of 8 B; "
+    "of those that add again 4 do, and 8 whose lanes have an address each of 8 B "
     "(measurements/h200-atomics)",
 )
 SHARED_LOOP_TIME = Formula(
@@ -138,9 +138,14 @@ BEST_COPIES = Formula(
 )
 
 LOOP_ALONE: Final = (97.0, 115.0)
-LOOP_SOONER: Final = (0.22, 0.31)
+LOOP_SOONER: Final = (0.26, 0.28)
 """`alone` and `p` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122 clocks
-for lone warps (shared-atomics.csv); fitted: within 4% in the median (the same, fit rows)."""
+for lone warps (shared-atomics.csv); `p` fitted, with what follows, to warps that add again: the
+slowest blocks within 5% in the median (the same and h200-atomics/shared-loops.csv, fit rows)."""
+LOSE_ONCE, LOSE_AGAIN, LOSE_APART = 0.3, 0.18, (0.01, 0.3)
+"""`lose` of `IN_STEP` for warps that add once, that add again, and that add again with an address
+for each lane, by bytes; those of 4 B do not keep step then, and those of 8 B as long as at first.
+"""
 LOOP_SWAP: Final = (44.0, 55.0)
 """`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-atomics)."""
 LOOP_TURN: Final = (3.0, 4.25)
@@ -298,7 +303,9 @@ def loop_clocks(
     # Lanes of a warp win together, but where more than some eight warps try an address.
     own = np.log2(apart) / np.log2(WARP_SIZE) / np.maximum(w / 8, 1.0)
     turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own
-    step = np.where(once, IN_STEP(x=block * turn / LOOP_SWAP[wide]), 0.0)
+    again = np.where(np.asarray(apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
+    lose = np.where(once, LOSE_ONCE, again)
+    step = np.asarray(IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
     given = {"alone": LOOP_ALONE[wide], "swap": LOOP_SWAP[wide], "p": LOOP_SOONER[wide]}
     every = {"turn": turn, "all": block * held, "tries": tries, "tail": LOOP_TAIL}
     return np.asarray(LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=step, w=w))

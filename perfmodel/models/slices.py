@@ -56,9 +56,17 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-# Pieces of 256 B side by side, and how many of them the busiest of 94 slices has.
-_PIECES: Final = (1, 2, 3, 28, 31, 64, 80, 112, 160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048)
-_MOST: Final = (1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32)
+# Pieces of 256 B side by side, and how many of them the busiest of 94 slices has: counted, and from
+# 20 to 96 the mean of many places, some of which have one fewer or one more (places.csv of
+# measurements/h200-contended, fit rows).
+_PIECES: Final = (
+    *(1, 2, 3, 16, 20, 24, 28, 31, 64, 80, 96, 112),
+    *(160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048),
+)
+_MOST: Final = (
+    *(1, 1, 2, 2, 2.3, 2.6, 2.8, 3, 3, 4, 4.3, 5),
+    *(5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32),
+)
 _SLICES: Final = 94
 _USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles, warp_instructions
 from perfmodel.models.l1 import L1_CYCLES, l1_stages
 from perfmodel.models.requests import Requests
-from perfmodel.models.waves import BALANCE, balance_inputs, everywhere
+from perfmodel.models.waves import BALANCE, balance_inputs, everywhere, side_by_side
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -103,7 +103,9 @@ def sm_times(
         }
     passing = (instructions.get(pipe, np.zeros(1)) for pipe in ("masked", "shuffle"))
     besides = sum(passing, np.zeros(1))
-    stages = l1_stages(instance, requests, traffic, device, traffic.requests, besides)
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * side_by_side(held, blocks, device.sm_count)
+    stages = l1_stages(instance, requests, traffic, device, traffic.requests, besides, warps)
     l1 = {"clock": device.sm_clock, "balance": l1_balance}
     inputs["l1"] = {"cycles": np.asarray(L1_CYCLES(**stages)), **l1}
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))

@@ -141,6 +141,8 @@ def time_model(
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
         terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
+        missed = terms["dram"] * traffic.atomic_dram_share
+        inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
     rounds = inputs["latency"]["rounds"]
     looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)

@@ -289,6 +289,26 @@ def test_blocks_that_add_once_keep_step() -> None:
     assert float(loop_clocks(16, 16, 1, 1e9, True, 1.0, 4)) < 0.6 * alone
 
 
+def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
+    # measured: clocks from one success to the next, the slowest of 132 blocks, of threads that add
+    # 16 or 32 times (measurements/h200-atomics/shared-loops.csv): 4 warps as many as one, 8 of 8 B
+    # where each lane has an address of its own
+    with (ROOT / "measurements" / "h200-atomics" / "shared-loops.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if int(r["turns"]) > 1 and r["waves"] == "1"]
+    rows = [r for r in rows if r["held"] == "1" and r["warps"] in ("4", "8")]
+    assert len(rows) == 38
+    off = []
+    for r in rows:
+        warps, addresses = int(r["warps"]), int(r["addresses"])
+        tried = max(1.0, warps * min(1.0, 32 / addresses))
+        width = 8 if r["dtype"] == "float64" else 4
+        each = float(loop_clocks(tried, warps, 1, 1.0, False, min(32, addresses), width))
+        slowest = float(r["each"]) * float(r["longest"]) / float(r["life"])
+        off.append(abs(each / slowest - 1))
+    assert max(off) < 0.35
+    assert sorted(off)[len(off) // 2] < 0.09
+
+
 @pytest.mark.parametrize("addresses", [1, 2, 8, 32])
 def test_constant_increments_in_shared_memory_do_not_queue(addresses: int) -> None:
     # published: on an A100, "+1 (ATOMS.POPC.INC)" runs at the rate of no contention at any

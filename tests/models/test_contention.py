@@ -13,7 +13,13 @@ from perfmodel import PerfmodelError
 from perfmodel.expressions import parse
 from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
-from perfmodel.models.contention import counted_conflicts, random_conflicts
+from perfmodel.models.contention import (
+    Sharing,
+    beyond_sample,
+    counted_conflicts,
+    counted_sharing,
+    random_conflicts,
+)
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:
@@ -114,3 +120,32 @@ def test_weights_that_are_wrong(weights: Any, message: str) -> None:
 
 def weighted(weights: Any) -> Access:
     return Access("bins", "atomic", parse("random(threadIdx.x, 8)"), weights=weights)
+
+
+def sampled(blocks: list[int], lanes: slice = slice(None)) -> tuple[Sharing, Any, Any]:
+    """Return what some blocks of 256 threads show that go to words i % 4096."""
+    i = np.array(blocks)[:, None, None] * 256 + np.arange(256).reshape(8, 32)
+    addresses = (i % 4096 * 4).reshape(-1, 32)
+    active = np.zeros(addresses.shape, dtype=bool)
+    active[:, lanes] = True
+    return counted_sharing(addresses, active), addresses, active
+
+
+def test_a_sample_of_few_blocks_goes_to_all_places() -> None:
+    # independent: all blocks, counted
+    whole, *_ = sampled(list(range(16)))
+    seen, addresses, active = sampled([3, 9, 40])
+    assert seen.hot.granule[0] == pytest.approx(1 / 12)
+    found = beyond_sample(seen, addresses, active, 2.0**20, whole)
+    assert found.hot.granule[0] == whole.hot.granule[0] == pytest.approx(1 / 64)
+    assert found.addresses[0] == 4096
+    assert found.conflicts is seen.conflicts
+
+
+def test_a_sample_that_chose_its_words_stays_as_it_is() -> None:
+    # property: one lane a warp goes to an eighth of the words, and few lanes not to all places
+    whole, *_ = sampled(list(range(16)))
+    one, addresses, active = sampled([3, 9, 40], slice(0, 1))
+    assert beyond_sample(one, addresses, active, 2.0**20, whole) is one
+    few, addresses, active = sampled([3, 9, 40])
+    assert beyond_sample(few, addresses, active, 1000.0, whole) is few
