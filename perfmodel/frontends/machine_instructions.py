@@ -23,6 +23,7 @@ from perfmodel.frontends.ptx.syntax import (
     FloatImmediate,
     Function,
     Immediate,
+    Instruction,
     Register,
 )
 from perfmodel.frontends.symbolic_registers import is_memory
@@ -211,14 +212,30 @@ def _counted(at: int, known: Made) -> Counts:
         return {"int32": 2.0 if kind.endswith("64") else 1.0}
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
         return {"int32": known.halves(at)}
+    if instruction.opcode in ("bfe", "bfi") and kind.endswith("32"):
+        return {"int32": _field(instruction)}
     given = frozenset(instruction.modifiers)
     for rule in _rules().get(instruction.opcode, ()):
         if rule.modifiers <= given:
             return rule.counts
     if instruction.opcode in LOGIC | _INTEGER | _OTHERS:
-        wide = kind.endswith("64") and kind[:1] != "f"
-        return {"int32": 2.0 if wide else 1.0}
+        floats = kind[:1] == "f" and instruction.opcode != "selp"
+        return {"int32": 2.0 if kind.endswith("64") and not floats else 1.0}
     return {"other": 1.0}
+
+
+def _field(instruction: Instruction) -> float:
+    """Return the instructions that take a field of bits out of a word of 32 bits or put one in.
+
+    Read from machine code of sm_90: whole bytes are one permutation, fields at stated bits a shift
+    and a mask; of fields at bits in registers the registers are cut to bytes first.
+    """
+    place, width = instruction.operands[-2:]
+    if not isinstance(place, Immediate) or not isinstance(width, Immediate):
+        return 5.0 if instruction.opcode == "bfe" else 6.0
+    signed = instruction.modifiers[-1] == "s32"
+    whole = place.value % 8 == 0 and width.value in (8, 16) and not signed
+    return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
 
 def _sum(at: int, known: Made) -> Counts | None:

@@ -29,6 +29,10 @@ _WIDE: Final = ("s64", "u64", "b64")
 _WORD: Final = ("s32", "u32", "b32")
 _HALF: Final = 32
 _BYTE: Final = 255
+_FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+_ROUNDINGS: Final = frozenset({"rn", "rz", "rm", "rp", "sat"})
+_SIGNED: Final = frozenset({"add", "sub", "mul", "fma", "min", "max", "setp"})
+"""Instructions on floats that negate their operands, or take their magnitude, for nothing."""
 _WIDENED: Final = (("u32", "u16"), ("u32", "u8"), ("u16", "u8"))
 
 
@@ -147,6 +151,10 @@ def _is_taken_in(made: Made, at: int) -> bool:
     used = [made.function.instructions[u] for u in places]
     if opcode == "cvta" or not used:
         return True
+    if opcode == "mul" and kind in _FLOATS:
+        return _fused(made, at, places)
+    if opcode in ("neg", "abs") and kind in _FLOATS:
+        return all(u.opcode in _SIGNED and u.modifiers[-1] == kind for u in used)
     if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
         # One multiply-add of 64 bits makes the address.
         return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
@@ -166,7 +174,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return False
     if opcode in LOGIC and _beside_a_constant(made, at, used[0]):
         return False
-    return _by_the_only(instruction, used[0], kind)
+    return _by_the_only(made, at, used[0], kind)
 
 
 def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
@@ -181,8 +189,9 @@ def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
     return _by_constant(user) or any(o.opcode in LOGIC and _by_constant(o) for o in others)
 
 
-def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool:
+def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     """Say whether the one instruction that uses a result takes its maker in."""
+    instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
     of = user.modifiers[-1] if user.modifiers else ""
     if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
@@ -193,9 +202,45 @@ def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool
         return user.opcode in ("add", "sub") and (of == kind or kind.endswith("16"))
     if opcode == "add" and kind in _WORD and user.opcode == "add":
         return of in _WORD  # three operands at once
-    if opcode == "add" and kind in _WORD and user.opcode in ("min", "max"):
-        return of in _WORD and _by_constant(instruction) and _by_constant(user)
-    return opcode in ("neg", "abs") and kind[:1] == "f"
+    if opcode == "neg" and kind in _WORD:
+        return user.opcode == "add" and of in _WORD
+    # An extremum takes one sum in (VIADDMNMX).
+    return (
+        opcode in ("add", "sub")
+        and kind in _WORD
+        and user.opcode in ("min", "max")
+        and of in _WORD
+        and _last(made, user, ("add", "sub")) == at
+    )
+
+
+def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
+    """Say whether a product of floats is part of every sum that uses it.
+
+    Sums and products that state no rounding are contracted (FFMA, DFMA, HFMA2), the product once
+    for each sum; of a sum of two products only one is (machine code of sm_90).
+    """
+    instruction = made.function.instructions[at]
+    if not _ROUNDINGS.isdisjoint(instruction.modifiers):
+        return False
+    for place in places:
+        user = made.function.instructions[place]
+        if user.opcode not in ("add", "sub") or user.modifiers != instruction.modifiers:
+            return False
+        if made.loops[place] != made.loops[at]:
+            return False
+        if _last(made, user, ("mul",)) != at:
+            return False
+    return True
+
+
+def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:
+    """Return the maker of an instruction's last operand that one of some opcodes makes."""
+    makers = (made.maker(o) for o in reversed(user.operands[1:]))
+    return next(
+        (m for m in makers if m is not None and made.function.instructions[m].opcode in opcodes),
+        None,
+    )
 
 
 def _from_byte(made: Made, instruction: Instruction) -> bool:

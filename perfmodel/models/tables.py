@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
 from perfmodel.models.random_tables import random_reads
@@ -168,6 +169,7 @@ def find_tables(
         repeats = any(
             (requests[i].period is not None or requests[i].random)
             and requests[i].access.kind == "load"
+            and not comes_back(requests[i])
             for i in positions
         )
         looped = (
