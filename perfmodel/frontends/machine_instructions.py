@@ -25,6 +25,7 @@ from perfmodel.frontends.ptx.syntax import (
     Immediate,
     Instruction,
     Register,
+    Vector,
 )
 from perfmodel.frontends.symbolic_registers import is_memory
 from perfmodel.frontends.taken_in import LOGIC, Made, made
@@ -123,9 +124,25 @@ def machine_instructions(
 
 def _one_by_one(known: Made) -> list[Counts]:
     return [
-        _NOTHING if is_memory(i) or known.is_taken_in(at) else _counted(at, known)
+        packed(i) if is_memory(i) else _NOTHING if known.is_taken_in(at) else _counted(at, known)
         for at, i in enumerate(known.function.instructions)
     ]
+
+
+def packed(instruction: Instruction) -> Counts:
+    """Return what takes a loaded word apart into bytes, or puts stored bytes or halves together.
+
+    A permutation each; a word that is stored needs one less (machine code of sm_90).
+    """
+    unit = instruction.modifiers[-1] if instruction.modifiers else ""
+    vector = next((o for o in instruction.operands if isinstance(o, Vector)), None)
+    if vector is None or unit not in ("u8", "s8", "b8", "u16", "s16", "b16"):
+        return _NOTHING
+    count = float(len(vector.elements))
+    if instruction.opcode == "st":
+        words = count / (4 if unit.endswith("8") else 2)
+        return {"int32": count - max(words, 1.0)}
+    return {"int32": count} if instruction.opcode == "ld" and unit.endswith("8") else _NOTHING
 
 
 def unrolled_loops(function: Function, flow: ControlFlow) -> dict[int, Counted]:
@@ -212,6 +229,10 @@ def _counted(at: int, known: Made) -> Counts:
         return {"int32": 2.0 if kind.endswith("64") else 1.0}
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
         return {"int32": known.halves(at)}
+    if instruction.opcode == "cvt" and instruction.modifiers[-2:] == ("f32", "u16"):
+        maker = known.maker(instruction.operands[1])
+        loaded = maker is not None and is_memory(known.function.instructions[maker])
+        return {"int32": 1.0} if loaded else {"conversion": 1.0}
     if instruction.opcode in ("bfe", "bfi") and kind.endswith("32"):
         return {"int32": _field(instruction)}
     given = frozenset(instruction.modifiers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 from perfmodel.frontends.divergence import parting_registers
 from perfmodel.frontends.ptx.control_flow import ControlFlow
@@ -21,6 +21,7 @@ from perfmodel.frontends.ptx.syntax import (
     Register,
     SpecialRegister,
     Symbol,
+    Vector,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
@@ -165,6 +166,11 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return all(u.opcode == "add" and u.modifiers[-1] in _WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
+    if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
+        # A store takes what it needs of a word; several are packed there.
+        return all(u.opcode == "st" for u in used)
+    if opcode == "mul" and "lo" in modifiers and kind in _WORD:
+        return _beside_upper(made, at)
     if opcode == "add" and any(
         maker is not None and made.adds_a_constant(maker)
         for maker in map(made.maker, instruction.operands[1:])
@@ -234,6 +240,41 @@ def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
     return True
 
 
+def _beside_upper(made: Made, at: int) -> bool:
+    """Say whether the upper half of the same product is asked for: one instruction makes both."""
+    factors = _factors(made, at)
+    registers = (o.name for o in made.function.instructions[at].operands[1:] if _is_varied(made, o))
+    return any(
+        made.loops[place] == made.loops[at] and _factors(made, place) == factors
+        for place in made.users.get(next(registers, ""), ())
+        for other in (made.function.instructions[place],)
+        if other.opcode == "mul" and "hi" in other.modifiers
+    )
+
+
+def _factors(made: Made, at: int) -> frozenset[object]:
+    """Return the factors of a product, constants by their value in 32 bits."""
+    return frozenset(
+        value if (value := _constant(made, o)) is not None else o
+        for o in made.function.instructions[at].operands[1:]
+    )
+
+
+def _constant(made: Made, operand: object) -> int | None:
+    """Return the constant that an operand is or that was moved into it, in 32 bits, or None."""
+    if isinstance(operand, Immediate):
+        return operand.value & 0xFFFFFFFF
+    maker = made.maker(operand)
+    if maker is None or made.function.instructions[maker].opcode != "mov":
+        return None
+    source = made.function.instructions[maker].operands[1]
+    return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
+
+
+def _is_varied(made: Made, operand: object) -> TypeGuard[Register]:
+    return isinstance(operand, Register) and _constant(made, operand) is None
+
+
 def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:
     """Return the maker of an instruction's last operand that one of some opcodes makes."""
     makers = (made.maker(o) for o in reversed(user.operands[1:]))
@@ -247,15 +288,20 @@ def _from_byte(made: Made, instruction: Instruction) -> bool:
     """Say whether a byte that was loaded is widened, or its upper bits cut: the load does both."""
     if instruction.opcode == "and" and Immediate(_BYTE) not in instruction.operands:
         return False
-    if instruction.opcode == "cvt" and instruction.modifiers[-2:] not in _WIDENED:
+    kinds = instruction.modifiers[-2:]
+    if instruction.opcode == "cvt" and kinds not in _WIDENED and kinds[1:] != ("s8",):
         return False
     at = made.maker(instruction.operands[1])
     if at is None:
         return False
     maker = made.function.instructions[at]
+    signed = kinds[1:] == ("s8",)
     if maker.opcode == "cvt":
-        return instruction.opcode == "and" and _from_byte(made, maker)
-    return is_memory(maker) and maker.opcode == "ld" and maker.modifiers[-1] == "u8"
+        return (instruction.opcode == "and" or signed) and _from_byte(made, maker)
+    if not is_memory(maker) or maker.opcode != "ld" or maker.modifiers[-1] != "u8":
+        return False
+    # The sign of a byte loaded alone is an instruction; those of several are unpacked with it.
+    return not signed or isinstance(maker.operands[0], Vector)
 
 
 def _by_constant(instruction: Instruction) -> bool:

@@ -1,4 +1,4 @@
-"""What caches have of loads whose addresses were followed in some blocks, as no formula gives them."""
+"""What caches have of loads that were followed in some blocks, as no formula gives them."""
 
 from __future__ import annotations
 
