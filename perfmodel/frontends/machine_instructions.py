@@ -19,6 +19,7 @@ from typing import Final
 from perfmodel.frontends.divergence import aggregated, shared_bases
 from perfmodel.frontends.pipe_balance import EITHER, balanced
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.liveness import register_words
 from perfmodel.frontends.ptx.syntax import (
     FloatImmediate,
     Function,
@@ -27,7 +28,7 @@ from perfmodel.frontends.ptx.syntax import (
     Register,
     Vector,
 )
-from perfmodel.frontends.symbolic_registers import is_memory
+from perfmodel.frontends.symbolic_registers import is_memory, written_registers
 from perfmodel.frontends.taken_in import LOGIC, Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
 from perfmodel.frontends.unrolling import (
@@ -223,6 +224,8 @@ def _counted(at: int, known: Made) -> Counts:
         return special
     kind = instruction.modifiers[-1] if instruction.modifiers else ""
     by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
+    if instruction.opcode == "mov" and len(instruction.operands) > 1 and known.hands_on(at):
+        return {EITHER: float(register_words(known.function, written_registers(instruction)[0]))}
     if instruction.opcode == "selp" and known.adds_a_constant(at):
         return {EITHER: 1.0}
     if instruction.opcode == "shl" and by_register:

@@ -76,6 +76,18 @@ class Made:
         """Say whether what uses a result takes the instruction in."""
         return _is_taken_in(self, at)
 
+    def hands_on(self, at: int) -> bool:
+        """Say whether a copy in a loop is an instruction: its source lives on with another value.
+
+        Of variables that each take the next one's value every iteration, none is another name of
+        the next (machine code of sm_90: a stencil's window, Euclid's algorithm).
+        """
+        source = self.function.instructions[at].operands[1]
+        if self.loops[at] is None or not isinstance(source, Register):
+            return False
+        places = self.makers.get(source.name, ())
+        return len(places) > 1 and any(self.loops[place] == self.loops[at] for place in places)
+
     def adds_a_constant(self, at: int) -> bool:
         """Say whether a choice between constants becomes an addition under a predicate.
 
@@ -145,7 +157,9 @@ def _is_taken_in(made: Made, at: int) -> bool:
         source = instruction.operands[1]
         if isinstance(source, SpecialRegister):
             return not made.users.get(targets[0] if targets else "")
-        return isinstance(source, Register | Immediate | FloatImmediate | Symbol)
+        if isinstance(source, Register):
+            return not made.hands_on(at)
+        return isinstance(source, Immediate | FloatImmediate | Symbol)
     if len(targets) != 1:
         return False
     places = made.users.get(targets[0], [])
