@@ -13,7 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.l1_tables import table_fills
-from perfmodel.models.placement import buffer_bytes
+from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import held
 
@@ -71,7 +71,8 @@ def drawn_fills(
 ) -> list[Array]:
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 
-    Blocks of an SM find what each other has drawn; all loads of a table draw from it together.
+    Blocks of an SM find what each other has drawn, and all loads of a table draw from it together
+    (measurements/h200-reused, tables and lists).
 
     Parameters
     ----------
@@ -87,14 +88,19 @@ def drawn_fills(
     """
     tables: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
-        counted = r.access.counted
-        if counted is not None and counted.drawn and r.access.cache == "l1":
+        if (
+            r.access.kind == "load"
+            and r.access.cache == "l1"
+            and _table_bytes(instance, r) is not None
+        ):
             tables.setdefault(r.access.buffer, []).append(i)
     found = list(fills)
     for members in tables.values():
         first = requests[members[0]]
-        lines = max(c.drawn for i in members if (c := requests[i].access.counted) is not None)
-        table = np.minimum(buffer_bytes(instance, first), lines * LINE)
+        if len(members) == 1 and first.access.counted is None:
+            continue
+        sizes = [size for i in members if (size := _table_bytes(instance, requests[i])) is not None]
+        table = np.minimum(buffer_bytes(instance, first), np.maximum.reduce(sizes))
         sectors = sum((requests[i].sectors for i in members), _ZERO)
         every = replace(
             first,
@@ -111,15 +117,22 @@ def drawn_fills(
     return found
 
 
-def comes_back(r: Requests) -> bool:
-    """Say whether a followed load goes on from where its block was, rather than anywhere."""
+def _table_bytes(instance: Instance, r: Requests) -> Array | None:
+    """Return the bytes of the table that a load draws from at random, or None if it does not."""
     counted = r.access.counted
-    return (
-        counted is not None
-        and bool(counted.misses)
-        and not counted.drawn
-        and counted.once[0] < _ANYWHERE
-    )
+    if counted is not None:
+        return np.full(1, counted.drawn * LINE) if counted.drawn else None
+    return reached_bytes(instance, r) if r.random and r.strides is None else None
+
+
+def comes_back(loads: Sequence[Requests]) -> bool:
+    """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
+    counts = [r.access.counted for r in loads]
+    known = [c for c in counts if c is not None and c.misses and not c.drawn]
+    if not known or len(known) < len(counts):
+        return False
+    every = sum(c.sectors for c in known)
+    return sum(c.sectors * c.once[0] for c in known) < _ANYWHERE * every
 
 
 def followed_misses(

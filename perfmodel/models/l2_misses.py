@@ -117,7 +117,8 @@ def l2_misses(
                 reads[i] = np.minimum(reads[i], r.sectors * new_atoms * float(atom))
             if i in followed:
                 new, pieces = followed[i]
-                own = comes_back(r)  # else it may meet what other blocks have brought
+                # Else it may meet what other blocks have brought.
+                own = comes_back([o for o in requests if o.access.buffer == r.access.buffer])
                 misses[i] = new if own else np.minimum(misses[i], new)
                 reads[i] = pieces * float(atom)
                 reads[i] = reads[i] if own else np.minimum(whole, reads[i])

@@ -166,12 +166,8 @@ def find_tables(
         )
     chosen = []
     for buffer, positions in members.items():
-        repeats = any(
-            (requests[i].period is not None or requests[i].random)
-            and requests[i].access.kind == "load"
-            and not comes_back(requests[i])
-            for i in positions
-        )
+        own = [requests[i] for i in positions if requests[i].access.kind == "load"]
+        repeats = any(r.period is not None or r.random for r in own) and not comes_back(own)
         looped = (
             (window is not None and window.buffer == buffer)
             or any(_private(instance, requests[i]) for i in positions)
