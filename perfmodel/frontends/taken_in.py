@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final
 
 from perfmodel.frontends.divergence import parting_registers
 from perfmodel.frontends.ptx.control_flow import ControlFlow
@@ -257,7 +257,11 @@ def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
 def _beside_upper(made: Made, at: int) -> bool:
     """Say whether the upper half of the same product is asked for: one instruction makes both."""
     factors = _factors(made, at)
-    registers = (o.name for o in made.function.instructions[at].operands[1:] if _is_varied(made, o))
+    registers = (
+        o.name
+        for o in made.function.instructions[at].operands[1:]
+        if isinstance(o, Register) and _constant(made, o) is None
+    )
     return any(
         made.loops[place] == made.loops[at] and _factors(made, place) == factors
         for place in made.users.get(next(registers, ""), ())
@@ -283,10 +287,6 @@ def _constant(made: Made, operand: object) -> int | None:
         return None
     source = made.function.instructions[maker].operands[1]
     return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
-
-
-def _is_varied(made: Made, operand: object) -> TypeGuard[Register]:
-    return isinstance(operand, Register) and _constant(made, operand) is None
 
 
 def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:

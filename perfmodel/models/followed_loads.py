@@ -176,11 +176,11 @@ def followed_misses(
         members = [i for i in chosen if requests[i].access.buffer == buffer]
         parts = []
         for unit, share in ((SECTOR, 0), (_PIECE, 1)):
-            new = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
+            asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
             # Together they bring no more than there is.
             most = buffer_bytes(instance, requests[members[0]]) / unit
-            part = np.minimum(1.0, most / np.maximum(sum(new, _ZERO), 1e-9))
-            parts.append([kept * n * part for n in new])
+            part = np.minimum(1.0, most / np.maximum(sum(asked, _ZERO), 1e-9))
+            parts.append([kept * n * part for n in asked])
         for i, sectors, pieces in zip(members, *parts, strict=True):
             rest = (1 - kept) * fills[i]
             found[i] = (sectors + rest, pieces + rest)
