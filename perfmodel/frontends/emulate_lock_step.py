@@ -37,6 +37,7 @@ from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
+from perfmodel.frontends.sure_waits import waits_within
 from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
 
 Array = npt.NDArray[Any]
@@ -91,7 +92,9 @@ class LockStep:
         constants = frozenset(
             at for at, i in enumerate(function.instructions) if "const" in i.modifiers
         )
-        self.counter = Counter(atomics, Touches(_cached(function), self.padded), constants)
+        waits = waits_within(function, self.flow)
+        cached = {at: waits.get(at, 0.0) for at in _cached(function)}
+        self.counter = Counter(atomics, Touches(cached, self.padded), constants)
         self.arrivals = Arrivals()
         self.together = unrolled_loops(function, self.flow)
         self.segments, self.first = segments(
@@ -349,6 +352,8 @@ class LockStep:
             edges=self.edges,
             counts=self.counter.counts,
             misses=self.counter.touches.misses(),
+            once=self.counter.touches.once(),
+            drawn=self.counter.touches.drawn(),
             alike=self.counter.touches.alike(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,

@@ -48,6 +48,11 @@ class Emulation:
         What was assumed or left out.
     misses : mapping of int to tuple of float
         By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    once : mapping of int to (float, float)
+        By load, of its sectors the share that its block asks for the first time, and the pieces of
+        64 B that it does, for each sector.
+    drawn : mapping of int to float
+        By load that reads at random places of a table, as all blocks do: lines of the table.
     alike : mapping of int to float
         By load, of neighbouring blocks, how many ask for a sector at a time.
     unequal : Unequal
@@ -65,6 +70,8 @@ class Emulation:
     regions: list[Region]
     notes: tuple[str, ...] = ()
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    drawn: Mapping[int, float] = field(default_factory=dict)
     alike: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
     rounds: Mapping[int, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ wait for their next touch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,6 +25,15 @@ MOST_TOUCHES: Final = 1 << 20
 MOST_EXECUTIONS: Final = 1 << 11
 """Sectors, and executions of loads, that are written down; later ones are taken to be alike."""
 MOST_BLOCKS: Final = 4
+LEAST_MET: Final = 32.0
+"""Lines that two blocks have in common from which on their number says how many there are."""
+DRAWN: Final = 0.2
+"""Share by which lines met may differ from those of places drawn at random: chosen."""
+JUMPS: Final = 0.5
+"""Mean square from one request to the next, over twice the variance, from which on places follow no
+order: 1 at random (von Neumann's ratio), 0 of a walk; chosen."""
+ATOM: Final = 2
+"""Sectors that DRAM brings together."""
 _WARP: Final = 48
 """Bits below a warp's number: sectors of all memory."""
 
@@ -34,19 +43,20 @@ class Touches:
 
     Parameters
     ----------
-    loads : frozenset of int
-        Instructions that L1 caches.
+    loads : mapping of int to float
+        Instructions that L1 caches, and how many waits of their straight code come before each.
     padded : int
         Lanes of a block.
     """
 
-    def __init__(self, loads: frozenset[int], padded: int) -> None:
+    def __init__(self, loads: Mapping[int, float], padded: int) -> None:
         self._loads = loads
         self._padded = padded
         self._parts: list[tuple[int, int, Array, Array]] = []
         self._count = 0
         self.turn = 0
-        """Counts executions of straight code: in one, each warp makes its loads in a row."""
+        """Counts executions of straight code: in one, each warp makes in a row the loads that
+        wait for as many others."""
 
     def take(self, at: int, address: Array, lanes: Array) -> None:
         """Write down one execution: byte addresses, each byte of memory with its own."""
@@ -78,18 +88,68 @@ class Touches:
         """Whether no more is written down."""
         return self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
 
+    def once(self) -> Mapping[int, tuple[float, float]]:
+        """Return of each load's sectors those that its block has not asked for before, as a share.
+
+        And the pieces of `ATOM` sectors that it has not asked for, for each sector.
+        """
+        if not self._parts:
+            return MappingProxyType({})
+        at, sector, block = self._sorted()
+        new = []
+        for piece in (1, ATOM):
+            own = (block << _WARP) + sector // piece
+            first = np.zeros(len(at), dtype=bool)
+            first[np.unique(own, return_index=True)[1]] = True
+            new.append(first)
+        return MappingProxyType(
+            {
+                int(one): (float(new[0][at == one].mean()), float(new[1][at == one].mean()))
+                for one in np.unique(at)
+            }
+        )
+
+    def drawn(self) -> Mapping[int, float]:
+        """Return the lines of a table that a load reads at random places, as all blocks do.
+
+        Only of loads that do: two blocks have some lines in common by which the table's are known
+        (capture and recapture), each meets as many as it would at random, and requests follow no
+        order.
+        """
+        if not self._parts:
+            return MappingProxyType({})
+        found = {}
+        for one in {part[0] for part in self._parts}:
+            own = [(t, s // (LINE // SECTOR), w) for a, t, s, w in self._parts if a == one]
+            if not _in_order([(line, warp) for _, line, warp in own]):
+                line = np.concatenate([line for _, line, _ in own])
+                block = np.concatenate([w for *_, w in own]) * 32 // self._padded
+                lines = _table_lines(line, block)
+                if lines:
+                    found[one] = lines
+        return MappingProxyType(found)
+
+    def _sorted(self) -> tuple[Array, Array, Array]:
+        """Return load, sector and block of all touches: block by block, as they come."""
+
+        def column(values: Iterator[Any]) -> Array:
+            return np.concatenate([*values])
+
+        parts = self._parts
+        at = column(np.full(len(s), a) for a, _, s, _ in parts)
+        waits = column(np.full(len(s), self._loads[a]) for a, _, s, _ in parts)
+        turn = column(np.full(len(s), t) for _, t, s, _ in parts)
+        sector = column(s for *_, s, _ in parts)
+        warp = column(w for *_, w in parts)
+        block = warp * 32 // self._padded
+        order = np.lexsort((warp, waits, turn, block))
+        return at[order], sector[order], block[order]
+
     def misses(self) -> Mapping[int, tuple[float, ...]]:
         """Return the share of each load's sectors that are not there, for each of `LINES`."""
         if not self._parts:
             return MappingProxyType({})
-        at = np.concatenate([np.full(len(s), a) for a, _, s, _ in self._parts])
-        turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in self._parts])
-        sector = np.concatenate([s for *_, s, _ in self._parts])
-        warp = np.concatenate([w for *_, w in self._parts])
-        block = warp * 32 // self._padded
-        # A block's touches in a row, in the order in which they come.
-        order = np.lexsort((warp, turn, block))
-        at, sector, block = at[order], sector[order], block[order]
+        at, sector, block = self._sorted()
         order, since = _since(block, sector // (LINE // SECTOR))
         part = sector[order] % (LINE // SECTOR)
         absent = np.stack([_absent(since[order] > reach, part) for reach in _reach(since)])
@@ -99,6 +159,32 @@ class Touches:
             for one in np.unique(at)
         }
         return MappingProxyType(found)
+
+
+def _table_lines(line: Array, block: Array) -> float:
+    """Return how many lines the table of some touches has if blocks draw from it, else 0."""
+    blocks = np.unique(block)
+    met = [np.unique(line[block == b]) for b in blocks]
+    pairs = [(a, b) for i, a in enumerate(met) for b in met[:i]]
+    common = sum(len(np.intersect1d(a, b, assume_unique=True)) for a, b in pairs)
+    if common < LEAST_MET:
+        return 0.0
+    lines = sum(float(len(a)) * len(b) for a, b in pairs) / common
+    draws = len(line) / len(blocks)
+    random = lines * -np.expm1(draws * np.log1p(-1 / max(lines, 2.0)))
+    mean = float(np.mean([len(a) for a in met]))
+    return lines if abs(mean / random - 1) < DRAWN else 0.0
+
+
+def _in_order(requests: list[tuple[Array, Array]]) -> bool:
+    """Say whether a load's requests, lines and warp of each touch, follow an order."""
+    means = []
+    for line, warp in requests:
+        _, start = np.unique(warp, return_index=True)
+        means.append(np.add.reduceat(line, start) / np.diff([*start, len(line)]))
+    place = np.concatenate(means)
+    spread = float(np.var(place))
+    return len(place) < 3 or float(np.mean(np.diff(place) ** 2)) < 2 * JUMPS * spread or not spread
 
 
 def _absent(gone: Array, part: Array) -> Array:

@@ -49,6 +49,8 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) ->
         addresses=_addresses(count) if atomic and count.kept else None,
         run=count.width * count.lanes / count.requests if count.bulk else 0.0,
         misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
+        once=emulation.once.get(at, (1.0, 1.0)),
+        drawn=emulation.drawn.get(at, 0.0),
         alike=emulation.alike.get(at, 1.0),
     )
 

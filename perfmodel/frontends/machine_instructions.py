@@ -19,13 +19,16 @@ from typing import Final
 from perfmodel.frontends.divergence import aggregated, shared_bases
 from perfmodel.frontends.pipe_balance import EITHER, balanced
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.liveness import register_words
 from perfmodel.frontends.ptx.syntax import (
     FloatImmediate,
     Function,
     Immediate,
+    Instruction,
     Register,
+    Vector,
 )
-from perfmodel.frontends.symbolic_registers import is_memory
+from perfmodel.frontends.symbolic_registers import is_memory, written_registers
 from perfmodel.frontends.taken_in import LOGIC, Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
 from perfmodel.frontends.unrolling import (
@@ -122,9 +125,25 @@ def machine_instructions(
 
 def _one_by_one(known: Made) -> list[Counts]:
     return [
-        _NOTHING if is_memory(i) or known.is_taken_in(at) else _counted(at, known)
+        packed(i) if is_memory(i) else _NOTHING if known.is_taken_in(at) else _counted(at, known)
         for at, i in enumerate(known.function.instructions)
     ]
+
+
+def packed(instruction: Instruction) -> Counts:
+    """Return what takes a loaded word apart into bytes, or puts stored bytes or halves together.
+
+    A permutation each; a word that is stored needs one less (machine code of sm_90).
+    """
+    unit = instruction.modifiers[-1] if instruction.modifiers else ""
+    vector = next((o for o in instruction.operands if isinstance(o, Vector)), None)
+    if vector is None or unit not in ("u8", "s8", "b8", "u16", "s16", "b16"):
+        return _NOTHING
+    count = float(len(vector.elements))
+    if instruction.opcode == "st":
+        words = count / (4 if unit.endswith("8") else 2)
+        return {"int32": count - max(words, 1.0)}
+    return {"int32": count} if instruction.opcode == "ld" and unit.endswith("8") else _NOTHING
 
 
 def unrolled_loops(function: Function, flow: ControlFlow) -> dict[int, Counted]:
@@ -205,20 +224,42 @@ def _counted(at: int, known: Made) -> Counts:
         return special
     kind = instruction.modifiers[-1] if instruction.modifiers else ""
     by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
+    if instruction.opcode == "mov" and len(instruction.operands) > 1 and known.hands_on(at):
+        return {EITHER: float(register_words(known.function, written_registers(instruction)[0]))}
     if instruction.opcode == "selp" and known.adds_a_constant(at):
         return {EITHER: 1.0}
     if instruction.opcode == "shl" and by_register:
         return {"int32": 2.0 if kind.endswith("64") else 1.0}
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
         return {"int32": known.halves(at)}
+    if instruction.opcode == "cvt" and instruction.modifiers[-2:] == ("f32", "u16"):
+        maker = known.maker(instruction.operands[1])
+        loaded = maker is not None and is_memory(known.function.instructions[maker])
+        return {"int32": 1.0} if loaded else {"conversion": 1.0}
+    if instruction.opcode in ("bfe", "bfi") and kind.endswith("32"):
+        return {"int32": _field(instruction)}
     given = frozenset(instruction.modifiers)
     for rule in _rules().get(instruction.opcode, ()):
         if rule.modifiers <= given:
             return rule.counts
     if instruction.opcode in LOGIC | _INTEGER | _OTHERS:
-        wide = kind.endswith("64") and kind[:1] != "f"
-        return {"int32": 2.0 if wide else 1.0}
+        floats = kind[:1] == "f" and instruction.opcode != "selp"
+        return {"int32": 2.0 if kind.endswith("64") and not floats else 1.0}
     return {"other": 1.0}
+
+
+def _field(instruction: Instruction) -> float:
+    """Return the instructions that take a field of bits out of a word of 32 bits or put one in.
+
+    Read from machine code of sm_90: whole bytes are one permutation, fields at stated bits a shift
+    and a mask; of fields at bits in registers the registers are cut to bytes first.
+    """
+    place, width = instruction.operands[-2:]
+    if not isinstance(place, Immediate) or not isinstance(width, Immediate):
+        return 5.0 if instruction.opcode == "bfe" else 6.0
+    signed = instruction.modifiers[-1] == "s32"
+    whole = place.value % 8 == 0 and width.value in (8, 16) and not signed
+    return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
 
 def _sum(at: int, known: Made) -> Counts | None:

@@ -10,7 +10,7 @@ of a stencil of doubles, nvcc 13.0).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from perfmodel.frontends.divergence import branches_before, lanes_part_at, parting_registers
@@ -56,6 +56,25 @@ def sure_waits(
         Of one loop, or of what is outside of loops, in the order of the text, each with the share
         of warps that run it.
     """
+    return max((after for _, _, after in _in_turn(function, flow, blocks)), default=0.0)
+
+
+def waits_within(function: Function, flow: ControlFlow) -> dict[int, float]:
+    """Return, of each load from global memory, how many of its block are sure to be waited for.
+
+    Before it is made: those that wait for as many leave in a row, and others come in between.
+    """
+    return {
+        at: begin
+        for number in range(len(flow.blocks))
+        for at, begin, _ in _in_turn(function, flow, [((number,), 1.0)])
+    }
+
+
+def _in_turn(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> Iterator[tuple[int, float, float]]:
+    """Yield accesses of global memory with the waits before and after each."""
     depends = branches_before(flow)
     parting = parting_registers(function)
     used = {r for i in function.instructions for r in read_registers(i)}
@@ -66,7 +85,7 @@ def sure_waits(
     def parting_before(number: int) -> bool:
         return any(lanes_part_at(function, flow, b, parting) for b in depends.get(number, ()))
 
-    reached = most = 0.0
+    reached = 0.0
     for numbers, share in blocks:
         wait = min(share, 1.0)
         if parting_before(numbers[0]):
@@ -96,10 +115,10 @@ def sure_waits(
                     begin = begin if "nc" in i.modifiers else max(begin, written)
                     if i.opcode not in ("ld", "ldu"):
                         written = begin
-                    begin += wait if used & {*made} else 0.0
-                    most = max(most, begin)
+                    waited = begin + (wait if used & {*made} else 0.0)
+                    yield at, begin, waited
+                    begin = waited
                 level |= dict.fromkeys(made, begin)
-    return most
 
 
 def _places(flow: ControlFlow, number: int) -> range:

@@ -21,6 +21,7 @@ from perfmodel.frontends.ptx.syntax import (
     Register,
     SpecialRegister,
     Symbol,
+    Vector,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
@@ -29,6 +30,10 @@ _WIDE: Final = ("s64", "u64", "b64")
 _WORD: Final = ("s32", "u32", "b32")
 _HALF: Final = 32
 _BYTE: Final = 255
+_FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+_ROUNDINGS: Final = frozenset({"rn", "rz", "rm", "rp", "sat"})
+_SIGNED: Final = frozenset({"add", "sub", "mul", "fma", "min", "max", "setp"})
+"""Instructions on floats that negate their operands, or take their magnitude, for nothing."""
 _WIDENED: Final = (("u32", "u16"), ("u32", "u8"), ("u16", "u8"))
 
 
@@ -70,6 +75,18 @@ class Made:
     def is_taken_in(self, at: int) -> bool:
         """Say whether what uses a result takes the instruction in."""
         return _is_taken_in(self, at)
+
+    def hands_on(self, at: int) -> bool:
+        """Say whether a copy in a loop is an instruction: its source lives on with another value.
+
+        Of variables that each take the next one's value every iteration, none is another name of
+        the next (machine code of sm_90: a stencil's window, Euclid's algorithm).
+        """
+        source = self.function.instructions[at].operands[1]
+        if self.loops[at] is None or not isinstance(source, Register):
+            return False
+        places = self.makers.get(source.name, ())
+        return len(places) > 1 and any(self.loops[place] == self.loops[at] for place in places)
 
     def adds_a_constant(self, at: int) -> bool:
         """Say whether a choice between constants becomes an addition under a predicate.
@@ -140,13 +157,19 @@ def _is_taken_in(made: Made, at: int) -> bool:
         source = instruction.operands[1]
         if isinstance(source, SpecialRegister):
             return not made.users.get(targets[0] if targets else "")
-        return isinstance(source, Register | Immediate | FloatImmediate | Symbol)
+        if isinstance(source, Register):
+            return not made.hands_on(at)
+        return isinstance(source, Immediate | FloatImmediate | Symbol)
     if len(targets) != 1:
         return False
     places = made.users.get(targets[0], [])
     used = [made.function.instructions[u] for u in places]
     if opcode == "cvta" or not used:
         return True
+    if opcode == "mul" and kind in _FLOATS:
+        return _fused(made, at, places)
+    if opcode in ("neg", "abs") and kind in _FLOATS:
+        return all(u.opcode in _SIGNED and u.modifiers[-1] == kind for u in used)
     if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
         # One multiply-add of 64 bits makes the address.
         return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
@@ -157,6 +180,11 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return all(u.opcode == "add" and u.modifiers[-1] in _WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
+    if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
+        # A store takes what it needs of a word; several are packed there.
+        return all(u.opcode == "st" for u in used)
+    if opcode == "mul" and "lo" in modifiers and kind in _WORD:
+        return _beside_upper(made, at)
     if opcode == "add" and any(
         maker is not None and made.adds_a_constant(maker)
         for maker in map(made.maker, instruction.operands[1:])
@@ -166,7 +194,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return False
     if opcode in LOGIC and _beside_a_constant(made, at, used[0]):
         return False
-    return _by_the_only(instruction, used[0], kind)
+    return _by_the_only(made, at, used[0], kind)
 
 
 def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
@@ -181,8 +209,9 @@ def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
     return _by_constant(user) or any(o.opcode in LOGIC and _by_constant(o) for o in others)
 
 
-def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool:
+def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     """Say whether the one instruction that uses a result takes its maker in."""
+    instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
     of = user.modifiers[-1] if user.modifiers else ""
     if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
@@ -193,24 +222,100 @@ def _by_the_only(instruction: Instruction, user: Instruction, kind: str) -> bool
         return user.opcode in ("add", "sub") and (of == kind or kind.endswith("16"))
     if opcode == "add" and kind in _WORD and user.opcode == "add":
         return of in _WORD  # three operands at once
-    if opcode == "add" and kind in _WORD and user.opcode in ("min", "max"):
-        return of in _WORD and _by_constant(instruction) and _by_constant(user)
-    return opcode in ("neg", "abs") and kind[:1] == "f"
+    if opcode == "neg" and kind in _WORD:
+        return user.opcode == "add" and of in _WORD
+    # An extremum takes one sum in (VIADDMNMX).
+    return (
+        opcode in ("add", "sub")
+        and kind in _WORD
+        and user.opcode in ("min", "max")
+        and of in _WORD
+        and _last(made, user, ("add", "sub")) == at
+    )
+
+
+def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
+    """Say whether a product of floats is part of every sum that uses it.
+
+    Sums and products that state no rounding are contracted (FFMA, DFMA, HFMA2), the product once
+    for each sum; of a sum of two products only one is (machine code of sm_90).
+    """
+    instruction = made.function.instructions[at]
+    if not _ROUNDINGS.isdisjoint(instruction.modifiers):
+        return False
+    for place in places:
+        user = made.function.instructions[place]
+        if user.opcode not in ("add", "sub") or user.modifiers != instruction.modifiers:
+            return False
+        if made.loops[place] != made.loops[at]:
+            return False
+        if _last(made, user, ("mul",)) != at:
+            return False
+    return True
+
+
+def _beside_upper(made: Made, at: int) -> bool:
+    """Say whether the upper half of the same product is asked for: one instruction makes both."""
+    factors = _factors(made, at)
+    registers = (
+        o.name
+        for o in made.function.instructions[at].operands[1:]
+        if isinstance(o, Register) and _constant(made, o) is None
+    )
+    return any(
+        made.loops[place] == made.loops[at] and _factors(made, place) == factors
+        for place in made.users.get(next(registers, ""), ())
+        for other in (made.function.instructions[place],)
+        if other.opcode == "mul" and "hi" in other.modifiers
+    )
+
+
+def _factors(made: Made, at: int) -> frozenset[object]:
+    """Return the factors of a product, constants by their value in 32 bits."""
+    return frozenset(
+        value if (value := _constant(made, o)) is not None else o
+        for o in made.function.instructions[at].operands[1:]
+    )
+
+
+def _constant(made: Made, operand: object) -> int | None:
+    """Return the constant that an operand is or that was moved into it, in 32 bits, or None."""
+    if isinstance(operand, Immediate):
+        return operand.value & 0xFFFFFFFF
+    maker = made.maker(operand)
+    if maker is None or made.function.instructions[maker].opcode != "mov":
+        return None
+    source = made.function.instructions[maker].operands[1]
+    return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
+
+
+def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:
+    """Return the maker of an instruction's last operand that one of some opcodes makes."""
+    makers = (made.maker(o) for o in reversed(user.operands[1:]))
+    return next(
+        (m for m in makers if m is not None and made.function.instructions[m].opcode in opcodes),
+        None,
+    )
 
 
 def _from_byte(made: Made, instruction: Instruction) -> bool:
     """Say whether a byte that was loaded is widened, or its upper bits cut: the load does both."""
     if instruction.opcode == "and" and Immediate(_BYTE) not in instruction.operands:
         return False
-    if instruction.opcode == "cvt" and instruction.modifiers[-2:] not in _WIDENED:
+    kinds = instruction.modifiers[-2:]
+    if instruction.opcode == "cvt" and kinds not in _WIDENED and kinds[1:] != ("s8",):
         return False
     at = made.maker(instruction.operands[1])
     if at is None:
         return False
     maker = made.function.instructions[at]
+    signed = kinds[1:] == ("s8",)
     if maker.opcode == "cvt":
-        return instruction.opcode == "and" and _from_byte(made, maker)
-    return is_memory(maker) and maker.opcode == "ld" and maker.modifiers[-1] == "u8"
+        return (instruction.opcode == "and" or signed) and _from_byte(made, maker)
+    if not is_memory(maker) or maker.opcode != "ld" or maker.modifiers[-1] != "u8":
+        return False
+    # The sign of a byte loaded alone is an instruction; those of several are unpacked with it.
+    return not signed or isinstance(maker.operands[0], Vector)
 
 
 def _by_constant(instruction: Instruction) -> bool:

@@ -29,6 +29,11 @@ class Counted:
         then counts these by the width of the access.
     misses : tuple of (int, float)
         Lines of L1 that a block has, and the share of the sectors that are not there then.
+    once : tuple of two float
+        Share of the sectors that their block asks for the first time, and pieces of 64 B that it
+        asks for the first time, for each sector.
+    drawn : float
+        Lines of the table from which all blocks read at random places; 0 where they do not.
     alike : float
         Of neighbouring blocks, how many ask for the same sectors at a time.
     """
@@ -44,4 +49,6 @@ class Counted:
     addresses: Any = None
     run: float = 0.0
     misses: tuple[tuple[int, float], ...] = ()
+    once: tuple[float, float] = (1.0, 1.0)
+    drawn: float = 0.0
     alike: float = 1.0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.followed_loads import followed_fills
+from perfmodel.models.followed_loads import drawn_fills, followed_fills
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.irregular_unions import Union, among
@@ -104,6 +104,7 @@ def l1_fills(
                 fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
             if i in unions:
                 fills[i] = np.minimum(fills[i], r.sectors * unions[i].filled(capacity, sharing))
+    fills = drawn_fills(instance, requests, fills, np.minimum(blocks, device.sm_count), capacity)
     for common in among(unions):
         members = [i for i in common if requests[i].access.cache == "l1"]
         if not members:

@@ -12,6 +12,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followed_loads import comes_back, followed_misses
 from perfmodel.models.geometry import AXES, alike
 from perfmodel.models.irregular_unions import Union
 from perfmodel.models.l1_fills import loop_windows
@@ -103,15 +104,24 @@ def l2_misses(
         if r.strides is None:
             key = (r.access.buffer, r.access.kind)
             among[key] = among.get(key, _ZERO) + np.minimum(misses[i], touched[i][0] / SECTOR)
+    followed = followed_misses(instance, requests, fills, capacity, wave, blocks)
     for i, r in enumerate(requests):
         if r.strides is None:
             every = among[r.access.buffer, r.access.kind]
-            misses[i], reads[i] = irregular(misses[i], touched[i][0], float(atom), capacity, every)
+            misses[i], whole = irregular(misses[i], touched[i][0], float(atom), capacity, every)
+            reads[i] = whole
             touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
             if i in unions:
                 new, new_atoms = unions[i].missing(capacity, wave)
                 misses[i] = np.minimum(misses[i], r.sectors * new)
                 reads[i] = np.minimum(reads[i], r.sectors * new_atoms * float(atom))
+            if i in followed:
+                new, pieces = followed[i]
+                # Else it may meet what other blocks have brought.
+                own = comes_back([o for o in requests if o.access.buffer == r.access.buffer])
+                misses[i] = new if own else np.minimum(misses[i], new)
+                reads[i] = pieces * float(atom)
+                reads[i] = reads[i] if own else np.minimum(whole, reads[i])
         if r.access.kind == "store":
             misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
     # What tables write again goes by what they miss.

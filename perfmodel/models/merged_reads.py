@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perfmodel.expressions import names
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.batches import loop_unroll
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
@@ -114,7 +115,6 @@ def with_merged_reads(
     shared = side_by_side(held, blocks, device.sm_count)
     # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
     drifting = shared if instance.kernel.barriers else np.maximum(shared, 16.0)
-    first = FRESH_MET(step=STEP, lost=LOST, n=drifting, u=load, full=FULL)
     asked = merged = np.zeros(1)
     accesses = list(traffic.accesses)
     loads = [i for i, a in enumerate(accesses) if a.kind == "load"]
@@ -133,10 +133,15 @@ def with_merged_reads(
                 leads = (neighbours[j] >= most_alike) & (neighbours[i] < most_alike)
                 both = alike(instance, requests[i], run, requests[j])
                 in_step = np.where(leads, np.minimum(in_step, both), in_step)
-        reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
+        every = reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
         # Blocks of an SM that find in L1 what others brought are one to L2.
         reading = np.where(fills > 0.99 * access.sectors, reading, np.minimum(reading, sms))
         fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
+        # Blocks of an SM for which one of them reads ask as one.
+        alone = access.dram_bytes / SECTOR * np.minimum(every, together) / np.maximum(fills, 1e-9)
+        first = FRESH_MET(
+            step=STEP, lost=LOST, n=drifting / np.clip(alone, 1.0, shared), u=load, full=FULL
+        )
         met = READS_MET(
             fresh=np.clip(fresh, 0.0, 1.0) if traffic.cold else 0.0,
             first=first,
@@ -145,7 +150,10 @@ def with_merged_reads(
             n=shared,
             u=load,
         )
-        met = np.where(_in_parts(requests, i, beside), np.minimum(met, CHANCE), met)
+        loop = requests[i].access.loop
+        _, at_once = loop_unroll(instance, loop, len(beside))
+        in_parts = _in_parts(requests, i, beside) & (at_once * len(beside) > 1.5)
+        met = np.where(in_parts, np.minimum(met, CHANCE), met)
         met = np.where(_split_by_warps(requests[i]), 0.0, met)
         # Who waits for data of its own falls out of step.
         own = np.zeros(1)
@@ -183,10 +191,11 @@ def _caught_up(traffic: Traffic, i: int) -> Array:
 
 
 def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Array:
-    """Return whether a warp asks for a line in several requests at a time, of other sectors each.
+    """Return whether a warp asks for a line in several requests, of other sectors each.
 
     Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
-    (measurements/h200-merged/kept.csv).
+    (measurements/h200-merged/kept.csv). Of those that wait one for the other, 0.98 of what can be
+    is merged (measurements/h200-reused, walks).
     """
     own, found = requests[i], np.zeros(1, dtype=bool)
     for j in beside:

@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.followers import caught
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses, settled_share
@@ -173,11 +174,8 @@ def find_tables(
         )
     chosen = []
     for buffer, positions in members.items():
-        repeats = any(
-            (requests[i].period is not None or requests[i].random)
-            and requests[i].access.kind == "load"
-            for i in positions
-        )
+        own = [requests[i] for i in positions if requests[i].access.kind == "load"]
+        repeats = any(r.period is not None or r.random for r in own) and not comes_back(own)
         looped = (
             (window is not None and window.buffer == buffer)
             or any(_private(instance, requests[i]) for i in positions)

@@ -27,7 +27,7 @@ def simulated(sectors: list[int], lines: int) -> float:
 
 
 def recorded(sectors: list[int]) -> tuple[float, ...]:
-    touches = Touches(frozenset({7}), 32)
+    touches = Touches({7: 0.0}, 32)
     lanes = np.arange(1, dtype=np.int64)
     for sector in sectors:
         touches.turn += 1
@@ -58,6 +58,6 @@ def test_a_larger_cache_never_misses_more() -> None:
 
 
 def test_loads_that_l1_does_not_keep_are_left_out() -> None:
-    touches = Touches(frozenset({1}), 32)
+    touches = Touches({1: 0.0}, 32)
     touches.take(2, np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64))
     assert touches.misses() == {}
