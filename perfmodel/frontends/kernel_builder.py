@@ -8,6 +8,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
+from perfmodel.frontends.copies_ahead import copies_ahead
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
@@ -29,6 +30,7 @@ from perfmodel.frontends.kernel_parts import (
     renamed,
 )
 from perfmodel.frontends.kernel_work import work_of
+from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_instructions import Interpreter
@@ -72,6 +74,7 @@ class Builder:
         emulation: Emulation | None = None,
     ) -> None:
         self.emulation = emulation
+        self.machine: MachineCode = ()
         self.module = module
         self.function = function
         self.launch = launch
@@ -90,6 +93,7 @@ class Builder:
         names_of = self._buffer_names(placed)
         accesses: list[Access] = []
         indices: dict[int, Node] = {}
+        ahead = copies_ahead(self.function)
         for p in placed:
             size = elements[p.base]
             index = self._index(p, size, lengths[p.base], indices)
@@ -112,6 +116,7 @@ class Builder:
                     copied=self.function.instructions[p.access.at].opcode == "cp"
                     and p.moved.kind == "load"
                     and not p.moved.bulk,
+                    ahead=p.access.at in ahead and p.moved.kind == "load",
                 )
             )
             if not p.counted:
@@ -129,6 +134,7 @@ class Builder:
             self.emulation,
             self.registers,
             rounds_of_loads(accesses, on_chip),
+            self.machine,
         )
         buffers = tuple(
             Buffer(

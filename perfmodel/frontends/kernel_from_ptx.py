@@ -28,6 +28,7 @@ from perfmodel.frontends.kernel_counts import mean_trips
 from perfmodel.frontends.kernel_tensors import tensor_copy, with_box
 from perfmodel.frontends.kernel_vectors import joined_loads
 from perfmodel.frontends.launched import Bound
+from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.memory_instructions import moved
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -64,6 +65,7 @@ def kernel_from_ptx(
     bound: Bound,
     registers: int = 32,
     progress: Progress | None = None,
+    machine: MachineCode = (),
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
@@ -77,6 +79,8 @@ def kernel_from_ptx(
         Of a thread.
     progress : callable, optional
         Told how many of how many emulated threads are done.
+    machine : tuple of MachineInstruction
+        What ptxas made of the function; empty if it is not at hand.
 
     Raises
     ------
@@ -110,6 +114,7 @@ def kernel_from_ptx(
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
+    builder.machine = machine
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
 
 

@@ -17,10 +17,12 @@ from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.loop_pace import paces
+from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.machine_instructions import (
     START,
     machine_instructions,
 )
+from perfmodel.frontends.machine_loops import machine_loops
 from perfmodel.frontends.partings import Run, partings
 from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -89,10 +91,12 @@ def work_of(
     emulation: Emulation | None = None,
     registers: int = 255,
     waits: Mapping[str | None, int] = MappingProxyType({}),
+    machine: MachineCode = (),
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 
-    `waits` says how many loads of each loop wait for one another by their addresses.
+    `waits` says how many loads of each loop wait for one another by their addresses; `machine` is
+    what ptxas made of the kernel, if it is at hand.
     """
     flow = control_flow(function)
     trips = _trips(found, launch, parameters)
@@ -146,7 +150,9 @@ def work_of(
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
-    found_paces = paces(function, flow, counts, taken, trips, registers, predicated)
+    found_paces = paces(
+        *(function, flow, counts, taken, trips, registers, predicated), machine_loops(machine)
+    )
     parted = partings(
         flow,
         [Run(r.block, r.loop, *share) for r, share in zip(found.blocks, shares, strict=True)],

@@ -31,6 +31,8 @@ class Latencies:
         Reads of special registers.
     shared, shared_wide, shared_atomic : float
         Loads from shared memory, those of 16 bytes, and atomics there.
+    constant : float
+        Loads of machine code from constant memory: assumed.
     branch, forward : float
         Until a warp issues behind a branch that is taken; behind one past what a condition skips.
     parting : float
@@ -48,6 +50,7 @@ class Latencies:
     shared: float
     shared_wide: float
     shared_atomic: float
+    constant: float
     branch: float
     forward: float
     parting: float

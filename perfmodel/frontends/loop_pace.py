@@ -14,6 +14,7 @@ from typing import Final
 
 from perfmodel.frontends.dependence import FAR, BlockReader, Body
 from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.machine_loops import MachineLoop, kinds_of, matched
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.schedule import Clock
@@ -21,6 +22,9 @@ from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
 
 _PLENTY: Final = 1 << 20
 """Registers that never run out."""
+_LONG: Final = frozenset({"s64", "u64"})
+_ALL: Final = 0.95
+"""Share of the warps that run a block from which on it counts as run by all."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 
@@ -67,6 +71,7 @@ def paces(
     trips: Mapping[str, float],
     registers: int,
     predicated: Mapping[int, int] = MappingProxyType({}),
+    machine: Sequence[MachineLoop] = (),
 ) -> dict[str | None, LoopPace]:
     """Return the pace of each loop, and of what is outside of loops.
 
@@ -84,6 +89,8 @@ def paces(
         Of a thread.
     predicated : mapping of int to int
         Blocks that nobody branches over, and the block before each.
+    machine : sequence of MachineLoop
+        Loops of the kernel's machine code, where it is at hand.
     """
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
@@ -97,6 +104,7 @@ def paces(
             registers,
             trips.get(loop or "", 1.0),
             loop is not None,
+            machine,
         )
         for loop, inside in members.items()
     }
@@ -110,6 +118,7 @@ def pace(
     registers: int,
     trips: float,
     loop: bool,
+    machine: Sequence[MachineLoop] = (),
 ) -> LoopPace:
     """Return the pace of the blocks of one loop, or of those outside of loops.
 
@@ -128,12 +137,18 @@ def pace(
         Iterations.
     loop : bool
         Whether the last of the blocks leads to the first.
+    machine : sequence of MachineLoop
+        See `paces`.
     """
+    exact = _by_machine_code(function, flow, blocks, trips, machine) if loop else None
+    if exact is not None and exact[1] is not None:
+        return LoopPace(exact[0], exact[1])
     reader = BlockReader(function, flow, counts)
     bodies = [(reader.body(b, trips, registers), share) for b, share in blocks]
     rounds = _ROUNDS if loop else 1
     clocks = _clocks(bodies, rounds, 0.0)
     waits = (_clocks(bodies, rounds, FAR) - clocks) / FAR
+    clocks = clocks if exact is None else exact[0]
     begin = 0.0 if loop else latencies().begin
     if loop and keeps_apart(function, flow, blocks):
         return LoopPace(clocks + begin, max(waits, 0.0))
@@ -141,6 +156,26 @@ def pace(
     alone = (_clocks(singles, rounds, FAR) - _clocks(singles, rounds, 0.0)) / FAR
     sure = sure_waits(function, flow, blocks)
     return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
+
+
+def _by_machine_code(
+    function: Function,
+    flow: ControlFlow,
+    blocks: Sequence[tuple[Sequence[int], float]],
+    trips: float,
+    machine: Sequence[MachineLoop],
+) -> tuple[float, float | None] | None:
+    """Return what machine code says of a loop of one block that all warps run; see `matched`."""
+    if len(blocks) != 1 or blocks[0][1] < _ALL:
+        return None
+    inside = [
+        function.instructions[at]
+        for number in blocks[0][0]
+        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+    ]
+    if any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in inside):
+        return None  # a call, of which the loop shows nothing
+    return matched(kinds_of(inside), machine, trips)
 
 
 def _joined(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.machine_code import MachineCode, read_cubin
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.liveness import live_registers
 from perfmodel.frontends.ptx.references import reached
@@ -59,6 +60,8 @@ class Resources:
     spill_load_bytes: int | None
     origin: str
     """``ptxas``, ``nvJitLink`` or ``estimated``."""
+    code: MachineCode = ()
+    """What the assembler made of it; empty if it is not at hand."""
 
 
 def resources(
@@ -84,11 +87,16 @@ def resources(
     if any(len(kernel.instructions) > _LONGEST for kernel in wanted):
         return {kernel.name: estimate(module, kernel) for kernel in wanted}
     for origin, assemble in (("ptxas", _by_ptxas), ("nvJitLink", _by_jit_link)):
-        log = assemble(text, target, () if kernels is None else [k.name for k in wanted])
-        if log is not None:
+        made = assemble(text, target, () if kernels is None else [k.name for k in wanted])
+        if made is not None:
+            log, cubin = made
             found = read_log(log, origin)
             if all(kernel.name in found for kernel in wanted):
-                return {kernel.name: found[kernel.name] for kernel in wanted}
+                code = read_cubin(cubin)
+                return {
+                    kernel.name: replace(found[kernel.name], code=code.get(kernel.name, ()))
+                    for kernel in wanted
+                }
     return {kernel.name: estimate(module, kernel) for kernel in wanted}
 
 
@@ -161,8 +169,8 @@ def static_shared_bytes(module: Module, kernel: Function) -> int:
     return end
 
 
-def _by_ptxas(text: str, architecture: str, entries: Sequence[str]) -> str | None:
-    """Return the log of ptxas, or None if there is none or it does not take the PTX in time."""
+def _by_ptxas(text: str, architecture: str, entries: Sequence[str]) -> tuple[str, bytes] | None:
+    """Return ptxas's log and cubin, or None without it or if it does not take the PTX in time."""
     ptxas = find_tool("ptxas")
     if ptxas is None or (len(text) > _MOST_TEXT and not entries):
         return None
@@ -173,13 +181,15 @@ def _by_ptxas(text: str, architecture: str, entries: Sequence[str]) -> str | Non
         command = [ptxas, "-v", f"-arch={architecture}", *only, "-o", str(made), str(source)]
         try:
             ended = run_tool(command, "ptxas")
-        except PerfmodelError:
+            if ended.returncode != 0:
+                return None
+            return ended.stderr + ended.stdout, made.read_bytes()
+        except (PerfmodelError, OSError):
             return None
-    return ended.stderr + ended.stdout if ended.returncode == 0 else None
 
 
-def _by_jit_link(text: str, architecture: str, entries: Sequence[str]) -> str | None:
-    """Return the log of nvJitLink, or None if it is not there or does not take the PTX.
+def _by_jit_link(text: str, architecture: str, entries: Sequence[str]) -> tuple[str, bytes] | None:
+    """Return nvJitLink's log and cubin, or None without it or if it does not take the PTX.
 
     It assembles all kernels, `entries` or not.
     """
@@ -197,7 +207,9 @@ def _by_jit_link(text: str, architecture: str, entries: Sequence[str]) -> str | 
         nvjitlink.complete(handle)
         log = bytearray(nvjitlink.get_info_log_size(handle))
         nvjitlink.get_info_log(handle, log)
-        return log.decode(errors="replace")
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+        return log.decode(errors="replace"), bytes(cubin)
     except Exception:  # PTX that it does not take
         return None
     finally:

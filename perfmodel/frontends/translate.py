@@ -77,7 +77,9 @@ def translated(
     found = bound(launch, function, program.parameter_names(function))
     resources = program.resources[function.name]
     try:
-        made = kernel_from_ptx(program.module, function, found, resources.registers, progress)
+        made = kernel_from_ptx(
+            program.module, function, found, resources.registers, progress, resources.code
+        )
     except RecursionError:
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"

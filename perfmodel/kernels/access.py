@@ -78,6 +78,8 @@ class Access:
     copied : bool
         Whether the same instruction stores what it loads in shared memory (``cp.async.ca``): what
         L1 has goes there in the passes that the store takes.
+    ahead : bool
+        Whether such a copy is for a later turn of its loop, and not waited for in its own.
     """
 
     buffer: str
@@ -99,6 +101,7 @@ class Access:
     multicast: Node = _ONE
     moves: Node = _ZERO
     copied: bool = False
+    ahead: bool = False
 
 
 def width_fault(element_bytes: int, vector: int) -> str | None:

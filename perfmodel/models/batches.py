@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,9 +15,10 @@ from perfmodel.models.affine import Variable
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Firsts
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
+from perfmodel.models.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.table_costs import batch_misses
@@ -96,7 +97,7 @@ def load_batch(
         for i, r in enumerate(requests)
         if loops[i] == loop
         and (r.access.kind == "load" or _returns(instance, r))
-        and (r.access.cache == "shared") == ahead
+        and (r.access.ahead or r.access.cache == "shared") == ahead
     ]
     members = [i for i in every if depths[i] == depth]
     if not members:
@@ -152,8 +153,9 @@ def load_batch(
         )
         kept = sectors <= 1.05 * np.minimum(blocks, device.sm_count) * once
         some_new = np.where(kept, early if not scattered else np.minimum(some_new, early), some_new)
+    parts = PASS_CLOCKS / device.sm_clock if instance.kernel.paces else 0.0
     inputs: dict[str, Any] = {
-        "l1": device.l1_latency,
+        "l1": device.l1_latency + parts * (most_passes([requests[i] for i in members]) - 1),
         "l2": device.l2_latency * far + wide + late,
         "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
         "spread": DRAM_SPREAD,
@@ -166,6 +168,13 @@ def load_batch(
             traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
         ),
     }
+    if loop is not None and np.any(unroll < 1):
+        own = _share_of_waits(
+            requests, traffic, members, warps / blocks, times * blocks * part, unroll
+        )
+        inputs["p1"] = np.where(unroll < 1, np.minimum(inputs["p1"], own), inputs["p1"])
+    if loop is not None and regular:
+        inputs |= _in_phase([requests[i] for i in members], loop, unroll, new, inputs, device)
     # Whole iterations find what an earlier loop has touched, or do not.
     for p, shares in (
         ("p1", [traffic.accesses[i].again_l1 for i in members]),
@@ -191,6 +200,64 @@ def load_batch(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first)
+
+
+def _share_of_waits(
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    members: Sequence[int],
+    warps: Array,
+    turns: Array,
+    unroll: Array,
+) -> Array:
+    """Return the share of an iteration's waits in which a load misses L1, if it waits several times.
+
+    Each wait is for as many of the loads as any other; which of them is taken for chance.
+    """
+    misses = np.zeros(1)
+    for i in members:
+        r = requests[i]
+        asked = np.maximum(_in_step(r, warps) * turns, 1e-9)
+        new = np.clip(traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
+        lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
+        misses = misses + (1 - (1 - new) ** lines) / len(members)
+    return np.asarray(1 - (1 - misses) ** (len(members) * unroll))
+
+
+def _in_phase(
+    requests: Sequence[Requests],
+    loop: str,
+    unroll: Array,
+    new: Array,
+    inputs: Mapping[str, Any],
+    device: Device,
+) -> dict[str, Array]:
+    """Return the probabilities of lanes that come to new sectors in the same iterations.
+
+    Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
+    in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
+    and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
+    (measurements/h200-lone/steps.csv).
+    """
+    if not all(r.strides is not None and r.access.kind == "load" for r in requests):
+        return {}
+    together = np.ones(1, dtype=bool)
+    reach, rows = np.zeros(1), np.ones(1)
+    for r in requests:
+        assert r.strides is not None
+        reach = np.maximum(reach, np.abs(r.strides[loop]) * unroll)
+        for v in r.variables:
+            if v.in_lane:
+                together = together & (np.asarray(r.strides[v.name]) % SECTOR == 0)
+        lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
+        rows = np.maximum(rows, footprint(lanes, r.width, LINE))
+    first = np.clip(np.maximum(new, reach / SECTOR), 0.0, 1.0)
+    atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
+    return {
+        "p1": np.where(together, np.minimum(inputs["p1"], first), inputs["p1"]),
+        "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
+        "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
+    }
 
 
 def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple[Batch, ...]:

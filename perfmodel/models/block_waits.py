@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.batches import depths_of
 from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import issued, looped_instructions
@@ -22,6 +23,7 @@ from perfmodel.models.latency import (
     first_touch,
 )
 from perfmodel.models.launch import code_fetch
+from perfmodel.models.passes import conflict_clocks
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import aggregated_clocks
 from perfmodel.models.waves import ROUNDS, side_by_side
@@ -124,8 +126,11 @@ def block_waits(
     )
     beside = side_by_side(held, blocks, device.sm_count)
     slower = profiled * device.sm_clock * beside
+    once, turns = conflict_clocks(instance, on_chip, depths_of(on_chip))
     chain = replace(
         chain,
+        once=None if chain.once is None else chain.once + once,
+        paced=None if chain.paced is None else chain.paced + turns,
         barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers,
         overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
     )

@@ -1,0 +1,183 @@
+"""Loops in machine code: the clocks of a lone warp, and how often it waits for loads.
+
+ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
+its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
+order. A loop of PTX is found again by what it does to memory: as many accesses of each kind, or
+twice, four or eight times as many where ptxas put iterations together.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.machine_code import BARRIERS, MachineCode, MachineInstruction
+from perfmodel.frontends.ptx.syntax import Instruction
+from perfmodel.frontends.symbolic_registers import is_memory
+
+TABLE: Final = Path(__file__).with_suffix(".toml")
+FAR: Final = 600.0
+"""Clocks of a load from global memory while its waits are counted; any long time."""
+OPERANDS: Final = 10.0
+"""Clocks until an instruction of memory has read its operands: assumed."""
+_CALL: Final = 0x144
+_MEETING: Final = 0x141
+"""BSYNC: takes as long as a branch (measurements/h200-lone)."""
+_ROUNDS: Final = 4
+"""Iterations after which a loop goes on as before."""
+_TOGETHER: Final = (1, 2, 4, 8, 16)
+_CONTROL: Final = frozenset({"commit_group", "wait_group", "wait_all"})
+Kinds = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoop:
+    """A loop of machine code without loops in it.
+
+    Attributes
+    ----------
+    kinds : mapping of str to int
+        Accesses to memory, shuffles and barriers of a turn.
+    clocks : float
+        Of a turn of a lone warp, waits for global memory apart.
+    waits : float
+        For loads from global memory, one after the other.
+    """
+
+    kinds: Kinds
+    clocks: float
+    waits: float
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[Mapping[int, str], Mapping[int, float | None]]:
+    """Return the kinds of opcodes, and their latencies; None for global memory's."""
+    with TABLE.open("rb") as stream:
+        entries = tomllib.load(stream)["opcode"]
+    known = latencies()
+    named: dict[str, float | None] = {"far": None, **known.pipe}
+    named |= {opcode: clocks for opcode, given, clocks in known.instruction if not given}
+    for name in ("special", "shared", "shared_atomic", "constant"):
+        named[name] = getattr(known, name)
+    return (
+        {e["code"]: e["kind"] for e in entries if "kind" in e},
+        {e["code"]: named[e["latency"]] for e in entries if "latency" in e},
+    )
+
+
+def machine_loops(code: MachineCode) -> tuple[MachineLoop, ...]:
+    """Return the innermost loops of a kernel's machine code, in its order."""
+    kinds, _ = _table()
+    found = []
+    for begin, end in _innermost(code):
+        body = tuple(_usual_way(code, begin, end))
+        what = Counter(kinds[i.opcode] for i, _ in body if i.opcode in kinds)
+        clocks = _turn(body, 0.0)
+        waits = (_turn(body, FAR) - clocks) / FAR
+        found.append(MachineLoop(MappingProxyType(what), clocks, waits))
+    return tuple(found)
+
+
+def _innermost(code: MachineCode) -> list[tuple[int, int]]:
+    """Return the first and the last instruction of each loop that has no other in it."""
+    # A kernel ends with a branch to itself: that is none.
+    back = [(i.target, at) for at, i in enumerate(code) if i.target is not None and i.target < at]
+    found = []
+    latest = -1  # where a loop begins that ends before
+    for begin, end in back:
+        if latest < begin:
+            found.append((begin, end))
+        latest = max(latest, begin)
+    return found
+
+
+def _usual_way(
+    code: MachineCode, begin: int, end: int
+) -> Iterator[tuple[MachineInstruction, bool]]:
+    """Yield the instructions of a turn, past calls for odd values, and whether each branches."""
+    at = begin
+    while at <= end:
+        target = code[at].target
+        skipped = () if target is None or at == end else code[at + 1 : target]
+        called = target is not None and target <= end and any(i.opcode == _CALL for i in skipped)
+        yield code[at], called or at == end or code[at].opcode == _MEETING
+        at = target if called and target is not None else at + 1
+
+
+def _turn(body: Sequence[tuple[MachineInstruction, bool]], far: float) -> float:
+    """Return the clocks of a turn of a lone warp, once the loop runs steadily."""
+    _, known = _table()
+    branch = latencies().branch
+    free = [0.0] * BARRIERS
+    now = begin = 0.0
+    for _ in range(_ROUNDS):
+        begin = now
+        for i, branches in body:
+            issued = max([now, *(free[b] for b in i.waits)])
+            now = issued + max(i.stall, branch if branches else 1)
+            if i.result is not None:
+                latency = known.get(i.opcode, OPERANDS)
+                there = issued + (far if latency is None else latency)
+                free[i.result] = max(free[i.result], there)
+            if i.operands is not None:
+                free[i.operands] = max(free[i.operands], issued + OPERANDS)
+    return now - begin
+
+
+def kinds_of(instructions: Iterable[Instruction]) -> Kinds:
+    """Return what instructions of PTX do to memory, as `MachineLoop.kinds` has it."""
+    found = (_kind(i) for i in instructions)
+    return Counter(kind for kind in found if kind is not None)
+
+
+def _kind(i: Instruction) -> str | None:
+    spaces = {m.partition("::")[0] for m in i.modifiers}
+    if i.opcode in ("bar", "barrier"):
+        return "barrier"
+    if i.opcode == "shfl":
+        return "shfl"
+    if i.opcode == "cp":
+        return None if _CONTROL & spaces else "copy"
+    if not is_memory(i) or spaces & {"local", "param", "const"}:
+        return None
+    shared = "shared " if "shared" in spaces else ""
+    names = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+    return shared + names[i.opcode] if i.opcode in names else None
+
+
+def matched(
+    wanted: Kinds, loops: Iterable[MachineLoop], trips: float
+) -> tuple[float, float | None] | None:
+    """Return the clocks and the waits of an iteration of a loop of PTX, by machine code.
+
+    The waits are None where data is copied ahead, whose waits barriers do not show; all is None
+    without a loop that does the same, or where it does nothing to be known by.
+
+    Parameters
+    ----------
+    wanted : mapping of str to int
+        Of the PTX, see `kinds_of`.
+    loops : iterable of MachineLoop
+    trips : float
+        Iterations of the loop.
+    """
+    if not wanted:
+        return None
+    fitting = {
+        n: loop
+        for loop in loops
+        for n in _TOGETHER
+        if n <= max(trips, 1.0) and loop.kinds == {k: n * count for k, count in wanted.items()}
+    }
+    if not fitting:
+        return None
+    n = max(fitting)
+    clocks, waits = fitting[n].clocks / n, fitting[n].waits / n
+    return clocks, None if "copy" in wanted else waits
