@@ -192,7 +192,7 @@ class Pipeline:
     tiles : Node
         Blocks that have work; 0 means all.
     launched : Node
-        Blocks that are launched, with those that have none; 0 means as many as `tiles`.
+        Blocks up to the last that has work, with those that have none; 0 means as many as `tiles`.
     resident : Node
         Blocks that an SM holds at a time.
     waits : Node

@@ -25,7 +25,7 @@ def read_pipeline(table: Mapping[str, Any], scope: Scope) -> Pipeline | None:
         launched=scope.of_launch(given.get("launched", 0), "pipeline: launched"),
         resident=scope.of_launch(given.get("resident", 1), "pipeline: resident"),
         waits=scope.of_launch(given.get("waits", 0), "pipeline: waits"),
-        parts=scope.of_parameters(given.get("parts", 1), "pipeline: parts"),
+        parts=scope.of_launch(given.get("parts", 1), "pipeline: parts"),
         part_bytes=scope.of_launch(given.get("part_bytes", 0), "pipeline: part_bytes"),
         result_bytes=scope.of_launch(given.get("result_bytes", 0), "pipeline: result_bytes"),
     )

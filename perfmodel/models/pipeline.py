@@ -32,18 +32,24 @@ SM; tiles of 8 x 64 to 64 x 64 on an H200 reach 50 to 90 with multicast)."""
 LINE_CLOCKS: Final = 1.54
 TURN: Final = 0.5e-6
 STORE_RATE: Final = 110e9
-PARTS_TURN: Final = 1.4e-6
-PART_EACH: Final = 27e-9
 DRAM_SHARE: Final = 0.87
 OVERLAP: Final = 7.0
 """Clocks of an SM that a line takes, however little of it is wanted; seconds of a tile besides its
 steps (the pipeline fills, sums are rounded and put out); bytes of a finished tile that an SM puts
-out in a second; seconds until the launch that adds up parts works; what tiles reach of the DRAM
-bandwidth of streams; exponent between tensor cores, what comes in, L2 and DRAM.
+out in a second; what tiles reach of the DRAM bandwidth of streams; exponent between tensor cores,
+what comes in, L2 and DRAM.
 
 Fitted together, with the device's ``reached_bf16_tensor`` and the kernel's issue slots a narrow
 copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-tensor/products.csv):
 5% off in the median, 16% at the ninetieth percentile, as on those marked validation.
+"""
+PARTS_TURN: Final = 1.4e-6
+PART_EACH: Final = 27e-9
+"""Seconds until the launch that adds up parts works, and for each part, that waits for the one
+before it.
+
+Fitted to the second kernels of 94 products in parts, their sums in FP32, marked fit, by CUPTI: 7%
+off in the median (measurements/h200-narrow, h200-tensor, products.csv).
 """
 
 TOGETHER = Formula(
@@ -58,7 +64,7 @@ TOGETHER = Formula(
         "dram": "time of DRAM [s]",
         "p": "exponent: how sharply one decides [1]",
     },
-    holds="pipelines deep enough to wait for nothing after their start",
+    holds="pipelines deep enough to wait for nothing after their start, but for what they state",
     source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
 )
 ROUNDS = Formula(
@@ -67,12 +73,12 @@ ROUNDS = Formula(
     text="max(ceil(t/m), min(ceil(p/m), r))",
     symbols={
         "t": "tiles, a block each [1]",
-        "p": "blocks, with those that have no tile [1]",
+        "p": "blocks up to the last that has a tile, with those that have none [1]",
         "r": "blocks that an SM holds at a time [1]",
         "m": "SMs [1]",
     },
-    holds="tiles of equal work, handed out as SMs get free: a second block comes to an SM that holds "
-    "one before it is known that a block elsewhere has nothing to do",
+    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
+    "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
 )
 TURNS = Formula(
@@ -340,7 +346,8 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     far = device.l2_far_latency or device.l2_latency
     most = np.maximum.reduce([a.sectors for a in traffic.accesses if a.kind == "load"])
     share = traffic.dram_read_bytes / np.maximum(SECTOR * most, 1.0)
-    return far + np.minimum(share, 1.0) * np.maximum(device.dram_latency + touch - far, 0.0)
+    late = np.maximum(device.dram_latency + touch - far, 0.0)
+    return np.asarray(far + np.minimum(share, 1.0) * late)
 
 
 def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
