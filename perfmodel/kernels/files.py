@@ -26,6 +26,9 @@ The format, by example; `perfmodel.kernels.tables` checks it::
 
     # [pipeline]                          # blocks that copy the data of later steps ahead
     # tiles = "ceil_div(n, 64)"           # blocks that have work; else all
+    # launched = "2*ceil_div(n, 128)"     # with blocks that have no work
+    # resident = 2                        # blocks that an SM holds at a time
+    # waits = "n // 64"                   # steps that wait for data asked for one step before
     # parts = "split"                     # blocks that each make a part of the same results
     # part_bytes = "4*n"                  # of one part of all results
     # result_bytes = "4*n"

@@ -185,12 +185,18 @@ class Pace:
 class Pipeline:
     """Says that a block copies the data of later steps while it works on this one.
 
-    Such blocks wait for their first data only. Each has its SM to itself.
+    Such blocks wait for their first data only, unless they say that their steps wait.
 
     Attributes
     ----------
     tiles : Node
         Blocks that have work; 0 means all.
+    launched : Node
+        Blocks up to the last that has work, with those that have none; 0 means as many as `tiles`.
+    resident : Node
+        Blocks that an SM holds at a time.
+    waits : Node
+        Steps of a block that wait for data asked for one step before; 0 if copies are ahead.
     parts : Node
         Blocks that each make a part of the same results; with more than one, a second launch adds
         the parts up.
@@ -201,6 +207,9 @@ class Pipeline:
     """
 
     tiles: Node = _ZERO
+    launched: Node = _ZERO
+    resident: Node = _ONE
+    waits: Node = _ZERO
     parts: Node = _ONE
     part_bytes: Node = _ZERO
     result_bytes: Node = _ZERO

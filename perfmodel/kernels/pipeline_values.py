@@ -24,11 +24,14 @@ class PipelineValues:
 
     Attributes
     ----------
-    tiles, parts, part_bytes, result_bytes : int
+    tiles, launched, resident, waits, parts, part_bytes, result_bytes : int
         As in `perfmodel.kernels.kernel.Pipeline`.
     """
 
     tiles: Integers
+    launched: Integers
+    resident: Integers
+    waits: Integers
     parts: Integers
     part_bytes: Integers
     result_bytes: Integers
@@ -42,6 +45,9 @@ def pipeline_values(
         return None
     found = (
         whole(stated.tiles, "pipeline tiles", 0, _MOST_BYTES),
+        whole(stated.launched, "pipeline launched", 0, _MOST_BYTES),
+        whole(stated.resident, "pipeline resident", 1, _MOST_PARTS),
+        whole(stated.waits, "pipeline waits", 0, _MOST_BYTES),
         whole(stated.parts, "pipeline parts", 1, _MOST_PARTS),
         whole(stated.part_bytes, "pipeline part_bytes", 0, _MOST_BYTES),
         whole(stated.result_bytes, "pipeline result_bytes", 0, _MOST_BYTES),

@@ -32,40 +32,79 @@ SM; tiles of 8 x 64 to 64 x 64 on an H200 reach 50 to 90 with multicast)."""
 LINE_CLOCKS: Final = 1.54
 TURN: Final = 0.5e-6
 STORE_RATE: Final = 110e9
-PARTS_TURN: Final = 2.4e-6
 DRAM_SHARE: Final = 0.87
 OVERLAP: Final = 7.0
 """Clocks of an SM that a line takes, however little of it is wanted; seconds of a tile besides its
 steps (the pipeline fills, sums are rounded and put out); bytes of a finished tile that an SM puts
-out in a second; seconds until the launch that adds up parts works; what tiles reach of the DRAM
-bandwidth of streams; exponent between tensor cores, what comes in, L2 and DRAM.
+out in a second; what tiles reach of the DRAM bandwidth of streams; exponent between tensor cores,
+what comes in, L2 and DRAM.
 
 Fitted together, with the device's ``reached_bf16_tensor`` and the kernel's issue slots a narrow
 copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-tensor/products.csv):
 5% off in the median, 16% at the ninetieth percentile, as on those marked validation.
 """
+PARTS_TURN: Final = 1.4e-6
+PART_EACH: Final = 27e-9
+"""Seconds until the launch that adds up parts works, and for each part, that waits for the one
+before it.
+
+Fitted to the second kernels of 94 products in parts, their sums in FP32, marked fit, by CUPTI: 7%
+off in the median (measurements/h200-narrow, h200-tensor, products.csv).
+"""
 
 TOGETHER = Formula(
     name="steps of all tiles, together",
     unit="s",
-    text="(work**p + port**p + l2**p + dram**p)**(1/p)",
+    text="(work**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
+        "waits": "time of blocks that wait at their steps [s]",
         "port": "time to take in the tiles' data [s]",
         "l2": "time of L2 [s]",
         "dram": "time of DRAM [s]",
         "p": "exponent: how sharply one decides [1]",
     },
-    holds="pipelines deep enough to wait for nothing after their start",
+    holds="pipelines deep enough to wait for nothing after their start, but for what they state",
     source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
 )
 ROUNDS = Formula(
     name="tiles of the busiest SM",
     unit="1",
-    text="ceil(t/m)",
-    symbols={"t": "tiles, a block each [1]", "m": "SMs, each with a block at a time [1]"},
-    holds="tiles of equal work, handed out as SMs get free",
+    text="max(ceil(t/m), min(ceil(p/m), r))",
+    symbols={
+        "t": "tiles, a block each [1]",
+        "p": "blocks up to the last that has a tile, with those that have none [1]",
+        "r": "blocks that an SM holds at a time [1]",
+        "m": "SMs [1]",
+    },
+    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
+    "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
+)
+TURNS = Formula(
+    name="blocks of the busiest SM that follow one another",
+    unit="1",
+    text="ceil(rounds/r)",
+    symbols={
+        "rounds": "tiles of the busiest SM [1]",
+        "r": "blocks that an SM holds at a time [1]",
+    },
+    holds="blocks of equal work",
+    source="definition",
+)
+WAITS_TIME = Formula(
+    name="time of blocks that wait at their steps",
+    unit="s",
+    text="turns*(waits*latency + work/rounds)",
+    symbols={
+        "turns": "blocks of the busiest SM that follow one another [1]",
+        "waits": "steps of a block that wait for data asked for one step before [1]",
+        "latency": "until such data arrives, from L2 or DRAM by their shares [s]",
+        "work": "time of the slowest pipe [s]",
+        "rounds": "tiles of the busiest SM [1]",
+    },
+    holds="pipelines of two steps through registers; none deeper",
+    source="derived: a step's loads, what they wait for, and its stores to shared memory in turn",
 )
 BUSY_TIME = Formula(
     name="time of a unit of the busiest SM",
@@ -122,23 +161,25 @@ DRAM_TILES = Formula(
 TILES_TIME = Formula(
     name="time of tiles besides their steps",
     unit="s",
-    text="rounds*(turn + bytes/rate)",
+    text="turns*turn + rounds*bytes/rate",
     symbols={
+        "turns": "blocks of the busiest SM that follow one another [1]",
         "rounds": "tiles of the busiest SM [1]",
         "turn": "from a tile's start to its first step, and from its last to the stores [s]",
         "bytes": "bytes of a finished tile [B]",
         "rate": "bytes that an SM puts out a second [B/s]",
     },
-    holds="one tile after the other",
+    holds="blocks side by side start and end together",
     source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
 )
 PARTS_TIME = Formula(
     name="time to add up parts",
     unit="s",
-    text="turn + (parts*part + result)/bandwidth",
+    text="turn + parts*each + (parts*part + result)/bandwidth",
     symbols={
         "turn": "until the second launch works [s]",
         "parts": "blocks that share a tile [1]",
+        "each": "to add a part to the sum of those before [s]",
         "part": "bytes of one part of all results [B]",
         "result": "bytes of the results [B]",
         "bandwidth": "L2 read bandwidth [B/s]",
@@ -211,8 +252,14 @@ def pipeline_time(
     sms = float(device.sm_count)
     tiles = np.asarray(stated.tiles, dtype=float)
     tiles = np.where(tiles > 0, tiles, blocks)
-    rounds = np.atleast_1d(ROUNDS(t=tiles, m=sms))
-    inputs: dict[str, dict[str, Any]] = {"rounds": {"t": tiles, "m": sms}}
+    resident = np.asarray(stated.resident, dtype=float)
+    launched = np.maximum(np.asarray(stated.launched, dtype=float), tiles)
+    inputs: dict[str, dict[str, Any]] = {
+        "rounds": {"t": tiles, "p": launched, "r": resident, "m": sms}
+    }
+    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    inputs["turns"] = {"rounds": rounds, "r": resident}
+    turns = np.atleast_1d(TURNS(**inputs["turns"]))
     found: dict[str, Array] = {}
 
     def busy(name: str, clocks: Any, blocks: Array) -> None:
@@ -254,7 +301,18 @@ def pipeline_time(
         "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles, sms),
     }
     found["ramp"] = np.atleast_1d(PIPELINE_START(**inputs["ramp"]))
+    waits = np.atleast_1d(np.asarray(stated.waits, dtype=float))
+    inputs["waits"] = {
+        "turns": turns,
+        "waits": waits,
+        "latency": _slowest_sector(device, traffic, inputs["ramp"]["touch"]),
+        "work": slowest_pipe(found, tuple(worked)),
+        "rounds": rounds,
+    }
+    if np.any(waits > 0):
+        found["waits"] = np.where(waits > 0, WAITS_TIME(**inputs["waits"]), 0.0)
     inputs["tiles"] = {
+        "turns": turns,
         "rounds": rounds,
         "turn": TURN,
         "bytes": traffic.global_store_sectors * SECTOR / tiles,
@@ -263,6 +321,7 @@ def pipeline_time(
     found["tiles"] = np.atleast_1d(TILES_TIME(**inputs["tiles"]))
     inputs["parts"] = {
         "turn": PARTS_TURN,
+        "each": PART_EACH,
         "parts": np.atleast_1d(np.asarray(stated.parts, dtype=float)),
         "part": np.asarray(stated.part_bytes, dtype=float),
         "result": np.asarray(stated.result_bytes, dtype=float),
@@ -279,6 +338,18 @@ def pipeline_time(
     return PipelineTime(time, {"launch": np.full(shape, floor), **found}, inputs)
 
 
+def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
+    """Return when the last of a step's sectors arrives, from L2's far side or from DRAM [s].
+
+    The buffer that most is read of decides whether a step has any of DRAM.
+    """
+    far = device.l2_far_latency or device.l2_latency
+    most = np.maximum.reduce([a.sectors for a in traffic.accesses if a.kind == "load"])
+    share = traffic.dram_read_bytes / np.maximum(SECTOR * most, 1.0)
+    late = np.maximum(device.dram_latency + touch - far, 0.0)
+    return np.asarray(far + np.minimum(share, 1.0) * late)
+
+
 def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
     """Return the time of the slowest pipe."""
     return np.maximum.reduce([terms["issue"], *(terms[name] for name in pipes)])
@@ -288,6 +359,7 @@ def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:
     """Evaluate `TOGETHER` without underflow."""
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
     parts["work"] = slowest_pipe(terms, pipes)
+    parts["waits"] = terms.get("waits", np.zeros_like(parts["work"]))
     largest = np.maximum(np.maximum.reduce(list(parts.values())), 1e-30)
     scaled = {name: value / largest for name, value in parts.items()}
     return np.asarray(largest * TOGETHER(p=OVERLAP, **scaled))

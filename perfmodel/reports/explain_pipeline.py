@@ -19,6 +19,8 @@ from perfmodel.models.pipeline import (
     ROUNDS,
     TILES_TIME,
     TOGETHER,
+    TURNS,
+    WAITS_TIME,
     slowest_pipe,
 )
 from perfmodel.prediction.record import Prediction
@@ -34,6 +36,7 @@ def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
     """Yield the derivation of a time whose blocks copy ahead."""
     inputs, terms = prediction.details.time.inputs, prediction.terms_s
     yield step(_TILES, ROUNDS, inputs["rounds"], _picked(prediction))
+    yield step(_TILES, TURNS, inputs["turns"])
     pipes = [name for name in ("issue", *PIPES) if name in terms]
     for name in pipes:
         if name in TENSOR_PIPES:
@@ -41,14 +44,17 @@ def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
         yield step(_SM, named(BUSY_TIME, f"time of {name}"), inputs[name])
     yield step(_SM, PORT_CYCLES, inputs["port-cycles"])
     yield step(_SM, named(BUSY_TIME, "time of port"), inputs["port"])
+    if "waits" in terms:
+        yield step(_SM, WAITS_TIME, inputs["waits"])
     yield step(_MEMORY, L2_STREAMS, inputs["l2"])
     streams = step(_MEMORY, named(BYTES_TIME, "time of the same as streams"), _bytes(inputs))
     yield streams
     given = {"streams": streams.result, "share": inputs["dram-tiles"]["share"]}
     yield step(_MEMORY, named(DRAM_TILES, "time of dram"), given)
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
-    work = float(slowest_pipe(terms, pipes))
-    yield (steps := step(_TIME, TOGETHER, {**parts, "work": work, "p": OVERLAP}))
+    parts["work"] = float(slowest_pipe(terms, pipes))
+    parts["waits"] = terms.get("waits", 0.0)
+    yield (steps := step(_TIME, TOGETHER, {**parts, "p": OVERLAP}))
     yield step(_TIME, PIPELINE_START, inputs["ramp"])
     yield step(_TIME, TILES_TIME, inputs["tiles"])
     added = {

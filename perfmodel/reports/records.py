@@ -143,6 +143,9 @@ def _ahead(kernel: Kernel) -> dict[str, Any]:
     if kernel.pipeline is not None:
         found["pipeline"] = {
             "tiles": text(kernel.pipeline.tiles),
+            "launched": text(kernel.pipeline.launched),
+            "resident": text(kernel.pipeline.resident),
+            "waits": text(kernel.pipeline.waits),
             "parts": text(kernel.pipeline.parts),
             "part_bytes": text(kernel.pipeline.part_bytes),
             "result_bytes": text(kernel.pipeline.result_bytes),

@@ -12,6 +12,7 @@ from perfmodel.models.pipeline import (
     DRAM_SHARE,
     LINE_CLOCKS,
     OVERLAP,
+    PART_EACH,
     PARTS_TURN,
     PORT,
     STORE_RATE,
@@ -52,7 +53,8 @@ def test_terms_by_hand():
 def test_parts_add_a_launch():
     found = product(M=128, N=512, K=16384, BM=128, BN=128, split_k=16)
     moved = (16 * 4 + 2) * 128 * 512
-    assert found.terms_s["parts"] == pytest.approx(PARTS_TURN + moved / H200.l2_read_bandwidth)
+    expected = PARTS_TURN + 16 * PART_EACH + moved / H200.l2_read_bandwidth
+    assert found.terms_s["parts"] == pytest.approx(expected)
     assert "parts" not in product(M=128, N=512, K=16384, **TILE).terms_s
 
 
