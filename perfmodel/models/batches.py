@@ -22,18 +22,12 @@ from perfmodel.models.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.placement import buffer_bytes, reached_bytes
 from perfmodel.models.requests import Requests
 from perfmodel.models.table_costs import batch_misses
-from perfmodel.models.unrolled import loops_of
+from perfmodel.models.unrolled import loop_unroll, loops_of
 from perfmodel.models.waves import taking_part, warps_let_in
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-LOADS_IN_FLIGHT: Final = 16
-"""Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
-
-nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
-code issues 14 to 16 loads before it waits (cuobjdump of measurements/programs/foundation.cu).
-"""
 DRAM_SPREAD: Final = 35e-9
 """Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
 
@@ -279,31 +273,6 @@ def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple
         load = np.atleast_1d(dram_round / np.maximum(dram_round + apart, 1e-30))
         found.append(replace(b, inputs={**b.inputs, "load": load}))
     return tuple(found)
-
-
-def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
-    """Return how often a loop runs, in those around it, and how many times it is unrolled.
-
-    Below 1 where an iteration waits for its loads more than once.
-
-    Parameters
-    ----------
-    loop : str or None
-        None for what is outside all loops: once.
-    loads : int
-        Loads of the loop, which share those that a warp has in flight.
-    """
-    times = instance.runs(loop)
-    stated = instance.loads_in_flight
-    in_flight = LOADS_IN_FLIGHT if stated is None else stated
-    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
-    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
-    if abreast is not None:
-        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
-    own = times
-    if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
-        own = np.asarray(instance.trips[loop], dtype=float)
-    return times, np.minimum(unroll, np.maximum(own, 1.0))
 
 
 def _in_step(r: Requests, warps: Array) -> Array:

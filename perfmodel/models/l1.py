@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.batches import loop_unroll
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.requests import Requests
-from perfmodel.models.unrolled import loops_of
+from perfmodel.models.unrolled import loop_unroll, loops_of
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]

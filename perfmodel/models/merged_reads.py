@@ -18,12 +18,12 @@ import numpy.typing as npt
 from perfmodel.expressions import names
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.batches import loop_unroll
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.geometry import AXES
 from perfmodel.models.requests import Requests
 from perfmodel.models.turns import power_mean
+from perfmodel.models.unrolled import loop_unroll
 from perfmodel.models.waves import side_by_side
 from perfmodel.traffic import AccessTraffic, Traffic
 

@@ -1,13 +1,24 @@
-"""Loops that code has and a description has not: what runs once is no loop."""
+"""Loops as code has them: what runs once is no loop, and what runs often is unrolled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
+
+Array = npt.NDArray[Any]
+
+LOADS_IN_FLIGHT: Final = 16
+"""Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
+
+nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
+code issues 14 to 16 loads before it waits (cuobjdump of measurements/programs/foundation.cu).
+"""
 
 
 def loops_of(instance: Instance, accesses: Iterable[Access]) -> list[str | None]:
@@ -40,3 +51,28 @@ def runs_once(instance: Instance) -> list[np.ndarray]:
         for loop in instance.kernel.loops
         if loop.parent is not None
     ]
+
+
+def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
+    """Return how often a loop runs, in those around it, and how many times it is unrolled.
+
+    Below 1 where an iteration waits for its loads more than once.
+
+    Parameters
+    ----------
+    loop : str or None
+        None for what is outside all loops: once.
+    loads : int
+        Loads of the loop, which share those that a warp has in flight.
+    """
+    times = instance.runs(loop)
+    stated = instance.loads_in_flight
+    in_flight = LOADS_IN_FLIGHT if stated is None else stated
+    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
+    abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
+    if abreast is not None:
+        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
+    own = times
+    if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
+        own = np.asarray(instance.trips[loop], dtype=float)
+    return times, np.minimum(unroll, np.maximum(own, 1.0))
