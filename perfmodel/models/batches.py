@@ -52,13 +52,6 @@ WIDE_CLOCKS: Final = 14.0
 Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
 and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
 """
-DRAM_PAGE: Final = 4096
-"""Bytes from which on loads wait for lines as far apart as those that `MOST_SPREAD` measured.
-
-A block whose warps meet in each turn waits for the slowest of all their pages: steps of products in
-tiles of 8 rows of B take 570 clocks more from DRAM than from L2, 110 beyond the two latencies'
-difference (measurements/h200-sxm-ladder, ladder-residents.csv: 64 x 64 tiles, one block an SM).
-"""
 MOST_SPREAD: Final = 16.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured.
 
@@ -131,10 +124,6 @@ def load_batch(
     new = np.minimum(filled / np.maximum(apart * part, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
-    # Warps that meet in each turn wait for the slowest of what all of them read.
-    pages = np.ones(1)
-    if loop is not None and _meets(instance, loop):
-        pages = sum((_pages(requests[i]) for i in members), np.zeros(1)) * unroll
     # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
     # Where places are not random, neighbours miss together.
     scattered = any(requests[i].random for i in members)
@@ -156,7 +145,7 @@ def load_batch(
         "turn": RANDOM_TURN if any(r.random for r in requests) else WRITE_TURN,
         "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
         "load": np.atleast_1d(busy / (busy + device.dram_latency)),
-        "m": np.clip(np.maximum(unroll * len(members), pages) * missing, 1.0, MOST_SPREAD),
+        "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.minimum(np.minimum(filled, 1.0) if regular else some_new, brought),
         "p2": batch_misses(
             traffic, requests, members, missing, np.where(alone, fresh, np.maximum(fresh, lines))
@@ -280,30 +269,12 @@ def _in_step(r: Requests, warps: Array) -> Array:
     every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
     if r.strides is None:
         return every
-    return np.minimum(every, footprint(_of_threads(r), r.width, SECTOR))
-
-
-def _of_threads(r: Requests) -> list[Extent]:
-    """Return the extents of a block's threads, of a request whose strides are known."""
-    assert r.strides is not None
-    return [
+    extents = [
         Extent(r.strides[v.name], v.extent)
         for v in r.variables
         if not v.is_block and v.target.startswith("threadIdx")
     ]
-
-
-def _meets(instance: Instance, loop: str) -> bool:
-    """Say whether a block's warps meet at a barrier of a loop, or of one around it."""
-    nest = {v.variable for v in instance.kernel.loop_nest(loop)}
-    return any(b.loop in nest for b in instance.kernel.barriers if b.loop is not None)
-
-
-def _pages(r: Requests) -> Array:
-    """Return the pages of DRAM that the warps of a block ask for in one iteration."""
-    if r.strides is None:
-        return np.ones(1)
-    return footprint(_of_threads(r), r.width, DRAM_PAGE)
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
 
 
 def _firsts(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.queueing import QUEUE_TIME, memory_time, steps_in_queue
+from perfmodel.models.queueing import memory_time
 from perfmodel.models.turns import power_mean
 
 Array = npt.NDArray[Any]
@@ -76,9 +76,7 @@ def combine(
     """
     others = beside.values()
     if in_steps is not None:
-        # Steps wait for their data and stand in the queue of L2 and DRAM as loops do.
-        queued = QUEUE_TIME(**steps_in_queue(in_steps, memory))
-        return power_mean((queued, *others), OVERLAP)
+        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.

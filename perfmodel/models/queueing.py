@@ -291,11 +291,6 @@ def memory_time(memory: Mapping[str, Any]) -> Array:
     return np.asarray(MEMORY_TIME(**parts, blocks=crowd, loops=queued))
 
 
-def steps_in_queue(steps: Array, memory: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `QUEUE_TIME` takes for blocks that need `steps` [s] with memory to themselves."""
-    return {"wait": steps, "alone": 0.0, **{k: memory[k] for k in ("bandwidth", "queue")}}
-
-
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
     """Evaluate `CROWD_TIME` without underflow."""
     largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)

@@ -21,11 +21,10 @@ from perfmodel.models.chain import Chain
 from perfmodel.models.combined import busiest_pipe
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles
-from perfmodel.models.l1 import L1_CYCLES, PORT_CLOCKS
+from perfmodel.models.l1 import PORT_CLOCKS
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.sm_times import SM_TIME
-from perfmodel.models.turns import out_of_step
 
 Array = npt.NDArray[Any]
 
@@ -35,13 +34,13 @@ MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
 STEP_BARRIER: Final = 30.0
 STEP_BARRIER_WARP: Final = 2.1
-"""Clocks that a barrier of a step adds to its loop, and for each warp that comes to it.
+"""Clocks that a barrier of a step adds to its loop, and for each warp that waits at it.
+
+More than `perfmodel.models.latency.BARRIER_START`, the barrier of warps that arrive together: here
+they come from the work of a step, and none goes on before the last of them.
 
 The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
 (measurements/h200-sxm-suite/barriers.csv, fit rows). That 43 of the 73 are the loop's own: assumed.
-Warps come one after the other, so this is hidden where a step gives each of them more to do: tiles
-of 64, 256 and 1024 threads through shared memory take 400, 440 and 575 clocks a step, which is L2's
-latency, two barriers and L1's passes (tiles.csv; blocks of 33, no part of the fit).
 """
 _QUEUES: Final = {"a": "issue", "b": "l1", "c": "tensor"}
 WARPS_TIME = Formula(
@@ -64,11 +63,13 @@ WARPS_TIME = Formula(
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
-    text="load + barriers*start/clock",
+    text="load + barriers*(start + warps*warp)/clock",
     symbols={
         "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
         "start": "clocks of a barrier [clocks]",
+        "warps": "warps of a block [1]",
+        "warp": "clocks of a barrier for each warp [clocks]",
         "clock": "SM clock [Hz]",
     },
     holds="one wait for data a step",
@@ -85,22 +86,6 @@ BLOCK_TIME = Formula(
     holds="blocks of an SM that wait and compute in turn",
     source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
     "Quantitative System Performance (1984), chapter 8",
-)
-STEPPED_TIME = Formula(
-    name="time of a block beside others, in step at first",
-    unit="s",
-    text="(work + (wait - port)/held + port)/drift + apart*(1 - 1/drift)",
-    symbols={
-        "work": "time of a block's work beside as many as share an SM [s]",
-        "wait": "what a block waits [s]",
-        "port": "part of it in which its sectors come through the SM's port, one by one [s]",
-        "held": "blocks that share an SM [1]",
-        "apart": "the same of blocks that are out of step: see `BLOCK_TIME` [s]",
-        "drift": "one where all are in step, many where none are: see `IN_STEP` [1]",
-    },
-    holds="equal blocks that start together: they work, then wait, all at a time",
-    source="derived; measured of products, 1 to 4 blocks an SM (measurements/h200-sxm-ladder, "
-    "ladder-residents.csv)",
 )
 STEPS_TIME = Formula(
     name="time of blocks that work in steps",
@@ -157,7 +142,7 @@ def time_in_steps(
         instance,
         chain,
         busiest_pipe(apart),
-        _l1_of_warps(inputs["l1"]),
+        terms["l1"],
         terms.get("tensor16", np.zeros(1)),
         occupied.resident,
         device.sm_count,
@@ -167,15 +152,7 @@ def time_in_steps(
     inputs["latency"] = _waits_alone(inputs["steps"])
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
     del terms["stalls"], inputs["stalls"]
-    # What comes from L2 holds L1 up while its block waits for it, and beside other blocks' work.
-    return np.maximum(STEPS_TIME(**rounds_of_steps(inputs["steps"])), terms["l1"])
-
-
-def _l1_of_warps(given: Mapping[str, Any]) -> Array:
-    """Return L1's time for what warps wait to be taken in: not for what comes from L2 [s]."""
-    stages = {name: given[name] for name in ("data", "tags", "lanes", "pages")}
-    cycles = L1_CYCLES(**stages, fills=0.0, port=0.0, sent=0.0)
-    return np.atleast_1d(SM_TIME(cycles=cycles, clock=given["clock"], balance=given["balance"]))
+    return np.asarray(STEPS_TIME(**rounds_of_steps(inputs["steps"])))
 
 
 def _inputs(
@@ -215,21 +192,18 @@ def _inputs(
     for b in kernel.barriers:
         count = np.asarray(instance.number(b.count), dtype=float)
         barriers = barriers + count * instance.runs(b.loop)
-    load, port, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)
+    load, others, slowest = np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
         # A step waits for its last sector, and all come through the SM's port.
         through = batch.filled * PORT_CLOCKS / chain.clock
         latency = np.where(batch.count > 0, batch.latency + through, 0.0)
-        through = np.where(batch.count > 0, through, 0.0)
         waited = batch.loop is not None and not batch.ahead
         if waited and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
             # Where the instructions show how often a step waits: one wait after the other.
             if kernel.paces:
                 load = load + latency * batch.count / np.maximum(steps, 1)
-                port = port + through * batch.count / np.maximum(steps, 1)
             else:
                 load = np.maximum(load, latency)
-                port = np.maximum(port, through)
         else:
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
@@ -244,8 +218,6 @@ def _inputs(
         "held": np.atleast_1d(np.minimum(resident, here)),
         "steps": steps * uneven,
         "load": load,
-        "port": port,
-        "far": np.atleast_1d(chain.far_waits),
         "barriers": barriers / np.maximum(steps, 1),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
         "alone": np.atleast_1d(alone * uneven),
@@ -257,6 +229,7 @@ def _inputs(
         ),
         "clock": chain.clock,
         "start": STEP_BARRIER,
+        "warp": STEP_BARRIER_WARP,
     }
 
 
@@ -271,38 +244,20 @@ def _waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def rounds_of_steps(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `STEPS_TIME` takes; `given` is the "steps" of a prediction's inputs."""
+    wait = given["steps"] * STEP_WAIT(**given)
     held = given["held"]
+    most = int(np.max(held))
+    work = work_times(given, range(1, most + 1))
     rounds = np.ceil(given["blocks"] / held)
     tail = given["blocks"] - (rounds - 1) * held
     tail = np.where(rounds > 1, np.where(tail == held, 0.0, tail), 0.0)
     return {
         "full": given["blocks"] - tail,
-        "each": np.asarray(STEPPED_TIME(**stepped(given, held))),
+        "each": BLOCK_TIME(**block_queue(wait, work, held)),
         "tail": tail,
-        "last": np.asarray(STEPPED_TIME(**stepped(given, np.maximum(tail, 1.0)))),
+        "last": BLOCK_TIME(**block_queue(wait, work, np.maximum(tail, 1.0))),
         "rounds": rounds,
         "outside": given["outside"],
-    }
-
-
-def stepped(given: Mapping[str, Any], held: Array) -> dict[str, Any]:
-    """Return what `STEPPED_TIME` takes; `given` is the "steps" of a prediction's inputs.
-
-    Parameters
-    ----------
-    given : mapping
-    held : array
-        Blocks that share an SM.
-    """
-    wait = given["steps"] * STEP_WAIT(**given)
-    work = work_times(given, range(1, int(np.max(given["held"])) + 1))
-    return {
-        "work": np.select([held == j for j, _ in enumerate(work, 1)], list(work), work[-1]),
-        "wait": wait,
-        "port": given["steps"] * given["port"],
-        "held": held,
-        "apart": BLOCK_TIME(**block_queue(wait, work, held)),
-        "drift": out_of_step(given["blocks"] / given["held"], given["far"]),
     }
 
 
@@ -321,8 +276,6 @@ def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> lis
     for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
         work = WARPS_TIME(**each) * warps / SCHEDULERS / share
         found = np.where(count == n, work, found)
-    met = given["steps"] * given["barriers"] * warps * STEP_BARRIER_WARP / given["clock"]
-    found = np.maximum(found, met / np.reshape([float(j) for j in blocks], (-1, 1)))
     return list(found)
 
 

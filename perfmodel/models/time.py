@@ -35,7 +35,13 @@ from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.sm_times import sm_times
 from perfmodel.models.steps import step_loop, time_in_steps
-from perfmodel.models.turns import TURNS_TIME, mixed_pipes, power_mean, turns_inputs
+from perfmodel.models.turns import (
+    TURNS_TIME,
+    in_step_inputs,
+    mixed_pipes,
+    power_mean,
+    turns_inputs,
+)
 from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.models.waves import crowding, mean_turns, unevenness
 from perfmodel.traffic import Traffic
@@ -176,9 +182,9 @@ def time_model(
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
     inputs["memory"]["own"] = units.own_l1_s
     shared = inputs["memory"]["held"]
-    inputs["turns"] = turns_inputs(
-        arithmetic, terms["latency"], shared, inputs["rounds"]["x"], chain.far_waits
-    )
+    drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
+    inputs["in-step"] = in_step_inputs(**drift)
+    inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, **drift)
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)

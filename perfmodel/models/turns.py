@@ -40,16 +40,15 @@ Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked
 (measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
 and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
 """
-DRIFT_WAITS: Final = 40.0
+DRIFT_WAITS: Final = 80.0
 """Waits for DRAM, one after the other, after which blocks that started together are out of step by
 half: each comes sooner or later by luck. Waits for L2 alone are alike, and leave them in step.
 
 Chosen by hand: attention of a token in equal parts, 13 to 375 turns, is 5.6% off in the median and
 11% at the ninetieth percentile without this, 5.6 and 10.9% with 20, 4.7 and 10.5% with 40, 4.6 and
-10.5% with 80 (measurements/h200-crowds/split.csv); products in tiles lose to step some 0.3 of what
-they lose at first after 64 steps from DRAM, 0.15 after 256, tiles of 32 more (ladder-residents.csv
-of measurements/h200-sxm-ladder, fit rows). Loops that wait for L2 are as much in step after 512
-turns as after 8 (measurements/h200-attention/turns.csv).
+10.5% with 80 (measurements/h200-crowds/split.csv, fit rows). Loops that wait for L2 are as much in
+step after 512 turns as after 8 (measurements/h200-attention/turns.csv), those that wait for DRAM
+partly out of it after 24 (measurements/h200-crowds/crowds.csv).
 """
 IN_STEP = Formula(
     name="rounds of blocks that would bring them out of step as far",
@@ -99,13 +98,13 @@ def turns_inputs(
     return {
         "once": power_mean((beside, latency), ROUND_OVERLAP),
         "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
-        "rounds": out_of_step(rounds, far),
+        "rounds": np.asarray(IN_STEP(**in_step_inputs(rounds, far))),
     }
 
 
-def out_of_step(rounds: Any, far: Any) -> Array:
-    """Evaluate `IN_STEP` for at least one round."""
-    return np.asarray(IN_STEP(rounds=np.maximum(rounds, 1.0), far=far, drift=DRIFT_WAITS))
+def in_step_inputs(rounds: Any, far: Any) -> dict[str, Any]:
+    """Return what `IN_STEP` takes, for at least one round."""
+    return {"rounds": np.maximum(rounds, 1.0), "far": far, "drift": DRIFT_WAITS}
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.block_waits import DISPATCH_TIME
 from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
@@ -24,10 +22,15 @@ from perfmodel.models.queueing import (
     MEMORY_TIME,
     QUEUE_TIME,
     SECOND_WAIT,
-    steps_in_queue,
 )
 from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
-from perfmodel.models.turns import TURNS_OVERLAP, TURNS_TIME, mixed_pipes, queued_pipes
+from perfmodel.models.turns import (
+    IN_STEP,
+    TURNS_OVERLAP,
+    TURNS_TIME,
+    mixed_pipes,
+    queued_pipes,
+)
 from perfmodel.models.walks import BESIDE_WALK, WALK_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
@@ -175,9 +178,8 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
         note = f"of issue and the pipes only the slowest counts; the others: {less}"
     if "steps" in prediction.details.time.inputs:
+        together = _steps_and_memory(prediction, note)
         yield _bandwidth(prediction)
-        *before, together = _steps_and_memory(prediction, note)
-        yield from before
         yield together
         yield from _total(prediction, together.result, unit)
         return
@@ -224,6 +226,8 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     of_sm = {**named, "l1": terms["l1"], "stalls": terms["stalls"]}
     waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
     yield waiting
+    if scalar(given["in-step"]["far"]) > 0:
+        yield step(TIME, IN_STEP, given["in-step"])
     in_turns = step(TIME, TURNS_TIME, prediction.details.time.inputs["turns"])
     yield in_turns
     values = {
@@ -258,22 +262,17 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     yield from _total(prediction, together.result, unit)
 
 
-def _steps_and_memory(prediction: Prediction, note: str) -> Iterator[Step]:
-    """Yield how the blocks' steps and the other resources make one time."""
+def _steps_and_memory(prediction: Prediction, note: str) -> Step:
+    """Return how the blocks' steps and the other resources make one time."""
     inputs = prediction.details.time.inputs
-    steps = np.asarray(STEPS_TIME(**rounds_of_steps(inputs["steps"])))
-    alone = np.maximum(steps, prediction.details.time.terms_s["l1"])
-    queued = step(
-        TIME,
-        named(QUEUE_TIME, "time of steps, in the queue of L2 and DRAM"),
-        steps_in_queue(alone, inputs["memory"]),
-    )
-    yield queued
-    parts = {"steps": queued.result}
+    parts = {
+        "steps": scalar(STEPS_TIME(**rounds_of_steps(inputs["steps"]))),
+        "bandwidth": scalar(inputs["memory"]["bandwidth"]),
+    }
     beside = beside_memory(prediction.details.time.terms_s, inputs)
     parts |= {name: scalar(value) for name, value in beside.items()}
     named_parts = {name.replace("-", "_"): value for name, value in parts.items()}
-    yield _power_mean("all resources", named_parts, OVERLAP, note)
+    return _power_mean("all resources", named_parts, OVERLAP, note)
 
 
 def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step]:

@@ -12,13 +12,11 @@ from perfmodel.models.steps import (
     BLOCK_TIME,
     SCHEDULERS,
     STEP_WAIT,
-    STEPPED_TIME,
     STEPS_TIME,
     WARPS_TIME,
     block_queue,
     rounds_of_steps,
     step_loop,
-    stepped,
     strands_at_work,
     warps_times,
     work_times,
@@ -52,13 +50,12 @@ def steps_of(details: Details) -> Iterator[Step]:
     )
     rounds = rounds_of_steps(given)
     yield step(STEPS, BLOCK_TIME, _queue(given, held), f"{held:g} blocks, as many as an SM holds")
-    yield step(STEPS, STEPPED_TIME, stepped(given, given["held"]))
     if scalar(rounds["tail"]):
         left = scalar(rounds["tail"])
         yield step(
             STEPS,
-            named(STEPPED_TIME, "time of a block of the last round"),
-            stepped(given, rounds["tail"]),
+            named(BLOCK_TIME, "time of a block of the last round"),
+            _queue(given, left),
             f"{left:g} blocks",
         )
     yield step(STEPS, STEPS_TIME, rounds)

@@ -13,8 +13,6 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import kernel_from_table
 from perfmodel.models.steps import (
     BLOCK_TIME,
-    STEP_BARRIER_WARP,
-    STEPPED_TIME,
     WARPS_TIME,
     block_queue,
     warps_times,
@@ -30,7 +28,6 @@ def work(
     issue: float, l1: float, warps: float = 8, strands: float = 1, tensor: float = 0
 ) -> dict[str, Any]:
     one = {"issue": issue, "l1": l1, "tensor": tensor, "warps": warps, "strands": strands}
-    one |= {"steps": 1.0, "barriers": 0.0, "clock": 1e9}
     return {name: np.array([float(value)]) for name, value in one.items()}
 
 
@@ -80,27 +77,6 @@ def test_blocks_in_turn_against_the_balance_of_the_chain(wait: float, works: lis
     share = np.linalg.solve(matrix, np.eye(count + 1)[-1])
     rate = sum(share[j + 1] * down[j] for j in range(count))
     assert block_time(wait, works, count) == pytest.approx(1 / rate, rel=1e-4)
-
-
-def beside(drift: float, held: float = 2.0) -> float:
-    given = {"work": 4.0, "wait": 3.0, "port": 1.0, "held": held, "apart": 4.2, "drift": drift}
-    return float(STEPPED_TIME(**{name: np.array([value]) for name, value in given.items()})[0])
-
-
-def test_blocks_in_step_wait_together_and_those_that_are_not_hide_it() -> None:
-    # hand count: two blocks work 4 s each, then both wait 2 s; sectors come through one port
-    assert beside(1.0) == pytest.approx((2 * 4.0 + 2.0 + 2 * 1.0) / 2)
-    assert beside(1.0, held=1.0) == pytest.approx(4.0 + 3.0)
-    assert beside(1e9) == pytest.approx(4.2)
-    assert beside(2.0) == pytest.approx((6.0 + 4.2) / 2)
-
-
-def test_a_barrier_costs_its_warps_nothing_beside_other_work() -> None:
-    # derived: 32 warps come to a barrier one after the other, 2.1 clocks each
-    short = work(1e-9, 1e-9, warps=32) | {"barriers": np.ones(1)}
-    assert work_times(short, [1])[0][0] == pytest.approx(32 * STEP_BARRIER_WARP / 1e9)
-    long = work(1e-6, 1e-6, warps=32) | {"barriers": np.ones(1)}
-    assert work_times(long, [1])[0][0] == work_times(work(1e-6, 1e-6, warps=32), [1])[0][0]
 
 
 def test_one_block_waits_and_works() -> None:

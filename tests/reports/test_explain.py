@@ -168,7 +168,9 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         memory = m["share"] * crowd + (1 - m["share"]) * low
         parts = [math.hypot(pipe, m["own"]), memory, t.get("dispatch", 0.0)]
         resources = sum((p / max(parts)) ** 8 for p in parts) ** 0.125 * max(parts)
-        apart = 1 / max(float(np.max(prediction.details.time.inputs["rounds"]["x"])), 1.0)
+        rounds = max(float(np.max(prediction.details.time.inputs["rounds"]["x"])), 1.0)
+        far = float(np.max(prediction.details.time.chain.far_waits))
+        apart = 1 / (rounds * (1 + far / 80))
         once = ((pipe * (1 - 1 / m["held"])) ** 1.25 + t["latency"] ** 1.25) ** 0.8
         many = (pipe**3 + t["latency"] ** 3) ** (1 / 3)
         turns = once * apart + many * (1 - apart)
