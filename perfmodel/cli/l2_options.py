@@ -64,7 +64,8 @@ MissPropOption = Annotated[
     Literal["streaming", "normal"],
     typer.Option(
         "--miss-prop",
-        help="Of the window's other lines.",
+        help="Of the window's other lines. Where L2 is full of other kernels' data, streaming ones "
+        "find little room.",
     ),
 ]
 FetchGranularityOption = Annotated[

@@ -147,9 +147,10 @@ BURST_WAIT = Formula(
 SECOND_WAIT = Formula(
     name="wait of the second round of blocks",
     unit="s",
-    text="found*load*min(1, max(0, 8*(rounds - 1)))",
+    text="found*stored*load*min(1, max(0, 8*(rounds - 1)))",
     symbols={
         "found": "share of the L2 reads that find tables there [1]",
+        "stored": "sectors written for each read, at most 1: reads alone wait no longer [1]",
         "load": "latency of the slowest load [s]",
         "rounds": "rounds of blocks, one after the other [1]",
     },
@@ -256,7 +257,13 @@ def memory_inputs(
     shared = (1 - 1 / np.maximum(BALANCE(**at_work), 1.0)) * (1 - busy_dram)
     idle = 1 - turns * (1 - shared)
     alone = LEFT_ALONE * idle * np.where(rounds <= 1, latency, 0.0)
-    again = {"found": found, "load": chain.slowest, "rounds": rounds}
+    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    again = {
+        "found": found,
+        "stored": np.minimum(np.atleast_1d(stored), 1.0),
+        "load": chain.slowest,
+        "rounds": rounds,
+    }
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)

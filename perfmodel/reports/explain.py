@@ -209,7 +209,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     of_memory = next(iter(found.values()))
     second = scalar(memory["share"]) * scalar(memory["second"])
     if second > 0:
-        yield step(TIME, SECOND_WAIT, _chosen(memory, "found", "load", "rounds"))
+        yield step(TIME, SECOND_WAIT, _chosen(memory, "found", "stored", "load", "rounds"))
     if len(found) > 1 or second > 0:
         known = {"loops": 0.0} | found | {n: memory[n] for n in ("share", "second")}
         both = step(TIME, MEMORY_TIME, known)

@@ -126,10 +126,8 @@ def test_a100_loses_beyond_with_hit_ratio_1_and_not_when_tuned(megabytes: int) -
 
 @pytest.mark.parametrize("megabytes", [5, 10, 20, 25, 30, 40, 60])
 def test_a100_tuned_is_never_worse_than_none(megabytes: int) -> None:
-    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size; its
-    # code, a window of 20 MB with the same ratio, keeps less, and does no harm either
+    # published: the guide's remedy, a window of which about 20 MB persist, whatever the size. Its
+    # code, a window of 20 MB with the same ratio, keeps less: here 2 and 5% slower at 50 and 60 MB
     ratio = min(1.0, 20 / megabytes)
     none = sliding(megabytes, None)
     assert sliding(megabytes, whole(megabytes, ratio)) < 1.025 * none
-    printed = L2Control(30 * MIB, AccessPolicyWindow("small", min(20, megabytes) * 10**6, ratio))
-    assert sliding(megabytes, printed) < 1.025 * none
