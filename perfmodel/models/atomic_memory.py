@@ -50,9 +50,10 @@ RANDOM_WRITES = Formula(
         "before": "of these, those until L2 has as many changed lines as it keeps [1]",
         "changed": "share of the table's lines that L2 has changed and keeps [1]",
     },
-    holds="cold tables of a quarter to four times L2, 1/4 to 4 passes a sector: within 12% where "
-    "more than a tenth is written back",
-    source="fitted form: the profiler's DRAM writes (measurements/h200-contended/tables.csv, fit rows)",
+    holds="cold tables of a quarter to four times L2, 1/4 to 4 passes a sector: within 13% where "
+    "more than half of them write back",
+    source="fitted form: the profiler's DRAM writes (measurements/h200-contended/tables.csv, "
+    "fit rows)",
 )
 
 DIRTY_SHARE: Final = 0.3

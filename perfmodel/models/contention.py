@@ -9,7 +9,6 @@ requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomic
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple

@@ -96,8 +96,8 @@ IN_STEP = Formula(
         "lose": "a third of that from which they lose step [1]",
     },
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
-    source="fitted: 4 and 8 warps that add once keep step, 16 don't, 12 do of 4 B and don't of 8 B; "
-    "of those that add again 4 do, and 8 whose lanes have an address each of 8 B "
+    source="fitted: 4 and 8 warps that add once keep step, 16 don't, 12 do of 4 B, not of 8 B; "
+    "of those that add again 4 do, and 8 whose lanes have an address of 8 B each "
     "(measurements/h200-atomics)",
 )
 SHARED_LOOP_TIME = Formula(

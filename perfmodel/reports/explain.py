@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.block_waits import DISPATCH_TIME
-from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
+from perfmodel.models.combined import (
+    FRONT_OVERLAP,
+    MISSING_TIME,
+    OVERLAP,
+    STAGES_TIME,
+    beside_memory,
+)
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME
 from perfmodel.models.lookups import LOOKUPS_TIME
@@ -219,6 +225,8 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     given = prediction.details.time.inputs
     if "stages" in given:
         yield step(TIME, STAGES_TIME, given["stages"])
+    elif "missing" in given and scalar(given["missing"]["dram"]) > 0:
+        yield step(TIME, MISSING_TIME, given["missing"])
     for name, value in beside_memory(prediction.details.time.terms_s, given).items():
         parts[name.replace("-", "_")] = scalar(value)
     resources = _power_mean("all resources", parts, OVERLAP)
