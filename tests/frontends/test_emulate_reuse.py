@@ -61,3 +61,50 @@ def test_loads_that_l1_does_not_keep_are_left_out() -> None:
     touches = Touches({1: 0.0}, 32)
     touches.take(2, np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64))
     assert touches.misses() == {}
+
+
+def drawing(places: list[np.ndarray]) -> Touches:
+    """Return what four blocks of a warp each touch, request by request, as sectors of a load."""
+    touches = Touches({7: 0.0}, 32)
+    for sectors in places:
+        touches.turn += 1
+        lanes = np.arange(4 * 32, dtype=np.int64)
+        touches.take(7, (sectors.reshape(-1) * 32).astype(np.uint64), lanes)
+    return touches
+
+
+def test_the_lines_of_a_table_are_known_from_what_blocks_have_in_common() -> None:
+    # Independent: places drawn at random in 1000 lines of 4 sectors.
+    random = np.random.default_rng(3)
+    draws = [random.integers(0, 1000, (4, 32)) * SECTORS_PER_LINE for _ in range(30)]
+    assert drawing(draws).drawn()[7] == pytest.approx(1000, rel=0.1)
+
+
+@pytest.mark.parametrize("apart", [0, 100_000])
+def test_what_blocks_walk_along_is_no_table(apart: int) -> None:
+    # Property: all along the same, or each along its own.
+    own = np.arange(32)[None, :] + apart * np.arange(4)[:, None]
+    assert drawing([(own + 32 * k) % 4000 + own // 4000 * 4000 for k in range(60)]).drawn() == {}
+
+
+def test_what_a_block_asks_for_the_first_time() -> None:
+    # Derived: the first half of a line, sector by sector, then the same again and the other half.
+    touches = Touches({7: 0.0}, 32)
+    for sector in (0, 1, 0, 1, 2, 3):
+        touches.turn += 1
+        touches.take(7, np.array([sector * 32], dtype=np.uint64), np.zeros(1, dtype=np.int64))
+    assert touches.once()[7] == pytest.approx((4 / 6, 2 / 6))
+
+
+def test_other_warps_come_between_loads_that_wait_for_each_other() -> None:
+    # Property: each of 64 warps loads a word of a line and then the next one. In a row it finds the
+    # line in a cache of four; after all others have had their turn it does not.
+    def missed(waits: float) -> float:
+        touches = Touches({7: 0.0, 8: waits}, 64 * 32)
+        lanes = 32 * np.arange(64, dtype=np.int64)
+        for at in (7, 8):
+            touches.take(at, (128 * np.arange(64)).astype(np.uint64), lanes)
+        return touches.misses()[8][0]
+
+    assert missed(0.0) == 0.0
+    assert missed(1.0) == 1.0
