@@ -193,7 +193,7 @@ def _share_of_waits(
     turns: Array,
     unroll: Array,
 ) -> Array:
-    """Return the share of an iteration's waits in which a load misses L1, if it waits several times.
+    """Return the share of waits in which a load misses L1, where an iteration waits several times.
 
     Each wait is for as many of the loads as any other; which of them is taken for chance.
     """

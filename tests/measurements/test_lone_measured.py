@@ -99,3 +99,43 @@ def test_a_pass_of_l1_is_two_clocks() -> None:
         slope, _ = np.polyfit([r["pitch"] for r in seen], [r["clocks"] for r in seen], 1)
         assert len(seen) == 6
         assert slope == pytest.approx(PASS_CLOCKS, rel=0.15)
+
+
+BANKS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry banks(.param .u64 out, .param .u32 turns)
+{{
+.reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<4>; .shared .align 4 .b8 table[8192];
+ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [turns];
+mov.u32 %r2, %tid.x; mov.u32 %r3, table; mad.lo.s32 %r4, %r2, {stride}, %r3;
+mov.u32 %r5, 0; mov.u32 %r6, 0;
+L:
+.pragma "nounroll";
+ld.shared.u32 %r7, [%r4];
+add.s32 %r6, %r6, %r7;
+add.s32 %r5, %r5, 1;
+setp.lt.s32 %p1, %r5, %r1;
+@%p1 bra L;
+mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r6;
+ret;
+}}"""
+
+
+@pytest.mark.parametrize("ways", [2, 8, 32])
+def test_lanes_that_meet_in_a_bank_come_later(ways: int) -> None:
+    # measured: 33.75 clocks of a load and two more for each lane that it meets
+    def clocks(stride: int) -> float:
+        resources = {"banks": Resources(16, 8192, 0, 0, 0, "ptxas")}
+        module = parse_ptx(BANKS.format(stride=stride))
+        program = Program("banks.ptx", module, "", "sm_90", None, resources, {})
+        named = {"out": Buffer(128), "turns": Scalar(TURNS)}
+        spec = LaunchSpec((1, 1, 1), (32, 1, 1), 0, named=named)
+        found = predict(translated(program, spec, "banks"), device="h200-sxm")
+        return float(np.max(found.details.time.chain.in_loops)) / TURNS
+
+    (alone, met) = (
+        rows("steps", FOLDER, what="banks", pitch=n, warps=1)[0]["clocks"] for n in (1, ways)
+    )
+    assert clocks(4 * ways) - clocks(4) == pytest.approx(met - alone, rel=0.02)
