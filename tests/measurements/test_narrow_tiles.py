@@ -60,10 +60,8 @@ def test_a_launch_that_adds_up_parts():
     ]
     off = []
     for row in parts:
-        sizes = {name: row[name] for name in "MNK"}
-        found = predict(
-            "gemm", mapping="tensor-core", device="h200-sxm", split_k=row["split"], BM=64, **sizes
-        )
+        sizes = {name: row[name] for name in "MNK"} | {"BM": 64, "BN": 64, "split_k": row["split"]}
+        found = predict("gemm", mapping="tensor-core", device="h200-sxm", **sizes)
         off.append(abs(found.terms_s["parts"] * 1e6 - (row["time_us"] - row["main_us"])))
     assert len(parts) >= 20
     assert np.median(off) < 0.4
