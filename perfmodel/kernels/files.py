@@ -30,6 +30,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # resident = 2                        # blocks that an SM holds at a time
     # waits = "n // 64"                   # steps that wait for data asked for one step before
     # parts = "split"                     # blocks that each make a part of the same results
+    # parts_ns = 1400                     # of the launch that adds them up, besides its bytes
     # part_bytes = "4*n"                  # of one part of all results
     # result_bytes = "4*n"
 

@@ -200,6 +200,8 @@ class Pipeline:
     parts : Node
         Blocks that each make a part of the same results; with more than one, a second launch adds
         the parts up.
+    parts_ns : Node
+        Nanoseconds that this launch takes besides moving its bytes.
     part_bytes : Node
         Bytes of one part of all results.
     result_bytes : Node
@@ -211,6 +213,7 @@ class Pipeline:
     resident: Node = _ONE
     waits: Node = _ZERO
     parts: Node = _ONE
+    parts_ns: Node = _ZERO
     part_bytes: Node = _ZERO
     result_bytes: Node = _ZERO
 

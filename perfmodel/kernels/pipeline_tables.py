@@ -18,7 +18,16 @@ def read_pipeline(table: Mapping[str, Any], scope: Scope) -> Pipeline | None:
     """Return what a kernel's table says of its pipeline, or None."""
     if "pipeline" not in table:
         return None
-    keys = ("tiles", "launched", "resident", "waits", "parts", "part_bytes", "result_bytes")
+    keys = (
+        "tiles",
+        "launched",
+        "resident",
+        "waits",
+        "parts",
+        "parts_ns",
+        "part_bytes",
+        "result_bytes",
+    )
     given = check_keys(table["pipeline"], keys, (), f"{scope.where}, pipeline")
     return Pipeline(
         tiles=scope.of_launch(given.get("tiles", 0), "pipeline: tiles"),
@@ -26,6 +35,7 @@ def read_pipeline(table: Mapping[str, Any], scope: Scope) -> Pipeline | None:
         resident=scope.of_launch(given.get("resident", 1), "pipeline: resident"),
         waits=scope.of_launch(given.get("waits", 0), "pipeline: waits"),
         parts=scope.of_launch(given.get("parts", 1), "pipeline: parts"),
+        parts_ns=scope.of_launch(given.get("parts_ns", 0), "pipeline: parts_ns"),
         part_bytes=scope.of_launch(given.get("part_bytes", 0), "pipeline: part_bytes"),
         result_bytes=scope.of_launch(given.get("result_bytes", 0), "pipeline: result_bytes"),
     )

@@ -24,7 +24,7 @@ class PipelineValues:
 
     Attributes
     ----------
-    tiles, launched, resident, waits, parts, part_bytes, result_bytes : int
+    tiles, launched, resident, waits, parts, parts_ns, part_bytes, result_bytes : int
         As in `perfmodel.kernels.kernel.Pipeline`.
     """
 
@@ -33,6 +33,7 @@ class PipelineValues:
     resident: Integers
     waits: Integers
     parts: Integers
+    parts_ns: Integers
     part_bytes: Integers
     result_bytes: Integers
 
@@ -49,6 +50,7 @@ def pipeline_values(
         whole(stated.resident, "pipeline resident", 1, _MOST_PARTS),
         whole(stated.waits, "pipeline waits", 0, _MOST_BYTES),
         whole(stated.parts, "pipeline parts", 1, _MOST_PARTS),
+        whole(stated.parts_ns, "pipeline parts_ns", 0, _MOST_PARTS),
         whole(stated.part_bytes, "pipeline part_bytes", 0, _MOST_BYTES),
         whole(stated.result_bytes, "pipeline result_bytes", 0, _MOST_BYTES),
     )

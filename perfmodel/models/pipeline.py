@@ -43,14 +43,6 @@ Fitted together, with the device's ``reached_bf16_tensor`` and the kernel's issu
 copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-tensor/products.csv):
 5% off in the median, 16% at the ninetieth percentile, as on those marked validation.
 """
-PARTS_TURN: Final = 1.4e-6
-PART_EACH: Final = 27e-9
-"""Seconds until the launch that adds up parts works, and for each part, that waits for the one
-before it.
-
-Fitted to the second kernels of 94 products in parts, their sums in FP32, marked fit, by CUPTI: 7%
-off in the median (measurements/h200-narrow, h200-tensor, products.csv).
-"""
 
 TOGETHER = Formula(
     name="steps of all tiles, together",
@@ -175,11 +167,10 @@ TILES_TIME = Formula(
 PARTS_TIME = Formula(
     name="time to add up parts",
     unit="s",
-    text="turn + parts*each + (parts*part + result)/bandwidth",
+    text="turn + (parts*part + result)/bandwidth",
     symbols={
         "turn": "until the second launch works [s]",
         "parts": "blocks that share a tile [1]",
-        "each": "to add a part to the sum of those before [s]",
         "part": "bytes of one part of all results [B]",
         "result": "bytes of the results [B]",
         "bandwidth": "L2 read bandwidth [B/s]",
@@ -320,8 +311,7 @@ def pipeline_time(
     }
     found["tiles"] = np.atleast_1d(TILES_TIME(**inputs["tiles"]))
     inputs["parts"] = {
-        "turn": PARTS_TURN,
-        "each": PART_EACH,
+        "turn": np.asarray(stated.parts_ns, dtype=float) * 1e-9,
         "parts": np.atleast_1d(np.asarray(stated.parts, dtype=float)),
         "part": np.asarray(stated.part_bytes, dtype=float),
         "result": np.asarray(stated.result_bytes, dtype=float),

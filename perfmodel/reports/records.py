@@ -147,6 +147,7 @@ def _ahead(kernel: Kernel) -> dict[str, Any]:
             "resident": text(kernel.pipeline.resident),
             "waits": text(kernel.pipeline.waits),
             "parts": text(kernel.pipeline.parts),
+            "parts_ns": text(kernel.pipeline.parts_ns),
             "part_bytes": text(kernel.pipeline.part_bytes),
             "result_bytes": text(kernel.pipeline.result_bytes),
         }

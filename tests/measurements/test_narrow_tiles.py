@@ -10,8 +10,8 @@ import pytest
 
 from perfmodel.measure.folders import root
 from perfmodel.measure.recorded import read_recording
-from perfmodel.models.pipeline import PART_EACH, PARTS_TURN, ROUNDS
-from perfmodel.prediction.predict import predict_many
+from perfmodel.models.pipeline import ROUNDS
+from perfmodel.prediction.predict import predict, predict_many
 
 RECORDING = read_recording(root() / "h200-narrow-tiles")
 NARROW = read_recording(root() / "h200-narrow")
@@ -58,10 +58,13 @@ def test_a_launch_that_adds_up_parts():
     parts = [
         row for row in launches("parts", "warm") if row["kernels"] == 2 and row["reduction"] == 2
     ]
-    taken = np.array([row["time_us"] - row["main_us"] for row in parts]) * 1e-6
-    modelled = PARTS_TURN + PART_EACH * np.array([row["split"] for row in parts])
+    off = []
+    for row in parts:
+        sizes = {name: row[name] for name in "MNK"} | {"BM": 64, "BN": 64, "split_k": row["split"]}
+        found = predict("gemm", mapping="tensor-core", device="h200-sxm", **sizes)
+        off.append(abs(found.terms_s["parts"] * 1e6 - (row["time_us"] - row["main_us"])))
     assert len(parts) >= 20
-    assert np.median(np.abs(modelled - taken)) < 0.4e-6
+    assert np.median(off) < 0.4
 
 
 def test_blocks_beyond_the_matrix_give_an_sm_two_others():
