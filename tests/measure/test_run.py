@@ -120,8 +120,12 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path, sweeps):
 
 
 def test_a_clock_that_drops_is_flagged_and_an_unknown_one_too(tmp_path, sweeps):
-    run(FakeGpu(clock=lambda: 1200.0), sweeps, tmp_path / "low")
-    assert {r["flag"] for r in rows(tmp_path / "low", "first")} == {"clock dropped"}
+    # By hand: a point reads it before it is measured, after its warm and after its cold launches.
+    readings = iter([345.0, 1980.0, 1980.0, 1980.0, 1980.0, *[1200.0] * 9])
+    run(FakeGpu(clock=lambda: next(readings)), sweeps, tmp_path / "low")
+    found = [(r["clock_mhz"], r["flag"]) for r in rows(tmp_path / "low", "first")]
+    assert found == [*[("1980.0", "")] * 3, ("1200.0", "clock dropped")]
+    assert {r["flag"] for r in rows(tmp_path / "low", "second")} == {"clock dropped"}
     run(FakeGpu(clock=lambda: None), sweeps, tmp_path / "none")
     assert {r["flag"] for r in rows(tmp_path / "none", "first")} == {"clock unknown"}
 
