@@ -53,6 +53,9 @@ def sweep(
 
     found, params, platform = chosen.of(kernel)
     ranges = [_over(text, found.word_parameters) for text in over]
+    names = [name for name, _ in ranges]
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
     # Of several sweeps, -D says where the others keep the parameter.
     if len(ranges) == 1 and (name := ranges[0][0]) in params:
         raise PerfmodelError(f"{name} is given by -D and by --over: give it once")

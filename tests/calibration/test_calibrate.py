@@ -178,6 +178,7 @@ def test_the_command_writes_a_device_that_predict_takes(tmp_path):
         (("--from", ".", "-o", "x.json"), "must end in .toml"),
         (("-o", "mine.toml"), "GPU"),
         (("--against", "simulator"), "needs --output DIR"),
+        (("--against", "simulator", "-o", ""), "needs --output DIR"),
         (("--against", "simulator", "--from", "x", "-o", "y"), "--from is a GPU's measurements"),
     ],
 )
