@@ -153,8 +153,9 @@ def base_device(machine: Mapping[str, Any]) -> str:
 
 def _machine(recording: Recording) -> Mapping[str, Any]:
     machine = recording.machine
-    needed = ("gpu", "driver", "compute_capability", "sms", "l2_bytes", "sm_clock_mhz", "bus_bits")
-    for key in (*needed, "memory_clock_mhz", "memory_bytes"):
+    words = ("gpu", "driver", "cuda", "compute_capability")
+    numbers = ("sms", "l2_bytes", "sm_clock_mhz", "bus_bits", "memory_clock_mhz", "memory_bytes")
+    for key in (*words, *numbers):
         if key not in machine:
             raise PerfmodelError(
                 f"measurement folder {str(recording.folder)!r}: session.toml has no {key} under "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
-from perfmodel.hardware.files import load_device
+from perfmodel.hardware.files import FORMAT, load_device
 from perfmodel.text_files import check_target, write_file
 
 
@@ -24,13 +24,15 @@ def device_text(calibration: Calibration, name: str) -> str:
     import tomli_w
 
     machine = calibration.recording.machine
-    dates = [run["date"] for run in calibration.recording.session.get("run", [])]
+    runs = calibration.recording.session.get("run", [])
+    dates = [str(run["date"]) for run in runs if "date" in run]
     taken = f", {min(dates)[:10]}" if dates else ""
     source = (
         f"perfmodel calibrate, {machine['gpu']}, driver {machine['driver']}, "
         f"CUDA {machine['cuda']}, SM {float(machine['sm_clock_mhz']):.0f} MHz{taken}"
     )
     head = {
+        "format": FORMAT,
         "name": name,
         "title": f"{machine['gpu']}, calibrated",
         "extends": calibration.base.name,

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
     JsonOption,
     KernelArgument,
-    MappingOption,
-    TimingOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 
 EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
@@ -28,19 +17,10 @@ EXAMPLES = (
 )
 
 
-@with_tile_options
-@with_l2_options
-@with_program_options
+@with_launch_options
 def advise(
     kernel: KernelArgument,
-    define: DefineOption = None,
-    mapping: MappingOption = None,
-    tiles: TileOptions = NO_TILES,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
+    chosen: LaunchOptions = DEFAULT_LAUNCH,
     json: JsonOption = False,
 ) -> None:
     """Rank changes by what they are predicted to gain, with the CUDA lines to write.
@@ -61,24 +41,10 @@ def advise(
     cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
     too, after a time that nobody knows, so do not count on it.
     """
-    from perfmodel.hardware import load_device
     from perfmodel.prediction.advise import advise as advise_on
 
-    gpu = load_device(device)
-    found = program.kernel(kernel, mapping, gpu)
-    values: dict[str, Any] = parse_defines(
-        tiles.added_to(define, kernel, mapping), found.word_parameters
-    )
-    control = l2.control(found)
-    advice = advise_on(
-        found,
-        device=gpu,
-        timing=timing,
-        cache=cache,
-        l2=control,
-        **l2.platform(),
-        **values,
-    )
+    found, values, platform = chosen.of(kernel)
+    advice = advise_on(found, **platform, **values)
     if json:
         print_json(advice.to_json())
     else:

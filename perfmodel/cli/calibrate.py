@@ -93,7 +93,7 @@ def _against_simulator(output: Path | None, folder: str | None, json: bool) -> N
         raise PerfmodelError(
             "--from is a GPU's measurements: leave it out with --against simulator"
         )
-    if output is None:
+    if output is None or not output.name:  # "" would be the folder that one is in
         raise PerfmodelError("--against simulator needs --output DIR, a folder for what it writes")
     if output.exists() and not output.is_dir():
         raise PerfmodelError(f"--output {str(output)!r} is no folder: name another")

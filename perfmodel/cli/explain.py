@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
     JsonOption,
     KernelArgument,
-    MappingOption,
-    TimingOption,
     figure_option,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -35,19 +26,10 @@ EXAMPLES = (
 )
 
 
-@with_tile_options
-@with_l2_options
-@with_program_options
+@with_launch_options
 def explain(
     kernel: KernelArgument,
-    define: DefineOption = None,
-    mapping: MappingOption = None,
-    tiles: TileOptions = NO_TILES,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
+    chosen: LaunchOptions = DEFAULT_LAUNCH,
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
     ] = False,
@@ -64,23 +46,9 @@ def explain(
     if latex and json:
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
     from perfmodel import predict
-    from perfmodel.hardware import load_device
 
-    gpu = load_device(device)
-    found = program.kernel(kernel, mapping, gpu)
-    values: dict[str, Any] = parse_defines(
-        tiles.added_to(define, kernel, mapping), found.word_parameters
-    )
-    control = l2.control(found)
-    prediction = predict(
-        found,
-        device=gpu,
-        timing=timing,
-        cache=cache,
-        l2=control,
-        **l2.platform(),
-        **values,
-    )
+    found, values, platform = chosen.of(kernel)
+    prediction = predict(found, **platform, **values)
     if timeline is not None:
         from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.timeline_figure import timeline_figure

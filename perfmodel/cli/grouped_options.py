@@ -6,7 +6,7 @@ Typer reads options off a function's signature and knows no groups of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
@@ -18,30 +18,23 @@ def with_group(record: type, name: str) -> Callable[[Callable[..., None]], Calla
     Parameters
     ----------
     record : type
-        A dataclass whose fields are options with defaults.
+        A dataclass whose fields are options with defaults, or such records.
     name : str
         The command's parameter that takes the record.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        taken = fields(record)
-        hints = get_type_hints(record, include_extras=True)
         types = get_type_hints(command, include_extras=True)
 
         @wraps(command)
         def run(**given: Any) -> None:
-            group = record(**{f.name: given.pop(f.name) for f in taken})
+            group = _taken(record, given)
             command(**given, **{name: group})
 
         parameters: list[Parameter] = []
         for own in signature(command).parameters.values():
             if own.name == name:
-                parameters += [
-                    Parameter(
-                        f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
-                    )
-                    for f in taken
-                ]
+                parameters += _options(record)
             else:
                 parameters.append(
                     own.replace(kind=Parameter.KEYWORD_ONLY, annotation=types[own.name])
@@ -51,3 +44,30 @@ def with_group(record: type, name: str) -> Callable[[Callable[..., None]], Calla
         return run
 
     return decorate
+
+
+def _options(record: Any) -> list[Parameter]:
+    """Return the options of a record, those of the records in it in their places."""
+    found: list[Parameter] = []
+    hints: dict[str, Any] = get_type_hints(record, include_extras=True)
+    for f in fields(record):
+        hint = hints[f.name]
+        if is_dataclass(hint):
+            found += _options(hint)
+        else:
+            kind = Parameter.KEYWORD_ONLY
+            found.append(Parameter(f.name, kind, default=f.default, annotation=hint))
+    return found
+
+
+def _taken(record: Any, given: dict[str, Any]) -> Any:
+    """Return a record of what was given, which is taken out."""
+    hints: dict[str, Any] = get_type_hints(record, include_extras=True)
+    return record(
+        **{
+            f.name: _taken(hints[f.name], given)
+            if is_dataclass(hints[f.name])
+            else given.pop(f.name)
+            for f in fields(record)
+        }
+    )

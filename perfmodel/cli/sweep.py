@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from perfmodel.cli.defines import parse_defines, parse_value_lists
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.defines import parse_value_lists
+from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
     FigureOption,
     JsonOption,
     KernelArgument,
-    MappingOption,
-    TimingOption,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError, shown
 
 EXAMPLES = (
@@ -38,9 +30,7 @@ EXAMPLES = (
 _FRACTIONS = ("hit-ratio", "compression")
 
 
-@with_tile_options
-@with_l2_options
-@with_program_options
+@with_launch_options
 def sweep(
     kernel: KernelArgument,
     over: Annotated[
@@ -54,37 +44,24 @@ def sweep(
             show_default=False,
         ),
     ],
-    define: DefineOption = None,
-    mapping: MappingOption = None,
-    tiles: TileOptions = NO_TILES,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
+    chosen: LaunchOptions = DEFAULT_LAUNCH,
     output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
-    from perfmodel.hardware import load_device
     from perfmodel.prediction.sweep import sweep as sweep_over
 
-    gpu = load_device(device)
-    found = program.kernel(kernel, mapping, gpu)
-    params = parse_defines(tiles.added_to(define, kernel, mapping), found.word_parameters)
+    found, params, platform = chosen.of(kernel)
     ranges = [_over(text, found.word_parameters) for text in over]
+    names = [name for name, _ in ranges]
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
     # Of several sweeps, -D says where the others keep the parameter.
     if len(ranges) == 1 and (name := ranges[0][0]) in params:
         raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
-    control = l2.control(found)
-    common: dict[str, Any] = {
-        "device": gpu,
-        "timing": timing,
-        "cache": cache,
-        **l2.platform(),
-    }
+    control = platform.pop("l2")
     sweeps = [
-        sweep_over(found, name, values, control=control, params=params, **common)
+        sweep_over(found, name, values, control=control, params=params, **platform)
         for name, values in ranges
     ]
     if output is not None:

@@ -114,7 +114,7 @@ def _validated(
 
     if folder is not None:
         recordings = [read_recording(folder)]
-        name = device or recordings[0].device
+        name = recordings[0].device if device is None else device
         if name is None:
             raise PerfmodelError(
                 f"measurement folder {folder!r} does not name a device of the catalogue: "
@@ -122,7 +122,7 @@ def _validated(
             )
         gpu = load_device(name)
     else:
-        gpu = load_device(device or DEFAULT)
+        gpu = load_device(DEFAULT if device is None else device)
         recordings = find_recordings(gpu.name)
     announce(recordings)
     with progress_bar("predicting") as tell:

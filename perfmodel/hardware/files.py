@@ -1,8 +1,8 @@
 """Device files: TOML with one table a figure, and the catalogue of those that come along.
 
 A device file has ``name``, ``title`` and ``compute_capability``, optionally ``extends`` (a
-catalogue name, or a path relative to the file) and ``abstract = true`` (a base of other files,
-not a device), and tables such as::
+catalogue name, or a path relative to the file), ``abstract = true`` (a base of other files, not a
+device) and ``format = 1`` (the version that it was written for), and tables such as::
 
     [dram_bandwidth]
     value = 3352
@@ -31,7 +31,9 @@ from perfmodel.text_files import parse_toml, read_text
 
 CATALOGUE: Final = Path(__file__).parent / "catalogue"
 MAX_EXTENDS: Final = 8
-_HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract")
+FORMAT: Final = 1
+"""Version of the figures' meaning; a file fitted for another one is refused."""
+_HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract", "format")
 
 
 class _Sheet(NamedTuple):
@@ -229,6 +231,13 @@ def _header(key: str, value: object, where: str) -> object:
     if key == "abstract":
         if not isinstance(value, bool):
             raise PerfmodelError(f"{where}: abstract must be true or false, not {shown(value)}")
+        return value
+    if key == "format":
+        if value != FORMAT or isinstance(value, bool):
+            raise PerfmodelError(
+                f"{where} has format {shown(value)}, but only format = {FORMAT} can be read: "
+                "calibrate again with this version of perfmodel"
+            )
         return value
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= 200:
         raise PerfmodelError(f"{where}: {key} must be printable text, not {shown(value)}")

@@ -77,6 +77,20 @@ PROTOCOL: Final = MappingProxyType(
 )
 """Results that are one of a few words, or empty."""
 
+PLAUSIBLE: Final = MappingProxyType(
+    {
+        "time_us": (0.1, 1e9),
+        "cycles": (1e-3, 1e15),
+        "repeats": (1, 1e9),
+        "clock_mhz": (50, 10_000),
+    }
+)
+"""Results that are above zero, and between what they may be: beyond, the unit is another.
+
+No launch is over in 100 ns, where an empty kernel takes five times that, or lasts a quarter of an
+hour.
+"""
+
 WORDS: Final = frozenset({*PROTOCOL, "flag", "source"})
 """Columns that are text whatever they look like."""
 

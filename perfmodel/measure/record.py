@@ -18,8 +18,9 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.columns import name_fault
 from perfmodel.measure.gpu import GpuFacts
-from perfmodel.measure.seal import FORMAT
+from perfmodel.measure.seal import FORMAT, begins_sealed
 from perfmodel.measure.seal import SESSION_FILE as SESSION
+from perfmodel.measure.session_file import read_session
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
 from perfmodel.text_files import write_file
 
@@ -99,7 +100,8 @@ def open_folder(
     Raises
     ------
     PerfmodelError
-        If the folder belongs to another GPU or another format, or holds something else.
+        If the folder belongs to another GPU or another format, holds something else, or rows of it
+        were edited since an earlier run: nothing is written then.
     """
     by_topic: dict[str, list[Sweep]] = {}
     for sweep in sweeps:
@@ -107,9 +109,7 @@ def open_folder(
     columns = {topic: _columns(some) for topic, some in by_topic.items()}
     folder = Folder(path, columns)
     if (path / SESSION).exists():
-        _check_session(path, facts)
-        for topic in columns:
-            _read_seen(folder, topic)
+        _read_back(folder, _checked_session(path, facts))
     else:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PerfmodelError(
@@ -165,38 +165,39 @@ def _columns(sweeps: Sequence[Sweep]) -> list[str]:
     return [*names, *PROTOCOL, *cycles, *counted]
 
 
-def _read_seen(folder: Folder, topic: str) -> None:
-    path = folder.path / f"{topic}.csv"
-    if not path.exists():
-        return
-    text = path.read_text()
-    if not text.endswith("\n"):  # interrupted in the middle of a row
-        text = text[: text.rfind("\n") + 1]
-        write_file(path, text)
-    reader = csv.DictReader(text.splitlines())
-    if reader.fieldnames is None or list(reader.fieldnames) != folder.columns[topic]:
-        raise PerfmodelError(
-            f"{str(path)!r} has other columns than this version writes: name another folder"
-        )
-    for row in reader:
-        folder.seen.add((topic, *(row[name] for name in folder._named(topic))))
+def _read_back(folder: Folder, session: Mapping[str, Any]) -> None:
+    """Note the rows that are there; the rest of one that was cut short is dropped."""
+    sealed = session.get("files", {})
+    paths = {topic: folder.path / f"{topic}.csv" for topic in folder.columns}
+    found = {topic: path.read_bytes() for topic, path in paths.items() if path.exists()}
+    whole = {topic: content[: content.rfind(b"\n") + 1] for topic, content in found.items()}
+    for topic, content in whole.items():
+        named = repr(str(paths[topic]))
+        if f"{topic}.csv" in sealed and not begins_sealed(content, sealed[f"{topic}.csv"]):
+            raise PerfmodelError(
+                f"{named} is not as it was recorded: it was edited or cut short; restore it, or "
+                "delete it to measure it again"
+            )
+        header = ",".join(folder.columns[topic]).encode()
+        if content.partition(b"\n")[0] != header:
+            raise PerfmodelError(
+                f"{named} has other columns than this version writes: name another folder"
+            )
+    for topic, content in whole.items():
+        if content != found[topic]:
+            write_file(paths[topic], content)
+        for row in csv.DictReader(content.decode("utf-8", "replace").splitlines()):
+            folder.seen.add((topic, *(row[name] for name in folder._named(topic))))
 
 
-def _check_session(path: Path, facts: GpuFacts) -> None:
-    where = f"{str(path / SESSION)!r}"
-    try:
-        session = tomllib.loads((path / SESSION).read_text())
-    except (OSError, ValueError) as error:
-        raise PerfmodelError(f"{where} cannot be read: {error}") from None
-    if session.get("format") != FORMAT:
-        raise PerfmodelError(
-            f"{where} has format {session.get('format')!r}, this version writes {FORMAT}: "
-            "name another folder"
-        )
-    machine = session.get("machine")
-    gpu = machine.get("gpu") if isinstance(machine, dict) else None
+def _checked_session(path: Path, facts: GpuFacts) -> dict[str, Any]:
+    session = read_session(path, f"measurement folder {str(path)!r}")
+    gpu = session.get("machine", {}).get("gpu")
     if gpu != facts.name:
-        raise PerfmodelError(f"{where} is of a {gpu}, this is a {facts.name}: name another folder")
+        raise PerfmodelError(
+            f"{str(path / SESSION)!r} is of a {gpu}, this is a {facts.name}: name another folder"
+        )
+    return session
 
 
 def _write_session(

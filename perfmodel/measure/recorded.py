@@ -24,6 +24,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.measure.columns import INPUTS, PROTOCOL, RESULTS, WORDS, name_fault
-from perfmodel.measure.seal import FORMAT, SESSION_FILE, checksum
-from perfmodel.text_files import parse_toml, read_text
+from perfmodel.measure.columns import INPUTS, PLAUSIBLE, PROTOCOL, RESULTS, WORDS, name_fault
+from perfmodel.measure.seal import SESSION_FILE, checksum
+from perfmodel.measure.session_file import read_session
 
 Value = str | int | float
 
@@ -195,9 +196,9 @@ def read_recording(folder: str | Path) -> Recording:
     """
     folder = Path(folder)
     where = f"measurement folder {str(folder)!r}"
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # unlike Path's, False for a name that is too long
         raise PerfmodelError(f"{where} does not exist: give a folder with a {SESSION_FILE}")
-    session = _session(folder, where)
+    session = read_session(folder, where)
     described = session.get("columns", {})
     topics = {}
     for name, digest in _files(session, folder, where).items():
@@ -210,33 +211,6 @@ def read_recording(folder: str | Path) -> Recording:
         topic = name.removesuffix(".csv")
         topics[topic] = _topic(topic, content, described, f"{where}, {name}")
     return Recording(folder, MappingProxyType(session), MappingProxyType(topics))
-
-
-def _session(folder: Path, where: str) -> dict[str, Any]:
-    path = folder / SESSION_FILE
-    if not path.is_file():
-        raise PerfmodelError(
-            f"{where} has no {SESSION_FILE}, which says what was measured and how: "
-            "give a folder that has one"
-        )
-    named = f"{where}, {SESSION_FILE}"
-    session = parse_toml(read_text(path, named, "session"), named)
-    version = session.get("format")
-    if version != FORMAT or isinstance(version, bool):
-        came = "states no format" if version is None else f"has format {shown(version)}"
-        raise PerfmodelError(
-            f"{where}, {SESSION_FILE} {came}, but only format = {FORMAT} can be read: "
-            "measure again with this version of perfmodel"
-        )
-    for key in ("machine", "columns", "protocol"):
-        if not isinstance(session.get(key, {}), dict):
-            raise PerfmodelError(f"{where}, {SESSION_FILE}: {key} must be a table")
-    device = session.get("machine", {}).get("device")
-    if device is not None and not isinstance(device, str):
-        raise PerfmodelError(
-            f"{where}, {SESSION_FILE}: machine.device must be a device's name, not {shown(device)}"
-        )
-    return session
 
 
 def _files(session: Mapping[str, Any], folder: Path, where: str) -> dict[str, str]:
@@ -330,10 +304,17 @@ def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, wh
         for name, cell in zip(columns, cells, strict=True)
         if cell != ""
     }
-    for name in ("time_us", "cycles", "repeats"):
+    for name, (low, high) in PLAUSIBLE.items():
         number = values.get(name)
-        if number is not None and not (isinstance(number, (int, float)) and number > 0):
+        if number is None:
+            continue
+        if not (isinstance(number, int | float) and number > 0):
             raise PerfmodelError(f"{where}, line {line}: {name} must be above 0, not {number!r}")
+        if not low <= number <= high:
+            raise PerfmodelError(
+                f"{where}, line {line}: {name} is {number:g}, beyond {low:g} to {high:g}, what "
+                f"GPUs have: is it in another unit? It must be: {RESULTS[name]}"
+            )
     if "time_us" not in values and "cycles" not in values and "flag" not in values:
         raise PerfmodelError(
             f"{where}, line {line} has neither a time nor a flag that says why: measure it again"
@@ -356,11 +337,7 @@ def _value(name: str, cell: str, where: str) -> Value:
     if name in WORDS:
         return cell
     try:
-        return int(cell)
-    except ValueError:
-        pass
-    try:
-        number = float(cell)
+        number = _number(cell)
     except ValueError:
         if name in RESULTS:
             raise PerfmodelError(f"{where}: {name} must be a number, not {shown(cell)}") from None
@@ -370,6 +347,16 @@ def _value(name: str, cell: str, where: str) -> Value:
     if name in RESULTS and number < 0:
         raise PerfmodelError(f"{where}: {name} must not be negative, not {cell}")
     return number
+
+
+def _number(cell: str) -> int | float:
+    """Return a cell's number; ``1_000`` and one between spaces are none, unlike in Python."""
+    if "_" in cell or cell != cell.strip():
+        raise ValueError
+    try:
+        return int(cell)
+    except ValueError:
+        return float(cell)
 
 
 def _check_points(columns: Sequence[str], rows: Sequence[Row], where: str) -> None:

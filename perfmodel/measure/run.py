@@ -105,10 +105,10 @@ def _measure(
 
 
 def _clock(before: float | None, after: float | None, largest: float) -> dict[str, Any]:
-    """Return the clock's columns: the lower of the two readings, and a flag if it is low."""
-    known = [c for c in (before, after) if c is not None]
-    if not known:
-        return {"clock_mhz": "", "flag": "clock unknown"}
+    """Return the clock's columns: the reading after the launches, and a flag if it is low."""
     # Before its first launch the GPU idles at a low clock: only a drop after counts.
+    known = before if after is None else after
+    if known is None:
+        return {"clock_mhz": "", "flag": "clock unknown"}
     low = after is not None and after < _SLOW_CLOCK * largest
-    return {"clock_mhz": max(known), "flag": "clock dropped" if low else ""}
+    return {"clock_mhz": known, "flag": "clock dropped" if low else ""}

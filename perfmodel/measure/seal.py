@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,16 @@ def checksums(folder: Path) -> dict[str, str]:
 def checksum(content: bytes) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+def begins_sealed(content: bytes, digest: str) -> bool:
+    """Say whether a file still begins with the lines that `digest` is of: rows are only added."""
+    running = hashlib.sha256()
+    for line in io.BytesIO(content):
+        running.update(line)
+        if running.hexdigest() == digest:
+            return True
+    return False
 
 
 def seal(folder: str | Path) -> None:

@@ -79,17 +79,16 @@ def measure_gpu(
     lines = [f"{gpu.facts.name}, driver {gpu.facts.driver}: {folder}"]
     try:
         done = run_sweeps(gpu, chosen, target, step)
-    finally:
-        seal(folder)  # what an interruption leaves can be read
-    lines.append(f"between events: {done.written} rows written, {done.kept} there before")
-    lines += [f"failed: {line}" for line in done.failed]
-    facts = gpu.facts
-    gpu.close()
-    program = profiler_path() if profiler else None
-    if program:
-        lines += profile_sweeps(program, chosen, gpu_index, facts, target, _PROFILER_SECONDS)
-    elif profiler:
-        lines.append("no profiler found: kernel times and counters are left out")
-    note_floor(folder)
-    seal(folder)
+        lines.append(f"between events: {done.written} rows written, {done.kept} there before")
+        lines += [f"failed: {line}" for line in done.failed]
+        facts = gpu.facts
+        gpu.close()
+        program = profiler_path() if profiler else None
+        if program:
+            lines += profile_sweeps(program, chosen, gpu_index, facts, target, _PROFILER_SECONDS)
+        elif profiler:
+            lines.append("no profiler found: kernel times and counters are left out")
+    finally:  # what an interruption leaves can be read
+        note_floor(folder)
+        seal(folder)
     return lines

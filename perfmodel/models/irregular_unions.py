@@ -31,6 +31,14 @@ _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
 
 
+class _Launch(NamedTuple):
+    """A launch whose blocks are followed: its shape, and blocks along each axis."""
+
+    instance: Instance
+    shape: BlockShape
+    grid: tuple[int, ...]
+
+
 class Union(NamedTuple):
     """What loads of a buffer touch together, over the sectors that their requests ask for.
 
@@ -125,7 +133,8 @@ def _unions(
     row: int,
 ) -> dict[int, Union]:
     kernel, loads = instance.kernel, [requests[i] for i in positions]
-    grid = [int(np.max(extent)) for extent in instance.grid]
+    grid = tuple(int(np.max(extent)) for extent in instance.grid)
+    launch = _Launch(instance, shape, grid)
     padded = shape.warps * WARP_SIZE
     loops = [
         {
@@ -141,10 +150,7 @@ def _unions(
         return {}
     # Those in the middle of the launch stand for all.
     numbers = np.arange(run) + (blocks - run) // 2
-    found = [
-        _touched(instance, r, shape, grid, numbers, trips)
-        for r, trips in zip(loads, loops, strict=True)
-    ]
+    found = [_touched(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)]
     asked = float(sum(len(sector) for _, sector in found))
     of_block, sectors = ([part[k] for part in found] for k in (0, 1))
     if not asked:
@@ -163,7 +169,7 @@ def _unions(
     row = min(max(row, 1), blocks)
     several = np.arange(min(_ROWS * row, blocks // row * row))
     first = [
-        _touched(instance, r, shape, grid, several, dict.fromkeys(trips, 1))
+        _touched(launch, r, several, dict.fromkeys(trips, 1))
         for r, trips in zip(loads, loops, strict=True)
     ]
     alike = [_alike(*found, row) for found in first]
@@ -178,15 +184,10 @@ def _alike(block: Array, sector: Array, row: int) -> float:
 
 
 def _touched(
-    instance: Instance,
-    r: Requests,
-    shape: BlockShape,
-    grid: Sequence[int],
-    numbers: Array,
-    trips: dict[str, int],
+    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
 ) -> tuple[Array, Array]:
     """Return the sectors that requests of some blocks ask for, each with its block."""
-    address, active = _addresses(instance, r, shape, grid, numbers, trips)
+    address, active = _addresses(launch, r, numbers, trips)
     ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
     new = np.ones(ordered.shape, dtype=bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
@@ -196,25 +197,20 @@ def _touched(
 
 
 def _addresses(
-    instance: Instance,
-    r: Requests,
-    shape: BlockShape,
-    grid: Sequence[int],
-    numbers: Array,
-    trips: dict[str, int],
+    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
 ) -> tuple[Array, Array]:
     """Return byte addresses and who takes part, by block, request and lane."""
-    access = r.access
+    access, instance = r.access, launch.instance
     index = instance.expression(access.index)
     guards: list[Node] = [
         instance.expression(g) for g in (instance.kernel.guard, access.guard) if g is not None
     ]
-    threads = shape.thread_indices()
+    threads = launch.shape.thread_indices()
     inside = threads["threadIdx.x"] >= 0
     steps = math.prod(trips.values())
     env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
     left = numbers
-    for axis, extent in zip(AXES, grid, strict=True):
+    for axis, extent in zip(AXES, launch.grid, strict=True):
         env[f"blockIdx.{axis}"] = (left % extent)[:, None, None, None]
         left = left // extent
     places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -12,43 +12,30 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
+from perfmodel.models.access_misses import GlobalAccesses, Misses, access_misses, total
 from perfmodel.models.agreement import agreed
-from perfmodel.models.atomic_memory import atomic_memory, l2_passes
+from perfmodel.models.atomic_memory import AtomicMemory, atomic_memory, l2_passes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.common_buffers import brought_once
-from perfmodel.models.dram import dirty_left, dirty_room, found_early, room_early
+from perfmodel.models.dram import found_early, room_early
+from perfmodel.models.dram_writes import Writes, dram_writes
 from perfmodel.models.geometry import BlockShape
-from perfmodel.models.irregular_unions import Union, irregular_unions
-from perfmodel.models.l1_fills import l1_fills
+from perfmodel.models.irregular_unions import Union
 from perfmodel.models.l2 import store_cost
-from perfmodel.models.l2_misses import fetch_granule, l2_misses
-from perfmodel.models.local_memory import counted_apart, is_local, local_traffic
-from perfmodel.models.merged_reads import gpc_run
+from perfmodel.models.l2_misses import fetch_granule
+from perfmodel.models.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.merged_stores import sent
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.placement import dram_read_cost, line_bytes
 from perfmodel.models.requests import ActivityCache, Requests, access_requests
-from perfmodel.models.rereads import rereads, without_rereads
-from perfmodel.models.residency import WAYS, granted_ways
-from perfmodel.models.reuse import (
-    DIRTY_KNEE,
-    atoms_over_sectors,
-    grouped,
-    held,
-    warm_held,
-)
-from perfmodel.models.scattered_stores import scattered_stores
+from perfmodel.models.reuse import atoms_over_sectors, warm_held
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
-    crowding_lines,
     filled_share,
-    held_cost,
     marked_reads,
     random_misses,
     scattered_cost,
 )
 from perfmodel.models.tables import Table, find_tables
-from perfmodel.models.waves import side_by_side
 from perfmodel.models.writeback import crowds_writes, dearer_writes, writebacks
 from perfmodel.traffic import AccessTraffic, Traffic
 
@@ -93,242 +80,233 @@ def closed_form_traffic(
     local = {i for i, r in enumerate(requests) if is_local(instance, r)}
     for i in local:  # what is read again there follows rules of its own
         requests[i] = replace(requests[i], strides=None, period=None, random=False)
-    groups = grouped(requests)
-    resident = occupied.resident
-    blocks = np.asarray(instance.blocks, dtype=float)
-    granule = fetch_granule(device, control)
-    row = int(np.max(gpc_run(blocks, device)))
-    unions = irregular_unions(instance, requests, shape, granule, row)
-    fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
-    again = rereads(instance, requests, groups)
-    on_sm = side_by_side(resident, blocks, device.sm_count)
-    capacity = np.asarray(occupied.l1_size, dtype=float)
-    near = [
-        g.missing_l1(on_sm, capacity) if requests[g.members[0]].access.cache == "l1" else _ONE
-        for g in again
-    ]
-    fills = without_rereads(again, fills, near)
-    sector_misses, dram_reads, touched, rewritten = l2_misses(
-        instance, requests, groups, device, resident, blocks, fills, control, unions
-    )
-    l2_size = float(device.l2_size)
-    wave = np.minimum(blocks, device.sm_count * resident)
-    far = [g.missing_l2(wave, l2_size, n) for g, n in zip(again, near, strict=True)]
-    sector_misses = without_rereads(again, sector_misses, far)
-    still = dict.fromkeys(range(len(requests)), (_ONE, _ONE))
-    for reread, n, f in zip(again, near, far, strict=True):
-        still |= dict.fromkeys(reread.members, (n, f))
-    # DRAM's bytes were counted for all that is touched, L1 or not.
-    both = [n * f for n, f in zip(near, far, strict=True)]
-    dram_reads = without_rereads(again, dram_reads, both)
-    touched_once = without_rereads(again, [t for t, _ in touched], both)
-    touched = [(t, w) for t, (_, w) in zip(touched_once, touched, strict=True)]
-    apart = {i for g in again for i in g.members}
-    dram_reads = brought_once(
-        instance, requests, dram_reads, [t for t, _ in touched], l2_size, apart
-    )
-    warm = cache == "warm"
+    granule, warm = fetch_granule(device, control), cache == "warm"
+    accesses = GlobalAccesses(instance, requests, device, control, granule, warm)
+    misses = access_misses(accesses, shape, occupied)
     tables = find_tables(
         instance,
         requests,
-        fills,
-        [t for t, _ in touched],
-        dram_reads,
+        misses.fills,
+        misses.touched,
+        misses.dram_bytes,
         device,
         control,
         claimed,
-        np.minimum(1.0, device.sm_count * resident / blocks),
+        np.minimum(1.0, device.sm_count * occupied.resident / np.asarray(instance.blocks, float)),
         granule,
         warm,
     )
     own = {i: local_traffic(instance, requests[i], device, occupied) for i in local}
-    for i in own:
-        touched[i] = (_ZERO, _ONE)
-    besides = _ZERO
+    misses = _apart(misses, own)
+    kept = besides = _ZERO
     if warm:
         # A line has one tag, however few of its sectors are there.
-        lines = (
-            line_bytes(instance, r, t) * w for r, (t, w) in zip(requests, touched, strict=True)
-        )
-        kept = warm_held(sum(lines, _ZERO), l2_size)
+        sizes = zip(requests, misses.touched, misses.copies, strict=True)
+        lines = (line_bytes(instance, r, t) * w for r, t, w in sizes)
+        kept = warm_held(sum(lines, _ZERO), accesses.l2_size)
         tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
-        brought = atoms_over_sectors(groups, granule)
-        in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}
-        for i, r in enumerate(requests):
-            if r.access.kind != "store":
-                once = np.minimum(touched[i][0] * brought.get(i, _ONE), dram_reads[i])
-                if i not in in_step:
-                    besides = besides + kept * (dram_reads[i] - once)
-                dram_reads[i] = dram_reads[i] - kept * once
-                sector_misses[i] = sector_misses[i] - kept * np.minimum(
-                    touched[i][0] / SECTOR, sector_misses[i]
-                )
+        misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:
-        rewritten = rewritten + _put_in(table, requests, fills, sector_misses, dram_reads, cache)
-    changed = {
-        i: atomic_memory(r, l2_size, warm) for i, r in enumerate(requests) if r.sharing is not None
+        misses = _with_table(table, accesses, misses)
+    atomics = {
+        i: atomic_memory(r, accesses.l2_size, warm)
+        for i, r in enumerate(requests)
+        if r.sharing is not None
     }
-    for i, found in own.items():
-        fills[i], sector_misses[i], dram_reads[i] = found.fills, found.misses, found.read
-    for i, atomic in changed.items():
-        sector_misses[i], dram_reads[i] = atomic.misses, atomic.read
-    loads = [i for i, r in enumerate(requests) if r.access.kind == "load"]
-    stores = [i for i, r in enumerate(requests) if r.access.kind == "store"]
-    atomics = [i for i, r in enumerate(requests) if r.access.kind == "atomic"]
+    misses = _with_own_rules(misses, own, atomics)
+    writes = dram_writes(accesses, misses, tables, atomics, own, kept)
+    traffic = Traffic(
+        **counted_apart(requests, local),
+        shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
+        l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
+        l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
+        accesses=tuple(_access_traffic(accesses, misses, i) for i in range(len(requests))),
+        tables=tuple(tables),
+        compression=np.full(1, float(control.compression)),
+        cold=not warm,
+        **_below_l1(accesses, misses, tables, atomics, writes, besides),
+    )
+    return traffic, requests, on_chip
 
-    def total(values: Sequence[Any], chosen: Sequence[int]) -> Array:
-        return np.asarray(sum((values[i] for i in chosen), _ZERO))
 
-    load_sectors = total([r.sectors for r in requests], loads)
-    reaching = sent(groups, requests)
+def _apart(misses: Misses, local: Mapping[int, LocalTraffic]) -> Misses:
+    """Return the misses where local memory touches nothing that outlasts the launch."""
+    touched, copies = list(misses.touched), list(misses.copies)
+    for i in local:
+        touched[i], copies[i] = _ZERO, _ONE
+    return misses._replace(touched=touched, copies=copies)
+
+
+def _without_kept(
+    accesses: GlobalAccesses, misses: Misses, tables: Sequence[Table], kept: Array
+) -> tuple[Misses, Array]:
+    """Return the misses less what the launch before has left, and the DRAM bytes of others [B]."""
+    sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
+    brought = atoms_over_sectors(misses.groups, accesses.granule)
+    in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}
+    besides = _ZERO
+    for i, r in enumerate(accesses.requests):
+        if r.access.kind != "store":
+            touched = misses.touched[i]
+            once = np.minimum(touched * brought.get(i, _ONE), dram_bytes[i])
+            if i not in in_step:
+                besides = besides + kept * (dram_bytes[i] - once)
+            dram_bytes[i] = dram_bytes[i] - kept * once
+            sectors[i] = sectors[i] - kept * np.minimum(touched / SECTOR, sectors[i])
+    return misses._replace(sectors=sectors, dram_bytes=dram_bytes), besides
+
+
+def _with_table(table: Table, accesses: GlobalAccesses, misses: Misses) -> Misses:
+    """Return the misses where a table's loads miss by their shares, and its stores write again."""
+    requests, fills = accesses.requests, misses.fills
+    sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
+    loads = [i for i in table.members if requests[i].access.kind == "load"]
+    asked = sum((fills[i] for i in loads), _ZERO)
+    fetched = table.read(accesses.warm)
+    rewritten = _ZERO
+    for i in table.members:
+        if i in loads:
+            part = fills[i] / np.maximum(asked, 1e-9)
+            dram_bytes[i] = fetched * part
+            sectors[i] = np.minimum(fetched / SECTOR * part, fills[i])
+        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
+            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
+            rewritten = rewritten + again * table.misses
+    return misses._replace(
+        sectors=sectors, dram_bytes=dram_bytes, rewritten=misses.rewritten + rewritten
+    )
+
+
+def _with_own_rules(
+    misses: Misses, local: Mapping[int, LocalTraffic], atomics: Mapping[int, AtomicMemory]
+) -> Misses:
+    """Return the misses where local memory and atomics follow their own rules."""
+    fills, sectors = list(misses.fills), list(misses.sectors)
+    dram_bytes = list(misses.dram_bytes)
+    for i, found in local.items():
+        fills[i], sectors[i], dram_bytes[i] = found.fills, found.misses, found.read
+    for i, atomic in atomics.items():
+        sectors[i], dram_bytes[i] = atomic.misses, atomic.read
+    return misses._replace(fills=fills, sectors=sectors, dram_bytes=dram_bytes)
+
+
+def _below_l1(
+    accesses: GlobalAccesses,
+    misses: Misses,
+    tables: Sequence[Table],
+    atomics: Mapping[int, AtomicMemory],
+    writes: Writes,
+    besides: Array,
+) -> dict[str, Array]:
+    """Return what L2 and DRAM move and what it costs them, by the field of `Traffic`."""
+    requests, device, control = accesses.requests, accesses.device, accesses.control
+    granule, warm = accesses.granule, accesses.warm
+    loads, stores = accesses.of("load"), accesses.of("store")
+    fetching = accesses.of("load", "atomic")
+    reaching = sent(misses.groups, requests)
     stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
     store_sectors = total(stored, stores)
-    atomic_sectors = total([l2_passes(r) for r in requests], atomics)
-    l2_reads = total(fills, loads)
-    reads = total(dram_reads, [*loads, *atomics])
-    others = [i for i in atomics if i not in changed]
-    in_tables = {i for t in tables for i in t.members}
-    scattered = scattered_stores(
-        instance, requests, [i for i in stores if i not in local and i not in in_tables], l2_size
-    )
-    apart = {i for s in scattered for i in s.members}
-    written = total([t for t, _ in touched], [i for i in (*stores, *others) if i not in apart])
-    ways = granted_ways(control.set_aside, l2_size)
-    granted = ways * l2_size / WAYS
-    crowding = reads + crowding_lines(tables, requests, granule, warm)
-    if warm:
-        kept = kept * held(written, dirty_room(l2_size, ways), DIRTY_KNEE)
-        left = kept * written
-    else:
-        left = dirty_left(crowding, written, l2_size, ways)
-    made_whole = sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
-    written_back = sum((c.written for c in changed.values()), _ZERO)
-    dram_written = np.maximum(written + rewritten - left, 0.0) + written_back
-    dram_written = dram_written + sum((s.written for s in scattered), _ZERO)
-    left = left + sum((s.left for s in scattered), _ZERO)
-    dram_written = dram_written + sum((found.written for found in own.values()), _ZERO)
+    atomic_sectors = total([l2_passes(r) for r in requests], accesses.of("atomic"))
+    l2_reads = total(misses.fills, loads)
     asked = l2_reads + store_sectors + atomic_sectors
-    missed = total(sector_misses, [*loads, *atomics])
-    cost = sum(
-        (dram_reads[i] * dram_read_cost(instance, requests[i], granule) for i in [*loads, *others]),
-        _ZERO,
-    )
-    of_atomics = sum((c.read * c.read_cost for c in changed.values()), _ZERO)
-    cost = cost + of_atomics
-    back_cost = sum(
-        (c.written * c.write_cost for c in changed.values()), dram_written - written_back
-    )
-    back_cost = back_cost + held_cost(tables, granted, reads, dram_written)
-    write_back_cost = np.where(dram_written > 0, back_cost / np.maximum(dram_written, 1), 1.0)
-    cost = cost + scattered_cost(tables, reads, dram_written, warm)
+    reads, written = total(misses.dram_bytes, fetching), writes.written
+    of_atomics = sum((a.read * a.read_cost for a in atomics.values()), _ZERO)
+    cost = _read_cost(accesses, misses, atomics) + of_atomics
+    cost = cost + scattered_cost(tables, reads, written, warm)
     persisting, fleeting = marked_reads(tables, warm)
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
     filled, waited = random_misses(tables, requests, granule, warm)
-    waited = waited + sum((s.waited for s in scattered), _ZERO)
-    reads, cost = reads + made_whole, cost + made_whole
+    reads, cost = reads + writes.made_whole, cost + writes.made_whole
     if control.compression > 1:
-        reads, dram_written = reads / control.compression, dram_written / control.compression
+        reads, written = reads / control.compression, written / control.compression
         cost = cost / control.compression
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
-    write_cost = sum(
-        (
-            stored[i]
-            * store_cost(stored[i], requests[i].lines * reaching[i], requests[i].wanted_bytes)
-            for i in stores
-        ),
-        _ZERO,
-    ) / np.maximum(store_sectors, 1e-9)
     *_, (held_up, given) = writebacks(
-        dram_written,
+        written,
         np.maximum(reads - fleeting - persisting, 0.0),
         fleeting,
-        filled_share(tables, granted, reads, warm),
-        ways if crowds_writes(device) else ways * 0,
+        filled_share(tables, writes.granted, reads, warm),
+        writes.ways if crowds_writes(device) else writes.ways * 0,
         bool(tables),
         persisting,
     )
-    traffic = Traffic(
-        **counted_apart(requests, local),
-        global_atomic_requests=total([r.requests for r in requests], atomics),
-        l1_hit_sectors=load_sectors - l2_reads,
-        l2_read_sectors=l2_reads,
-        l2_write_sectors=store_sectors,
-        l2_atomic_sectors=atomic_sectors,
-        l2_hit_rate=np.where(asked > 0, 1 - missed / np.maximum(asked, 1), 0.0),
-        dram_read_bytes=reads,
-        dram_write_bytes=dram_written,
-        l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
-        l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
-        shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
-        dram_read_cost=np.where(reads >= 1, cost / np.maximum(reads, 1), 1.0),
-        l2_write_cost=np.where(store_sectors > 0, write_cost, 1.0),
-        dram_write_cost=write_back_cost * dearer_writes(device, ways),
-        accesses=tuple(
-            AccessTraffic(
-                name=r.access.name,
-                buffer=r.access.buffer,
-                kind=r.access.kind,
-                requests=r.requests,
-                sectors=r.sectors,
-                lines=r.lines,
-                wanted_bytes=r.wanted_bytes,
-                data_wavefronts=r.data_wavefronts,
-                tag_wavefronts=r.tag_wavefronts,
-                l1_fill_sectors=fills[i],
-                dram_bytes=dram_reads[i],
-                sampled=r.sampled,
-                again_l1=still[i][0],
-                again_l2=still[i][1],
-                alike=_alike(r, unions.get(i)),
-            )
-            for i, r in enumerate(requests)
+    if warm:
+        touched = sum(misses.touched, _ZERO)
+        early = found_early(writes.kept, (l2_reads + store_sectors) * SECTOR, touched)
+    else:
+        early = room_early(writes.left, reads, store_sectors * SECTOR)
+    missed = total(misses.sectors, fetching)
+    return {
+        "global_atomic_requests": total([r.requests for r in requests], accesses.of("atomic")),
+        "l1_hit_sectors": total([r.sectors for r in requests], loads) - l2_reads,
+        "l2_read_sectors": l2_reads,
+        "l2_write_sectors": store_sectors,
+        "l2_atomic_sectors": atomic_sectors,
+        "l2_hit_rate": np.where(asked > 0, 1 - missed / np.maximum(asked, 1), 0.0),
+        "l2_write_cost": _store_cost(accesses, stored, reaching, store_sectors),
+        "l2_filled_sectors": filled,
+        "l2_repeated_sectors": total(
+            misses.fills, [i for t in tables for i in t.members if i in loads]
         ),
-        tables=tuple(tables),
-        l2_filled_sectors=filled,
-        compression=np.full(1, float(control.compression)),
-        atomic_dram_share=of_atomics / np.maximum(cost + back_cost, 1.0),
-        scattered_bytes=waited,
-        l2_repeated_sectors=total(fills, [i for t in tables for i in t.members if i in loads]),
-        writeback_bytes=np.asarray(held_up(**given)),
-        cold=not warm,
-        early_share=np.maximum(
-            settled / np.maximum(asked * SECTOR, 1.0),
-            found_early(
-                kept, (l2_reads + store_sectors) * SECTOR, sum((t for t, _ in touched), _ZERO)
-            )
-            if warm
-            else room_early(left, reads, store_sectors * SECTOR),
-        ),
-        early_read_bytes=np.minimum(besides, reads),
+        "dram_read_bytes": reads,
+        "dram_write_bytes": written,
+        "dram_read_cost": np.where(reads >= 1, cost / np.maximum(reads, 1), 1.0),
+        "dram_write_cost": writes.cost * dearer_writes(device, writes.ways),
+        "atomic_dram_share": of_atomics / np.maximum(cost + writes.taken, 1.0),
+        "scattered_bytes": waited + writes.waited,
+        "writeback_bytes": np.asarray(held_up(**given)),
+        "early_share": np.maximum(settled / np.maximum(asked * SECTOR, 1.0), early),
+        "early_read_bytes": np.minimum(besides, reads),
+    }
+
+
+def _read_cost(accesses: GlobalAccesses, misses: Misses, atomics: Collection[int]) -> Array:
+    """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
+    usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
+    costs = (
+        misses.dram_bytes[i]
+        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule)
+        for i in usual
     )
-    return traffic, requests, on_chip
+    return np.asarray(sum(costs, _ZERO))
 
 
-def _put_in(
-    table: Table,
-    requests: Sequence[Requests],
-    fills: Sequence[Array],
-    sector_misses: list[Array],
-    dram_reads: list[Array],
-    cache: CacheState,
+def _store_cost(
+    accesses: GlobalAccesses, stored: Sequence[Array], reaching: Sequence[Array], sectors: Array
 ) -> Array:
-    """Set what a table's loads miss, by their shares; return what its stores write again [B]."""
-    loads = [i for i in table.members if requests[i].access.kind == "load"]
-    asked = sum((fills[i] for i in loads), _ZERO)
-    fetched = table.read(cache == "warm")
-    rewritten = _ZERO
-    for i in table.members:
-        if i in loads:
-            part = fills[i] / np.maximum(asked, 1e-9)
-            dram_reads[i] = fetched * part
-            sector_misses[i] = np.minimum(fetched / SECTOR * part, fills[i])
-        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
-            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
-            rewritten = rewritten + again * table.misses
-    return rewritten
+    """Return what L2 takes for a stored sector over one of whole lines, a mean."""
+    costs = (
+        stored[i] * store_cost(stored[i], r.lines * reaching[i], r.wanted_bytes)
+        for i, r in enumerate(accesses.requests)
+        if r.access.kind == "store"
+    )
+    return np.where(sectors > 0, sum(costs, _ZERO) / np.maximum(sectors, 1e-9), 1.0)
+
+
+def _access_traffic(accesses: GlobalAccesses, misses: Misses, i: int) -> AccessTraffic:
+    """Return the record of the access at a position."""
+    r = accesses.requests[i]
+    again_l1, again_l2 = misses.again[i]
+    return AccessTraffic(
+        name=r.access.name,
+        buffer=r.access.buffer,
+        kind=r.access.kind,
+        requests=r.requests,
+        sectors=r.sectors,
+        lines=r.lines,
+        wanted_bytes=r.wanted_bytes,
+        data_wavefronts=r.data_wavefronts,
+        tag_wavefronts=r.tag_wavefronts,
+        l1_fill_sectors=misses.fills[i],
+        dram_bytes=misses.dram_bytes[i],
+        sampled=r.sampled,
+        again_l1=again_l1,
+        again_l2=again_l2,
+        alike=_alike(r, misses.unions.get(i)),
+    )
 
 
 def _alike(r: Requests, union: Union | None) -> float | None:

@@ -224,31 +224,11 @@ def _table(
     capacity = float(device.l2_size)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = _marked(control, buffer, size)
-    ways = residency.granted_ways(control.set_aside, capacity)
-    way = capacity / residency.WAYS
-    inside = _window_bytes(control, buffer, size) / way
-    if random:
-        spilled = residency.random_overflow(inside, _picked(control), ways, claimed / way)
-    else:
-        spilled = residency.overflow(inside, _picked(control), ways - claimed / way)
+    spilled = _spilled(control, buffer, size, random, claimed, capacity)
     normal = 1 - persisting - streaming
-    read = written = fleeting_read = fleeting_written = np.zeros(1)
-    kept = np.asarray(size * (1 - streaming))
-    for other, use in uses.items():
-        if other == buffer:
-            continue
-        if other in tables:
-            _, fleeting = _marked(control, other, use.touched)
-            kept = kept + use.touched * (1 - fleeting)
-            continue
-        _, fleeting = _marked(control, other, use.touched)
-        loads = np.minimum(use.loads, use.touched) / passes
-        stores = np.minimum(use.stores, use.touched) / passes
-        # What is read and then written takes its lines once.
-        loads = np.maximum(loads - stores, 0.0)
-        read, written = read + loads, written + stores
-        fleeting_read = fleeting_read + loads * fleeting
-        fleeting_written = fleeting_written + stores * fleeting
+    others = {name: use for name, use in uses.items() if name != buffer}
+    read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
+    kept = _beside_tables(np.asarray(size * (1 - streaming)), others, tables, control)
     beside = read + written
     read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
     first = np.minimum(size, own.loads)
@@ -276,16 +256,16 @@ def _table(
         workings = residency.normal_misses(kept, read, written, harmless, capacity)
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
-        beside_copies = (
-            read - _BEFORE_COPIES * fleeting_read,
-            written - _BEFORE_COPIES * fleeting_written,
-        )
         used = residency.DISTANCE(
-            **residency.distance_inputs(residency.TABLE_WEIGHT, kept, *beside_copies)
+            **residency.distance_inputs(
+                residency.TABLE_WEIGHT,
+                kept,
+                read - _BEFORE_COPIES * fleeting_read,
+                written - _BEFORE_COPIES * fleeting_written,
+            )
         )
         kept_aside = persisting * (1 - spilled)
-        others = persisting * spilled + normal
-        crossing = near_lost(used, capacity, kept_aside, others, lost)
+        crossing = near_lost(used, capacity, kept_aside, persisting * spilled + normal, lost)
         scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
     elif all(_private(instance, requests[i]) for i in members[buffer]):
         # A block comes back to its own while it runs: only what runs beside it is in the way.
@@ -354,6 +334,36 @@ def _table(
     )
 
 
+def _passing(
+    others: Mapping[str, _Use], tables: Sequence[str], passes: Array, control: L2Control
+) -> tuple[Array, Array, Array, Array]:
+    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
+    read = written = fleeting_read = fleeting_written = np.zeros(1)
+    for name, use in others.items():
+        if name in tables:
+            continue
+        _, fleeting = _marked(control, name, use.touched)
+        loads = np.minimum(use.loads, use.touched) / passes
+        stores = np.minimum(use.stores, use.touched) / passes
+        # What is read and then written takes its lines once.
+        loads = np.maximum(loads - stores, 0.0)
+        read, written = read + loads, written + stores
+        fleeting_read = fleeting_read + loads * fleeting
+        fleeting_written = fleeting_written + stores * fleeting
+    return read, written, fleeting_read, fleeting_written
+
+
+def _beside_tables(
+    kept: Array, others: Mapping[str, _Use], tables: Sequence[str], control: L2Control
+) -> Array:
+    """Return the bytes that a table and the others want to keep in L2 together [B]."""
+    for name, use in others.items():
+        if name in tables:
+            _, fleeting = _marked(control, name, use.touched)
+            kept = kept + use.touched * (1 - fleeting)
+    return kept
+
+
 def _private(instance: Instance, request: Requests) -> bool:
     """Return whether an outer loop reads the same again, each block its own part."""
     nest = instance.kernel.loop_nest(request.access.loop)
@@ -380,6 +390,18 @@ def _marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]
     streaming = hit if window.hit_prop == "streaming" else none
     streaming = streaming + (missed if window.miss_prop == "streaming" else none)
     return np.asarray(persisting), np.asarray(streaming)
+
+
+def _spilled(
+    control: L2Control, buffer: str, size: Array, random: bool, claimed: float, capacity: float
+) -> Array:
+    """Return the share of a buffer's persisting lines for which the set-aside has no room."""
+    ways = residency.granted_ways(control.set_aside, capacity)
+    way = capacity / residency.WAYS
+    inside = _window_bytes(control, buffer, size) / way
+    if random:
+        return residency.random_overflow(inside, _picked(control), ways, claimed / way)
+    return residency.overflow(inside, _picked(control), ways - claimed / way)
 
 
 def _picked(control: L2Control) -> Array:

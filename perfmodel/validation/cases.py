@@ -185,7 +185,7 @@ def _each(
 ) -> Iterator[Case]:
     if workers < 2 or len(pairs) < _WORTH_PROCESSES:
         for sweep, row in pairs:
-            yield one_case(sweep, row, as_timed(device, recording, row))
+            yield _case(recording, device, sweep, row)
         return
     with ProcessPoolExecutor(
         workers,
@@ -205,8 +205,16 @@ def _start_worker(folder: Path, device: Device, use: str | None) -> None:
 
 
 def _nth_case(position: int) -> Case:
-    sweep, row = _work["pairs"][position]
-    return one_case(sweep, row, as_timed(_work["device"], _work["recording"], row))
+    return _case(_work["recording"], _work["device"], *_work["pairs"][position])
+
+
+def _case(recording: Recording, device: Device, sweep: Sweep, row: Row) -> Case:
+    """Return the case of a row; what makes it none is named with its file and line."""
+    try:
+        return one_case(sweep, row, as_timed(device, recording, row))
+    except PerfmodelError as error:
+        where = f"measurement folder {str(recording.folder)!r}, {row.topic}.csv, line {row.line}"
+        raise PerfmodelError(f"{where}: {error}") from None
 
 
 def at_floor(device: Device, floor: float | None) -> Device:

@@ -96,7 +96,7 @@ def test_the_device_file_is_a_device(calibration, tmp_path):
     for figure in calibration.figures:
         assert getattr(device, figure.name) == pytest.approx(figure.value, rel=1e-5)
     table = tomllib.loads(device_text(calibration, "x"))
-    assert table["extends"] == "h200-sxm"
+    assert (table["format"], table["extends"]) == (1, "h200-sxm")
     assert "NVIDIA H200" in table["dram_read_efficiency"]["source"]
     assert table["dram_read_efficiency"]["kind"] == "fitted"
 
@@ -146,11 +146,12 @@ def test_a_folder_that_says_too_little_is_refused(calibration):
     recording = calibration.recording
     with pytest.raises(PerfmodelError, match="tells too little for a calibration"):
         calibrate(replace(recording, topics={"launch": recording.topics["launch"]}))
+    words = ("gpu", "driver", "cuda", "compute_capability")
     with pytest.raises(PerfmodelError, match=r"session.toml has no sms"):
         calibrate(
             replace(
                 recording,
-                session={"machine": {"gpu": "x", "driver": "1", "compute_capability": "9.0"}},
+                session={"machine": dict.fromkeys(words, "9.0")},
             )
         )
 
@@ -177,6 +178,7 @@ def test_the_command_writes_a_device_that_predict_takes(tmp_path):
         (("--from", ".", "-o", "x.json"), "must end in .toml"),
         (("-o", "mine.toml"), "GPU"),
         (("--against", "simulator"), "needs --output DIR"),
+        (("--against", "simulator", "-o", ""), "needs --output DIR"),
         (("--against", "simulator", "--from", "x", "-o", "y"), "--from is a GPU's measurements"),
     ],
 )

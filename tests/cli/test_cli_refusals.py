@@ -58,6 +58,7 @@ Make = Callable[..., str]
         (["predict", "copy", "--device", "a100"], "did you mean a100-pcie-80 or a100-sxm-40"),
         (["predict", "copy", "--device", "/"], "is a directory"),
         (["sweep", "copy", "-D", "bytes=2", "--over", "bytes=1,2"], "by -D and by --over"),
+        (["sweep", "copy", "--over", "bytes=1,2", "--over", "bytes=4"], "bytes is given twice"),
         (["sweep", "copy", "--over", "compression=1:9:1e-9"], "has over 10000 values"),
         # by hand: one byte is no vector of 16, so no block; the parameters of the grid are named
         (

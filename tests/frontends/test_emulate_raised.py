@@ -111,5 +111,6 @@ def test_few_blocks_all_come_first() -> None:
 
 
 def test_unguarded_maxima_are_all_done() -> None:
+    # by hand: one of each thread, 256 in a block
     found: Any = ran("red.global.max.s32 [%d1], %r2; ret;", 16384)
     assert changes(found) == 16384 * 256

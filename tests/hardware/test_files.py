@@ -96,6 +96,8 @@ def row(**changes: str) -> str:
         ('name = "mine"\nextends = "cc-9.0"\n', ["lacks the required sm_count, sm_clock"]),
         ('abstract = true\nextends = "h100-sxm"\n', ["is a base of device files"]),
         ('name = "mine"\nabstract = 1\n', ["abstract must be true or false"]),
+        (f"{HEAD}format = 2\n", ["has format 2, but only format = 1", "calibrate again"]),
+        (f"{HEAD}format = true\n", ["has format True, but only format = 1"]),
         ('name = "a b"\nextends = "h100-sxm"\n', ["name must be of letters"]),
         ('name = ""\n', ["name must be printable"]),
         ("name = 3\n", ["name must be printable"]),

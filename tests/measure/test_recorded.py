@@ -117,7 +117,24 @@ def test_a_folder_without_a_session_is_refused(folder: Folder, tmp_path: Path) -
         ("[machine]\n", "states no format"),
         ("format = \n", "is not valid TOML"),
         ("format = 1\nmachine = 3\n", "machine must be a table"),
-        ("format = 1\n[machine]\ndevice = 3\n", "machine.device must be a device's name, not 3"),
+        ("format = 1\nsession-1 = 3\n", "session-1 must be a table"),
+        ("format = 1\n[machine]\nsms = 'many'\n", "machine.sms must be a whole number of SMs from"),
+        ("format = 1\n[machine]\nsms = true\n", "machine.sms must be a whole number of SMs from"),
+        (
+            "format = 1\n[machine]\nl2_bytes = 50\n",
+            "machine.l2_bytes must be a whole number of bytes",
+        ),
+        ("format = 1\n[machine]\nsm_clock_mhz = 1.98e9\n", "to 10000, not 1980000000.0"),
+        (
+            "format = 1\n[machine]\nsm_clock_mhz = nan\n",
+            "a number of MHz from 100 to 10000, not nan",
+        ),
+        (
+            "format = 1\n[protocol]\nevent_floor_us = 'x'\n",
+            "protocol.event_floor_us must be a number",
+        ),
+        ("format = 1\n[session-2]\nevent_floor_us = 2.7e-6\n", "from 0.1 to 1000, not 2.7e-06"),
+        ("format = 1\n[machine]\ndevice = 3\n", "machine.device must be a text, not 3"),
     ],
 )
 def test_sessions_that_cannot_be_read(folder: Folder, session: str, message: str) -> None:
@@ -132,6 +149,18 @@ def test_sessions_that_cannot_be_read(folder: Folder, session: str, message: str
         (HEAD + "1,8,events,warm,1,0\n", "line 2: time_us must be above 0, not 0"),
         (HEAD + "1,8,events,warm,1,-3\n", "line 2: time_us must"),
         (HEAD + "1,8,events,warm,0,3\n", "line 2: repeats must be above 0"),
+        (
+            HEAD + "1,8,events,warm,1,5e-6\n",
+            "time_us is 5e-06, beyond 0.1 to 1e+09, what GPUs have",
+        ),
+        (HEAD + "1,8,events,warm,1,1e300\n", "is it in another unit? It must be: time of a launch"),
+        (HEAD + "1,8,events,warm,1,1_000\n", "time_us must be a number, not '1_000'"),
+        (HEAD + "1,8,events,warm,1, 5\n", "time_us must be a number, not ' 5'"),
+        (
+            "n,timing,repeats,time_us,registers\n1,events,1,5,-8\n",
+            "line 2: registers must not be negative, not -8",
+        ),
+        ("n,timing,repeats,time_us,clock_mhz\n1,events,1,5,1.98\n", "clock_mhz is 1.98, beyond 50"),
         (HEAD + "1,8,events,warm,1,fast\n", "line 2: time_us must be a number, not 'fast'"),
         (HEAD + "nan,8,events,warm,1,3\n", "line 2: n must be finite, not nan"),
         (HEAD + "1,8,events,warm,1,3\n1,8,events,warm,1,4\n", "line 3 repeats the point of line 2"),

@@ -9,9 +9,11 @@ from fake_gpu import FACTS, FakeGpu, failing
 from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import OutOfMemoryError
 from perfmodel.measure.record import open_folder
+from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.run import run_sweeps
+from perfmodel.measure.seal import seal
 from perfmodel.measure.session import measure_gpu
-from perfmodel.measure.sweep import read_sweeps
+from perfmodel.measure.sweep import points, read_sweeps
 
 TWO = """
 [[sweep]]
@@ -118,8 +120,12 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path, sweeps):
 
 
 def test_a_clock_that_drops_is_flagged_and_an_unknown_one_too(tmp_path, sweeps):
-    run(FakeGpu(clock=lambda: 1200.0), sweeps, tmp_path / "low")
-    assert {r["flag"] for r in rows(tmp_path / "low", "first")} == {"clock dropped"}
+    # By hand: a point reads it before it is measured, after its warm and after its cold launches.
+    readings = iter([345.0, 1980.0, 1980.0, 1980.0, 1980.0, *[1200.0] * 9])
+    run(FakeGpu(clock=lambda: next(readings)), sweeps, tmp_path / "low")
+    found = [(r["clock_mhz"], r["flag"]) for r in rows(tmp_path / "low", "first")]
+    assert found == [*[("1980.0", "")] * 3, ("1200.0", "clock dropped")]
+    assert {r["flag"] for r in rows(tmp_path / "low", "second")} == {"clock dropped"}
     run(FakeGpu(clock=lambda: None), sweeps, tmp_path / "none")
     assert {r["flag"] for r in rows(tmp_path / "none", "first")} == {"clock unknown"}
 
@@ -142,9 +148,10 @@ def test_a_wrong_output_is_a_failure(tmp_path):
     [
         ({"notes.txt": "mine"}, "is not empty and has no session.toml"),
         ({"session.toml": 'format = 1\n[machine]\ngpu = "Other"'}, "is of a Other, this is a"),
-        ({"session.toml": "format = 99"}, "has format 99, this version writes 1"),
-        ({"session.toml": "format = "}, "cannot be read"),
-        ({"session.toml": 'format = 1\nmachine = "x"'}, "is of a None, this is a"),
+        ({"session.toml": "format = 99"}, "has format 99, but only format = 1 can be read"),
+        ({"session.toml": "format = "}, "is not valid TOML"),
+        ({"session.toml": 'format = 1\nmachine = "x"'}, "machine must be a table"),
+        ({"session.toml": "format = 1"}, "is of a None, this is a"),
     ],
 )
 def test_a_folder_of_something_else_is_not_touched(tmp_path, sweeps, content, message):
@@ -155,6 +162,24 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path, sweeps, content, me
     with pytest.raises(PerfmodelError, match=message):
         open_folder(out, sweeps, FACTS, ABOUT)
     assert {p.name: p.read_text() for p in out.iterdir()} == content
+
+
+def test_edited_rows_are_not_gone_on_with(tmp_path, sweeps):
+    out = tmp_path / "out"
+    run(FakeGpu(), sweeps, out)
+    seal(out)
+    path = out / "first.csv"
+    as_recorded = path.read_text()
+    for edited in (as_recorded.replace("10.0", "11.0", 1), as_recorded[:-20]):
+        path.write_text(edited)
+        before = {p.name: p.read_bytes() for p in out.iterdir()}
+        with pytest.raises(PerfmodelError, match=r"first.csv' is not as it was recorded: it was"):
+            open_folder(out, sweeps, FACTS, ABOUT)
+        assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+    # Rows added since, as by a run that was killed before it sealed them, are gone on with.
+    path.write_text(as_recorded + "copy,8192,fit,events,cold,5,3,0,1980,\ncopy,16")
+    open_folder(out, sweeps, FACTS, ABOUT)
+    assert path.read_text() == as_recorded + "copy,8192,fit,events,cold,5,3,0,1980,\n"
 
 
 def test_columns_of_another_version_are_not_mixed(tmp_path, sweeps):
@@ -190,3 +215,34 @@ def test_a_session_says_what_an_empty_kernel_reads(tmp_path):
     measure_gpu(tmp_path / "out", names=["launch"], profiler=False, gpu=FakeGpu())
     session = tomllib.loads((tmp_path / "out" / "session.toml").read_text())
     assert session["protocol"]["event_floor_us"] == 10.0
+
+
+def test_an_interruption_leaves_a_folder_that_can_be_read(tmp_path, monkeypatch):
+    # Property: whatever was written before Ctrl-C, between events or by the profiler, is sealed.
+    count = 0
+
+    def interrupt(prepared):
+        nonlocal count
+        count += 1
+        if count == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_gpu(tmp_path / "a", names=["launch"], profiler=False, gpu=FakeGpu(fail=interrupt))
+    assert read_recording(tmp_path / "a").topics["launch"].rows
+
+    def counting(program, chosen, index, facts, target, seconds):
+        sweep = next(s for s in chosen if "profiler" in s.timings)
+        point = next(points(sweep, facts.numbers()))
+        target.add(
+            sweep, point, {"timing": "profiler", "cache": "cold", "repeats": 3, "time_us": 2}
+        )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("perfmodel.measure.session.profiler_path", lambda: "ncu")
+    monkeypatch.setattr("perfmodel.measure.session.profile_sweeps", counting)
+    with pytest.raises(KeyboardInterrupt):
+        measure_gpu(tmp_path / "b", names=["launch"], gpu=FakeGpu())
+    recording = read_recording(tmp_path / "b")
+    assert [r.time_s for r in recording.topics["launch"].rows if r.timing == "profiler"] == [2e-6]
+    assert recording.session["protocol"]["event_floor_us"] == 10.0

@@ -23,14 +23,17 @@ def rows(topic: str, folder: Path = FOLDER, **wanted: Any) -> list[dict[str, Any
     """Return the rows of a topic ("gemm": gemm.csv), or those with the given values.
 
     Numbers are int or float, `offsets` a tuple of 32 byte offsets, and a column that says nothing
-    about a row is absent from it: ``rows("gemm", mapping="naive", timing="profiler")``.
+    about a row is absent from it: ``rows("gemm", mapping="naive", timing="profiler")``. There is
+    one row at least.
     """
     with (folder / f"{topic}.csv").open(newline="") as file:
         parsed = [
             {name: _value(name, cell) for name, cell in row.items() if cell != ""}
             for row in csv.DictReader(file)
         ]
-    return [row for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
+    found = [row for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
+    assert found, f"{topic}.csv has no row with {wanted}"  # a loop over none would test nothing
+    return found
 
 
 def times(launches: Iterable[dict[str, Any]], sizes: Iterable[str]) -> np.ndarray:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from measured import rows
 
 from perfmodel import predict, predict_many
 from perfmodel.hardware import load_device
@@ -27,19 +27,8 @@ EMPTY = 2.66
 OFFSET = EMPTY - launch_floor(DEVICE, "profiler", cold=False) * 1e6
 
 
-def suite(topic: str, **wanted: Any) -> Iterator[dict[str, Any]]:
-    with (SUITE / f"{topic}.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            parsed = {name: number(cell) for name, cell in row.items() if cell != ""}
-            if all(parsed.get(k) == v for k, v in wanted.items()):
-                yield parsed
-
-
-def number(cell: str) -> Any:
-    try:
-        return float(cell) if "." in cell else int(cell)
-    except ValueError:
-        return cell
+def suite(topic: str, **wanted: Any) -> list[dict[str, Any]]:
+    return rows(topic, SUITE, **wanted)
 
 
 def errors(
@@ -221,12 +210,8 @@ PIPES: dict[str, Callable[[], float]] = {
 
 def test_pipes_run_at_the_catalogues_rates() -> None:
     # measured: lanes a clock and SM with 32 warps of four independent instructions each
-    rows = {r["pipe"]: r for r in suite("pipes", timing="events", with_="none", warps=32, ilp=4)}
-    rows = rows or {
-        r["pipe"]: r
-        for r in suite("pipes", timing="events", warps=32, ilp=4)
-        if r["with"] == "none"
-    }
+    alone = {"with": "none", "warps": 32, "ilp": 4}
+    rows = {r["pipe"]: r for r in suite("pipes", timing="events", **alone)}
     for pipe, lanes_of in PIPES.items():
         row = rows[pipe]
         reached = 32 * row["work"] * row["warps"] / row["cycles"]

@@ -15,7 +15,7 @@ MACHINE = SESSION["machine"]
 DRAM_PEAK = MACHINE["memory_clock_mhz"] * 2e6 * MACHINE["bus_bits"] / 8  # bytes/second
 WARPS = 64  # of a coalescer launch: 16 blocks of 128 threads
 
-COUNTED = [r for topic in topics() for r in rows(topic, timing="profiler")]
+COUNTED = [r for topic in topics() for r in rows(topic) if r.get("timing") == "profiler"]
 
 
 def distinct_sectors(offsets: tuple[int, ...], width: int) -> int:

@@ -199,17 +199,6 @@ def test_streams_marked_streaming_do_less_harm() -> None:
     assert residency.NORMAL_MISSES(**marked[-1][1]) < 0.01
 
 
-def test_every_formula_is_explained() -> None:
-    from perfmodel.models.formula import Formula
-
-    formulas = [f for f in vars(residency).values() if isinstance(f, Formula)]
-    assert len(formulas) > 8
-    for formula in formulas:
-        assert not formula.unexplained(), formula.name
-        assert formula.source
-        assert formula.holds
-
-
 def held_up(*given: float, **more: float) -> float:
     """Return what writes lose, as bytes."""
     (_, (lost, values)) = writebacks(*given, **more)
