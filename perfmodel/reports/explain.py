@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.block_waits import DISPATCH_TIME
+from perfmodel.models.bursts import BURST_TIME
 from perfmodel.models.combined import FRONT_OVERLAP, OVERLAP, STAGES_TIME, beside_memory
 from perfmodel.models.formula import Formula
-from perfmodel.models.bursts import BURST_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME
 from perfmodel.models.lookups import LOOKUPS_TIME
 from perfmodel.models.queueing import (
