@@ -28,12 +28,13 @@ ask, have no such last one (measurements/h200-lone/bursts.csv).
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
     unit="s",
-    text="(reads*(1 + late) + more + own)*together",
+    text="(max(reads*(1 + late) + more, pages) + own)*together",
     symbols={
         "reads": "time that L2 needs for what loads read, DRAM apart [s]",
         "late": "how much longer the SM takes that is served last [1]",
         "more": "time of L1 for the loads of the busiest SM beyond the mean: while L2 is busy, all "
         "SMs have the same of it [s]",
+        "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
         "own": "what a block does before and after its loads, and the loads that it waits for "
         "beside the slowest, which is in the start-up [s]",
         "together": "1 where blocks all run together, 0 from two rounds on [1]",
@@ -63,6 +64,7 @@ def burst_inputs(
         "reads": reads["reads"] / reads["read"],
         "late": SERVED_LAST,
         "more": l1["fills"] * np.maximum(l1["balance"] - 1.0, 0.0) / l1["clock"],
+        "pages": l1["pages"] * l1["balance"] / l1["clock"],
         "own": chain.total - chain.start - chain.slowest,
         "together": np.clip(2.0 - rounds, 0.0, 1.0) * (memory["share"] >= 1),
     }
