@@ -61,7 +61,7 @@ LINE_CLOCKS: Final = 2.6
 """Clocks that a load takes longer for each line of its warp beyond those that its width asks for.
 
 Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
-321 and 375 on all (measurements/h200-lone/bursts.csv), and 79 to 90 more for 32 than for 1 in
+321 and 375 on all (measurements/h200-bursts/bursts.csv), and 79 to 90 more for 32 than for 1 in
 h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
 """
 MOST_SPREAD: Final = 16.0

@@ -23,7 +23,7 @@ SERVED_LAST: Final = 0.2
 Fitted: blocks of 8, 16 and 32 warps, one or two on each of 132 SMs, each warp one load of 32 lines:
 the last of them has its data 13 to 22% later than at the rate of `LONE_SECTOR`, beyond its latency;
 loops of such loads reach that rate within 4%. Up to 66 SMs, which L2 could serve faster than they
-ask, have no such last one (measurements/h200-lone/bursts.csv).
+ask, have no such last one (measurements/h200-bursts/bursts.csv).
 """
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",

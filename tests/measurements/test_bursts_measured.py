@@ -1,4 +1,4 @@
-"""Bursts of loads of lone sectors, sets that settle, empty kernels (measurements/h200-lone).
+"""Bursts of loads of lone sectors, sets that settle, empty kernels (measurements/h200-bursts).
 
 H200; all rows are for fitting.
 """
@@ -19,7 +19,7 @@ from perfmodel.models.batches import LINE_CLOCKS
 from perfmodel.models.bursts import SERVED_LAST
 from perfmodel.models.l2 import LONE_SECTOR
 
-FOLDER = root() / "h200-lone"
+FOLDER = root() / "h200-bursts"
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)
 MIB = 1 << 20
