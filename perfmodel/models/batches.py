@@ -52,6 +52,13 @@ WIDE_CLOCKS: Final = 14.0
 Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
 and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
 """
+LINE_CLOCKS: Final = 2.6
+"""Clocks that a load takes longer for each line of its warp beyond those that its width asks for.
+
+Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
+321 and 375 on all (measurements/h200-bursts/bursts.csv), and 79 to 90 more for 32 than for 1 in
+h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
+"""
 MOST_SPREAD: Final = 16.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured.
 
@@ -112,7 +119,9 @@ def load_batch(
     busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
     missing = _own_missing(traffic, members, missing)
     words = max(float(np.max(requests[i].width)) for i in members) / 4
-    wide = WIDE_CLOCKS * max(words - 1, 0.0) / device.sm_clock
+    lines_each = (requests[i].lines / np.maximum(requests[i].requests, 1e-9) for i in members)
+    far_apart = np.maximum(np.maximum.reduce(np.broadcast_arrays(*lines_each)) - words, 0.0)
+    wide = (WIDE_CLOCKS * max(words - 1, 0.0) + LINE_CLOCKS * far_apart) / device.sm_clock
     # Warps that walk over the same data in order all wait for whoever comes first.
     regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
     # No atomic is found in L1.

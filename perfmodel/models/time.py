@@ -20,6 +20,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.block_waits import block_waits
+from perfmodel.models.bursts import BURST_TIME, burst_inputs
 from perfmodel.models.chain import Chain
 from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe, combine
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
@@ -203,6 +204,8 @@ def time_model(
     if in_steps is None:
         inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
         together = np.maximum(together, AFTER_TIME(**inputs["after"]))
+        inputs["burst"] = burst_inputs(inputs, chain, blocks / (device.sm_count * held))
+        together = np.maximum(together, BURST_TIME(**inputs["burst"]))
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.block_waits import DISPATCH_TIME
+from perfmodel.models.bursts import BURST_TIME
 from perfmodel.models.combined import (
     FRONT_OVERLAP,
     MISSING_TIME,
@@ -65,7 +66,7 @@ _INVISIBLE: Final = 1e-12
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, turns, resources, lookups, last, after)",
+    "max(waiting, turns, resources, lookups, last, after, burst)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
         "turns": "time of warps that wait and compute in turn [s]",
@@ -73,6 +74,7 @@ _TOGETHER: Final = definition(
         "lookups": "time of L2's lookups, atomics and all else [s]",
         "last": "time until the last block ends, at the least [s]",
         "after": "time until the last data arrives, at the least [s]",
+        "burst": "time of blocks that ask for their data at once, at the least [s]",
     },
 )
 
@@ -245,6 +247,7 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         "lookups": 0.0,
         "last": 0.0,
         "after": 0.0,
+        "burst": 0.0,
     }
     if "lookups" in given:
         lookups = step(TIME, LOOKUPS_TIME, given["lookups"])
@@ -258,6 +261,10 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         after = step(TIME, AFTER_TIME, given["after"])
         yield after
         values["after"] = after.result
+    if scalar(given["burst"]["together"] * given["burst"]["reads"]) > 0:
+        burst = step(TIME, BURST_TIME, given["burst"])
+        yield burst
+        values["burst"] = burst.result
     together = step(TIME, _TOGETHER, values)
     yield together
     if "walk" in given:
