@@ -106,8 +106,9 @@ def test_rows_that_are_no_whole_pieces_of_16_bytes(cache):
     assert ninetieth < 0.255
     large = np.prod([shapes[n].astype(float) for n in "MNK"], axis=0) > 1e10
     assert large.sum() >= 10
-    # what the profiler says of such kernels: L1's data stage is busy 81 to 90% of the time
-    assert np.mean(found.bottleneck[large] == "lsu") > 0.9
+    # what the profiler says of such kernels: L1's data stage is busy 81 to 90% of the time; blocks
+    # that have an SM to themselves wait besides
+    assert np.mean(np.isin(found.bottleneck[large], ["lsu", "waits"])) > 0.9
 
 
 def test_few_narrow_rows_lie_in_an_interval_of_their_own():
