@@ -196,7 +196,8 @@ def beyond_sample(
 
     Few sampled blocks may make most of the sample's requests, at the few places that are theirs,
     where as many others go elsewhere. A sample that has few of the addresses of a place stays as it
-    is: somebody chose among them. So does one of a launch with too few lanes for all places.
+    is: somebody chose among them. So does one of a launch with too few lanes for all places, and
+    one whose second half goes to no place that the first has not been to.
 
     Parameters
     ----------
@@ -212,6 +213,10 @@ def beyond_sample(
     room = GRANULE / min(max(float(whole.pitch.max()), 1.0), GRANULE)
     chosen = len(np.unique(addresses[active] % GRANULE)) < room / 2
     if chosen or lanes < _EVERYWHERE * float(whole.addresses.max()):
+        return seen
+    half = len(addresses) // 2
+    first, every = (np.unique(addresses[:n][active[:n]] // GRANULE) for n in (half, len(addresses)))
+    if half and len(first) == len(every):
         return seen
     hot = Hot(*map(np.minimum, seen.hot, whole.hot))
     hottest = np.minimum(seen.hottest, whole.hottest)

@@ -63,9 +63,9 @@ LAUNCHES_BEFORE: Final = 1.8
 """Launches before a warm one, for how far private parts have settled.
 
 Fitted: DRAM reads of the third to eighth launch of sets of 48 to 64 MiB read 16 to 21 times
-(measurements/h200-bursts/settling.csv), and of the third to fifth of sets read 2, 4, 17 and 68 times
-(h200-blocks/launches.csv): 0.032 rms of the share missed where sets are read 16 times or more,
-0.050 with three launches. Of sets read 2 and 4 times it is 0.09, and from the third launch on
+(measurements/h200-bursts/settling.csv), and of the third to fifth of sets read 2, 4, 17 and 68
+times (h200-blocks/launches.csv): 0.032 rms of the share missed where sets are read 16 times or
+more, 0.050 with three launches. Of sets read 2 and 4 times it is 0.09, and from the third launch on
 nothing settles any further, which this form does not say.
 """
 
