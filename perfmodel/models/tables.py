@@ -28,6 +28,7 @@ from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
 from perfmodel.models.sides import near_lost
+from perfmodel.models.windows import marked, spilled_share
 
 Array = npt.NDArray[Any]
 
@@ -223,8 +224,8 @@ def _table(
     size = buffer_bytes(instance, requests[members[buffer][0]]) if random else own.touched
     capacity = float(device.l2_size)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
-    persisting, streaming = _marked(control, buffer, size)
-    spilled = _spilled(control, buffer, size, random, claimed, capacity)
+    persisting, streaming = marked(control, buffer, size)
+    spilled = spilled_share(control, buffer, size, random, claimed, capacity)
     normal = 1 - persisting - streaming
     others = {name: use for name, use in uses.items() if name != buffer}
     read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
@@ -342,7 +343,7 @@ def _passing(
     for name, use in others.items():
         if name in tables:
             continue
-        _, fleeting = _marked(control, name, use.touched)
+        _, fleeting = marked(control, name, use.touched)
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
         # What is read and then written takes its lines once.
@@ -359,7 +360,7 @@ def _beside_tables(
     """Return the bytes that a table and the others want to keep in L2 together [B]."""
     for name, use in others.items():
         if name in tables:
-            _, fleeting = _marked(control, name, use.touched)
+            _, fleeting = marked(control, name, use.touched)
             kept = kept + use.touched * (1 - fleeting)
     return kept
 
@@ -375,44 +376,3 @@ def _private(instance: Instance, request: Requests) -> bool:
         (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
     )
     return all(agreed(m) for m in moves)
-
-
-def _marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
-    """Return the shares of a buffer that are persisting and streaming."""
-    window = control.window
-    none = np.zeros(1)
-    if window is None or window.buffer != buffer:
-        return none, none
-    inside = _window_bytes(control, buffer, size) / np.maximum(size, 1.0)
-    picked = _picked(control)
-    hit, missed = inside * picked, inside * (1 - picked)
-    persisting = hit if window.hit_prop == "persisting" and control.set_aside else none
-    streaming = hit if window.hit_prop == "streaming" else none
-    streaming = streaming + (missed if window.miss_prop == "streaming" else none)
-    return np.asarray(persisting), np.asarray(streaming)
-
-
-def _spilled(
-    control: L2Control, buffer: str, size: Array, random: bool, claimed: float, capacity: float
-) -> Array:
-    """Return the share of a buffer's persisting lines for which the set-aside has no room."""
-    ways = residency.granted_ways(control.set_aside, capacity)
-    way = capacity / residency.WAYS
-    inside = _window_bytes(control, buffer, size) / way
-    if random:
-        return residency.random_overflow(inside, _picked(control), ways, claimed / way)
-    return residency.overflow(inside, _picked(control), ways - claimed / way)
-
-
-def _picked(control: L2Control) -> Array:
-    if control.window is None:
-        return np.zeros(1)
-    return residency.picked_share(control.window.hit_ratio)
-
-
-def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
-    """Return the bytes of a buffer that lie in the window."""
-    window = control.window
-    if window is None or window.buffer != buffer:
-        return np.zeros(1)
-    return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
