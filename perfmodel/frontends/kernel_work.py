@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from perfmodel.frontends.branch_tables import branch_tables
 from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
+from perfmodel.frontends.lane_steps import lane_steps
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.loop_pace import paces
 from perfmodel.frontends.machine_code import MachineCode
@@ -22,7 +23,7 @@ from perfmodel.frontends.machine_instructions import (
     START,
     machine_instructions,
 )
-from perfmodel.frontends.machine_loops import machine_loops
+from perfmodel.frontends.machine_loops import MachineLoop, machine_loops
 from perfmodel.frontends.partings import Run, partings
 from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -151,7 +152,8 @@ def work_of(
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(
-        *(function, flow, counts, taken, trips, registers, predicated), machine_loops(machine)
+        *(function, flow, counts, taken, trips, registers, predicated),
+        _machine_loops(function, found, launch, parameters, machine),
     )
     parted = partings(
         flow,
@@ -178,6 +180,29 @@ def work_of(
     )
 
 
+def _machine_loops(
+    function: Function,
+    found: Followed,
+    launch: KernelLaunch,
+    parameters: Sequence[Parameter],
+    code: MachineCode,
+) -> dict[str | None, tuple[MachineLoop, ...]]:
+    """Return the loops of the machine code, as each loop's lanes come to new data."""
+    if not code:
+        return {}
+    steps = lane_steps(function, found, launch, _known(launch, parameters))
+    every = {step: machine_loops(code, step) for step in {0, *steps.values()}}
+    return {loop.variable: every[steps.get(loop.variable, 0)] for loop in found.loops}
+
+
+def _known(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """Return the parameters and the sizes that the launch gives."""
+    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
+        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    return known
+
+
 def _around(found: Followed, flow: ControlFlow, trips: Mapping[str, float]) -> dict[int, Around]:
     """Return how often loops whose iterations may be put together are entered and gone around."""
     return {
@@ -191,9 +216,7 @@ def _trips(
     found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter]
 ) -> dict[str, float]:
     """Return the iterations of each loop, where the launch decides; else that they are many."""
-    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    known = _known(launch, parameters)
     trips = {}
     for loop in found.loops:
         decided = loop.trips is not None and names(loop.trips) <= known.keys()
@@ -235,9 +258,7 @@ def _emulated(
     found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter], emulation: Emulation
 ) -> list[tuple[float, float]]:
     """Return the same as `_shares`, from the blocks that were emulated."""
-    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
+    known = _known(launch, parameters)
     trips = {
         loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
     }

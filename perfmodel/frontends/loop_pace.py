@@ -71,7 +71,7 @@ def paces(
     trips: Mapping[str, float],
     registers: int,
     predicated: Mapping[int, int] = MappingProxyType({}),
-    machine: Sequence[MachineLoop] = (),
+    machine: Mapping[str | None, Sequence[MachineLoop]] = MappingProxyType({}),
 ) -> dict[str | None, LoopPace]:
     """Return the pace of each loop, and of what is outside of loops.
 
@@ -89,8 +89,8 @@ def paces(
         Of a thread.
     predicated : mapping of int to int
         Blocks that nobody branches over, and the block before each.
-    machine : sequence of MachineLoop
-        Loops of the kernel's machine code, where it is at hand.
+    machine : mapping of str to sequence of MachineLoop
+        For each loop, the kernel's loops in machine code, where it is at hand.
     """
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
@@ -104,7 +104,7 @@ def paces(
             registers,
             trips.get(loop or "", 1.0),
             loop is not None,
-            machine,
+            machine.get(loop, ()),
         )
         for loop, inside in members.items()
     }
@@ -138,7 +138,7 @@ def pace(
     loop : bool
         Whether the last of the blocks leads to the first.
     machine : sequence of MachineLoop
-        See `paces`.
+        Of which this may be one.
     """
     exact = _by_machine_code(function, flow, blocks, trips, machine) if loop else None
     if exact is not None and exact[1] is not None:

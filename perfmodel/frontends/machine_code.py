@@ -41,6 +41,10 @@ class MachineInstruction:
         Barriers that it holds until its result is there, and until it has read its operands.
     target : int or None
         Of a branch, the place of where it goes.
+    written : int
+        Register of the result; of what has none, any.
+    address : tuple of int
+        Of what reads or writes memory, the register of the address and the bytes beyond it.
     """
 
     opcode: int
@@ -50,6 +54,8 @@ class MachineInstruction:
     result: int | None
     operands: int | None
     target: int | None
+    written: int = -1
+    address: tuple[int, int] = (-1, 0)
 
 
 MachineCode = tuple[MachineInstruction, ...]
@@ -79,6 +85,8 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
         result,
         operands,
         target,
+        low >> 16 & 0xFF,
+        (low >> 24 & 0xFF, (low >> 40 ^ 1 << 23) - (1 << 23)),
     )
 
 

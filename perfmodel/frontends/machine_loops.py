@@ -25,6 +25,11 @@ from perfmodel.frontends.symbolic_registers import is_memory
 TABLE: Final = Path(__file__).with_suffix(".toml")
 FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
+NEAR: Final = 32.0
+"""Clocks of a load that hits L1 (measurements/h200-sxm/latency.csv): no wait is shorter.
+
+What a warp issues meanwhile is no part of a turn's own clocks.
+"""
 OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
 _CALL: Final = 0x144
@@ -72,15 +77,25 @@ def _table() -> tuple[Mapping[int, str], Mapping[int, float | None]]:
     )
 
 
-def machine_loops(code: MachineCode) -> tuple[MachineLoop, ...]:
-    """Return the innermost loops of a kernel's machine code, in its order."""
+def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
+    """Return the innermost loops of a kernel's machine code, in its order.
+
+    Parameters
+    ----------
+    code : MachineCode
+    step : int
+        Bytes that some lane of a warp comes to new data of global memory after: what a thread loads
+        beside an earlier load, within them, is in L1. 0 where nothing is known.
+    """
     kinds, _ = _table()
     found = []
     for begin, end in _innermost(code):
         body = tuple(_usual_way(code, begin, end))
         what = Counter(kinds[i.opcode] for i, _ in body if i.opcode in kinds)
-        clocks = _turn(body, 0.0)
-        waits = (_turn(body, FAR) - clocks) / FAR
+        again = _again([i for i, _ in body], step) if step else {}
+        near = _turn(body, again, NEAR)
+        waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
+        clocks = near - waits * NEAR
         found.append(MachineLoop(MappingProxyType(what), clocks, waits))
     return tuple(found)
 
@@ -111,24 +126,54 @@ def _usual_way(
         at = target if called and target is not None else at + 1
 
 
-def _turn(body: Sequence[tuple[MachineInstruction, bool]], far: float) -> float:
-    """Return the clocks of a turn of a lone warp, once the loop runs steadily."""
+def _turn(
+    body: Sequence[tuple[MachineInstruction, bool]], again: Mapping[int, int], far: float
+) -> float:
+    """Return the clocks of a turn of a lone warp, once the loop runs steadily; see `_again`."""
     _, known = _table()
     branch = latencies().branch
     free = [0.0] * BARRIERS
     now = begin = 0.0
     for _ in range(_ROUNDS):
         begin = now
-        for i, branches in body:
+        arrived: dict[int, float] = {}
+        for at, (i, branches) in enumerate(body):
             issued = max([now, *(free[b] for b in i.waits)])
             now = issued + max(i.stall, branch if branches else 1)
             if i.result is not None:
                 latency = known.get(i.opcode, OPERANDS)
                 there = issued + (far if latency is None else latency)
+                if at in again:
+                    there = max(issued + NEAR, arrived[again[at]])
+                arrived[at] = there
                 free[i.result] = max(free[i.result], there)
             if i.operands is not None:
                 free[i.operands] = max(free[i.operands], issued + OPERANDS)
     return now - begin
+
+
+def _again(body: Sequence[MachineInstruction], step: int) -> dict[int, int]:
+    """Return loads of what an earlier load of the turn brings, and the first that does.
+
+    Those whose addresses are in one register, the lowest taken to begin `step` bytes.
+    """
+    kinds, _ = _table()
+    groups: dict[tuple[int, int], list[int]] = {}
+    written: Counter[int] = Counter()
+    for at, i in enumerate(body):
+        register, _ = i.address
+        if kinds.get(i.opcode) == "load":
+            groups.setdefault((register, written[register]), []).append(at)
+        written[i.written] += 1
+    found = {}
+    for members in groups.values():
+        low = min(body[at].address[1] for at in members)
+        first: dict[int, int] = {}
+        for at in members:
+            brings = first.setdefault((body[at].address[1] - low) // step, at)
+            if brings != at:
+                found[at] = brings
+    return found
 
 
 def kinds_of(instructions: Iterable[Instruction]) -> Kinds:

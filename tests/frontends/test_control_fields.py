@@ -96,7 +96,30 @@ def test_waits_are_counted_by_barriers() -> None:
         (loop,) = machine_loops(decoded(b"".join(word(*w) for w in code) + back))
         assert loop.kinds == {"load": 2}
         assert loop.waits == pytest.approx(waits, abs=0.05)
-        assert loop.clocks == pytest.approx(4 + latencies().branch)
+        # the loads go out while it waits: the two that need them are left, and the branch
+        assert loop.clocks == pytest.approx(2 + latencies().branch)
+
+
+def test_a_thread_waits_once_for_what_one_sector_holds() -> None:
+    # by hand: two floats beside each other, the second asked for when the first is there; another
+    # sector, other steps between lanes, and another value in the register of the address are waits
+    never = 7 << 46 | 7 << 49 | 1 << 41
+    back = word(0x7947 | (-80 // 4 & 0xFF) << 16 | (2**30 - 1) << 34, never | 0x3FFFF)
+
+    def load(register: int, offset: int, b: int) -> bytes:
+        low = 0x7981 | 20 + b << 16 | register << 24 | offset << 40
+        return word(low, b << 46 | 7 << 49 | 1 << 41)
+
+    def use(b: int, writes: int) -> bytes:
+        return word(0x7221 | writes << 16, never | 1 << 52 + b)
+
+    def waits(offset: int, step: int, writes: int = 9) -> float:
+        code = load(4, 0, 0) + use(0, writes) + load(4, offset, 1) + use(1, 9) + back
+        (loop,) = machine_loops(decoded(code), step)
+        return loop.waits
+
+    assert waits(4, 32) == pytest.approx(1)
+    assert waits(32, 32) == waits(4, 4) == waits(4, 0) == waits(4, 32, 4) == pytest.approx(2)
 
 
 def test_loops_are_known_by_what_they_do_to_memory() -> None:
