@@ -121,7 +121,11 @@ def load_batch(
     words = max(float(np.max(requests[i].width)) for i in members) / 4
     lines_each = (requests[i].lines / np.maximum(requests[i].requests, 1e-9) for i in members)
     far_apart = np.maximum(np.maximum.reduce(np.broadcast_arrays(*lines_each)) - words, 0.0)
-    wide = (WIDE_CLOCKS * max(words - 1, 0.0) + LINE_CLOCKS * far_apart) / device.sm_clock
+    # While the lines of one load come, L1 looks up those of the next.
+    passes = [requests[i].tag_wavefronts / np.maximum(requests[i].requests, 1e-9) for i in members]
+    meanwhile = sum(passes, np.zeros(1)) * unroll - np.maximum.reduce(np.broadcast_arrays(*passes))
+    apart_clocks = np.maximum(LINE_CLOCKS * far_apart - np.maximum(meanwhile, 0.0), 0.0)
+    wide = (WIDE_CLOCKS * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
     # Warps that walk over the same data in order all wait for whoever comes first.
     regular = bool(instance.kernel.paces) and all(requests[i].strides is not None for i in members)
     # No atomic is found in L1.
