@@ -74,7 +74,7 @@ def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> Non
 
 def test_no_corpus_alone_decides() -> None:
     # property: the intervals hold 90% of all first looks; of a corpus's own 75% at the least
-    assert len(LOOKS) == 324
+    assert len(LOOKS) == 364
     power = translated_over_described(LOOKS)
     assert np.mean([x.power <= power for x in LOOKS]) >= 0.9
     for name in FIRST_LOOKS:
@@ -126,13 +126,23 @@ def test_later_corpora_were_held_as_their_first_looks_say(
     assert np.quantile(errors, 0.9) <= ninth
 
 
-def test_the_last_corpus_judges() -> None:
-    # measured: 38 of 40; predicted at commit 7050f5a, made before the launches ran; none of these
-    # first looks widens an interval. Wanted of programs never seen: 15% and 40%.
-    assert "h200-corpus-blind10" not in FIRST_LOOKS
+def test_the_tenth_corpus_was_held_as_its_first_look_says() -> None:
+    # measured: 38 of 40; predicted at commit 7050f5a, made before the launches ran
     looks = first_looks(folders.root() / "h200-corpus-blind10")
     assert len(looks) == 40
     assert sum(x.low <= x.measured <= x.high for x in looks) == 38
     errors = [abs(x.predicted / x.measured - 1) for x in looks]
     assert np.median(errors) <= 0.15
+    assert np.quantile(errors, 0.9) <= 0.30
+
+
+def test_the_last_corpus_judges() -> None:
+    # measured: 44 of 48; predicted at commit 9b5d12f, made before the launches ran; none of these
+    # first looks widens an interval. Wanted of programs never seen: 15% and 40%.
+    assert "h200-corpus-blind11" not in FIRST_LOOKS
+    looks = first_looks(folders.root() / "h200-corpus-blind11")
+    assert len(looks) == 48
+    assert sum(x.low <= x.measured <= x.high for x in looks) == 44
+    errors = [abs(x.predicted / x.measured - 1) for x in looks]
+    assert np.median(errors) <= 0.08
     assert np.quantile(errors, 0.9) <= 0.30
