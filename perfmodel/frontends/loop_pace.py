@@ -175,7 +175,7 @@ def _by_machine_code(
     ]
     if any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in inside):
         return None  # a call, of which the loop shows nothing
-    return matched(kinds_of(inside), machine, trips)
+    return matched(kinds_of(inside), len(inside), machine, trips)
 
 
 def _joined(

@@ -2,8 +2,8 @@
 
 ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
 its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
-order. A loop of PTX is found again by what it does to memory: as many accesses of each kind, or
-twice, four or eight times as many where ptxas put iterations together.
+order. A loop of PTX is found again by what it does to memory: as many accesses of each kind and as
+many functions, or twice, four or eight times as many where ptxas put iterations together.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 _TOGETHER: Final = (1, 2, 4, 8, 16)
 _CONTROL: Final = frozenset({"commit_group", "wait_group", "wait_all"})
+_FUNCTION: Final = "function"
+_FUNCTIONS: Final = frozenset(
+    {"ex2", "lg2", "sin", "cos", "tanh", "rcp", "sqrt", "rsqrt", "div", "rem"}
+)
+"""Opcodes of PTX that take one MUFU each, in the way of usual values."""
 Kinds = Mapping[str, int]
 
 
@@ -49,7 +54,8 @@ class MachineLoop:
     Attributes
     ----------
     kinds : mapping of str to int
-        Accesses to memory, shuffles and barriers of a turn.
+        Accesses to memory, shuffles, barriers and functions of a turn.
+    instructions : int
     clocks : float
         Of a turn of a lone warp, waits for global memory apart.
     waits : float
@@ -57,6 +63,7 @@ class MachineLoop:
     """
 
     kinds: Kinds
+    instructions: int
     clocks: float
     waits: float
 
@@ -96,7 +103,7 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
         near = _turn(body, again, NEAR)
         waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
         clocks = near - waits * NEAR
-        found.append(MachineLoop(MappingProxyType(what), clocks, waits))
+        found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits))
     return tuple(found)
 
 
@@ -177,7 +184,7 @@ def _again(body: Sequence[MachineInstruction], step: int) -> dict[int, int]:
 
 
 def kinds_of(instructions: Iterable[Instruction]) -> Kinds:
-    """Return what instructions of PTX do to memory, as `MachineLoop.kinds` has it."""
+    """Return what instructions of PTX do, as `MachineLoop.kinds` has it."""
     found = (_kind(i) for i in instructions)
     return Counter(kind for kind in found if kind is not None)
 
@@ -188,6 +195,8 @@ def _kind(i: Instruction) -> str | None:
         return "barrier"
     if i.opcode == "shfl":
         return "shfl"
+    if i.opcode in _FUNCTIONS:
+        return _FUNCTION
     if i.opcode == "cp":
         return None if _CONTROL & spaces else "copy"
     if not is_memory(i) or spaces & {"local", "param", "const"}:
@@ -198,7 +207,7 @@ def _kind(i: Instruction) -> str | None:
 
 
 def matched(
-    wanted: Kinds, loops: Iterable[MachineLoop], trips: float
+    wanted: Kinds, length: int, loops: Iterable[MachineLoop], trips: float
 ) -> tuple[float, float | None] | None:
     """Return the clocks and the waits of an iteration of a loop of PTX, by machine code.
 
@@ -209,20 +218,21 @@ def matched(
     ----------
     wanted : mapping of str to int
         Of the PTX, see `kinds_of`.
+    length : int
+        Instructions of the PTX: of loops that do the same it is the one nearest in length.
     loops : iterable of MachineLoop
     trips : float
         Iterations of the loop.
     """
-    if not wanted:
+    if not wanted.keys() - {_FUNCTION}:
         return None
-    fitting = {
-        n: loop
+    fitting = [
+        (n, loop)
         for loop in loops
         for n in _TOGETHER
         if n <= max(trips, 1.0) and loop.kinds == {k: n * count for k, count in wanted.items()}
-    }
+    ]
     if not fitting:
         return None
-    n = max(fitting)
-    clocks, waits = fitting[n].clocks / n, fitting[n].waits / n
-    return clocks, None if "copy" in wanted else waits
+    n, found = max(fitting, key=lambda f: (f[0], -abs(f[1].instructions - f[0] * length)))
+    return found.clocks / n, None if "copy" in wanted else found.waits / n

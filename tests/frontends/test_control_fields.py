@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_code import MachineCode, decoded, read_cubin
-from perfmodel.frontends.machine_loops import kinds_of, machine_loops, matched
+from perfmodel.frontends.machine_loops import MachineLoop, kinds_of, machine_loops, matched
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.measure.folders import root
 
@@ -142,7 +142,20 @@ def test_loops_are_known_by_what_they_do_to_memory() -> None:
     (loop,) = machine_loops(sample()["sums_of_eight"])
     assert loop.kinds == {"shfl": 40}
     # eight iterations put together, if there are as many
-    assert matched({"shfl": 5}, [loop], 100.0) == (loop.clocks / 8, loop.waits / 8)
-    assert matched({"shfl": 5}, [loop], 4.0) is None
-    assert matched({"shfl": 7}, [loop], 100.0) is None
-    assert matched({}, [loop], 100.0) is None
+    assert matched({"shfl": 5}, 20, [loop], 100.0) == (loop.clocks / 8, loop.waits / 8)
+    assert matched({"shfl": 5}, 20, [loop], 4.0) is None
+    assert matched({"shfl": 7}, 20, [loop], 100.0) is None
+    assert matched({}, 20, [loop], 100.0) is None
+
+
+def test_of_loops_that_load_as_much_the_functions_and_then_the_length_tell() -> None:
+    # by hand: a maximum over a row, a sum of exponentials over it, and a longer sum of them
+    maximum = MachineLoop({"load": 4}, 20, 44.0, 1.0)
+    sums = MachineLoop({"load": 4, "function": 4}, 36, 124.0, 1.0)
+    longer = MachineLoop({"load": 4, "function": 4}, 60, 200.0, 1.0)
+    loops = [longer, sums, maximum]
+    assert matched({"load": 1}, 5, loops, 16.0) == (11.0, 0.25)
+    assert matched({"load": 1, "function": 1}, 9, loops, 16.0) == (31.0, 0.25)
+    assert matched({"load": 1, "function": 1}, 16, loops, 16.0) == (50.0, 0.25)
+    assert matched({"load": 1, "function": 2}, 9, loops, 16.0) is None
+    assert matched({"function": 4}, 36, loops, 16.0) is None
