@@ -233,7 +233,7 @@ def _counted(at: int, known: Made) -> Counts:
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
         return {"int32": known.halves(at)}
     if instruction.opcode == "cvt" and instruction.modifiers[-2:] == ("f32", "u16"):
-        maker = known.maker(instruction.operands[1])
+        maker = known.maker(instruction.operands[1] if len(instruction.operands) > 1 else None)
         loaded = maker is not None and is_memory(known.function.instructions[maker])
         return {"int32": 1.0} if loaded else {"conversion": 1.0}
     if instruction.opcode in ("bfe", "bfi") and kind.endswith("32"):
@@ -254,10 +254,10 @@ def _field(instruction: Instruction) -> float:
     Read from machine code of sm_90: whole bytes are one permutation, fields at stated bits a shift
     and a mask; of fields at bits in registers the registers are cut to bytes first.
     """
-    place, width = instruction.operands[-2:]
+    place, width = (None, None, *instruction.operands)[-2:]
     if not isinstance(place, Immediate) or not isinstance(width, Immediate):
         return 5.0 if instruction.opcode == "bfe" else 6.0
-    signed = instruction.modifiers[-1] == "s32"
+    signed = instruction.modifiers[-1:] == ("s32",)
     whole = place.value % 8 == 0 and width.value in (8, 16) and not signed
     return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
@@ -269,7 +269,7 @@ def _sum(at: int, known: Made) -> Counts | None:
     multipliers. A product of 64 bits takes the sum of the lower half in.
     """
     instruction = known.function.instructions[at]
-    kind = instruction.modifiers[-1]
+    kind = instruction.modifiers[-1] if instruction.modifiers else ""
     if kind not in ("s32", "u32", "s64", "u64"):
         return None
     taken = known.taken_in(at)

@@ -82,7 +82,7 @@ class Made:
         Of variables that each take the next one's value every iteration, none is another name of
         the next (machine code of sm_90: a stencil's window, Euclid's algorithm).
         """
-        source = self.function.instructions[at].operands[1]
+        source = _source(self.function.instructions[at])
         if self.loops[at] is None or not isinstance(source, Register):
             return False
         places = self.makers.get(source.name, ())
@@ -94,7 +94,7 @@ class Made:
         It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
         """
         instruction = self.function.instructions[at]
-        if instruction.opcode != "selp" or instruction.modifiers[-1] not in _WORD:
+        if instruction.opcode != "selp" or _type(instruction) not in _WORD:
             return False
         users = self.users.get(written_registers(instruction)[0], ())
         return (
@@ -125,8 +125,17 @@ def made(function: Function, flow: ControlFlow) -> Made:
     return Made(function, makers, users, loops, parting_registers(function))
 
 
+def _type(instruction: Instruction) -> str:
+    """Return an instruction's last modifier: its type. Empty without any."""
+    return instruction.modifiers[-1] if instruction.modifiers else ""
+
+
+def _source(instruction: Instruction) -> object:
+    return instruction.operands[1] if len(instruction.operands) > 1 else None
+
+
 def _changes_one_half(made: Made, instruction: Instruction) -> bool:
-    last = instruction.operands[-1]
+    last = instruction.operands[-1] if instruction.operands else None
     if instruction.opcode in ("shr", "shl"):
         return isinstance(last, Immediate) and last.value >= _HALF
     if instruction.opcode not in LOGIC:
@@ -142,7 +151,7 @@ def _is_narrow(made: Made, operand: object) -> bool:
     if at is None:
         return False
     maker = made.function.instructions[at]
-    if maker.opcode == "shr" and maker.modifiers[-1] in ("u64", "b64"):
+    if maker.opcode == "shr" and _type(maker) in ("u64", "b64"):
         last = maker.operands[-1]
         return isinstance(last, Immediate) and last.value >= _HALF
     return maker.opcode == "cvt" and maker.modifiers[-2:] == ("u64", "u32")
@@ -169,15 +178,15 @@ def _is_taken_in(made: Made, at: int) -> bool:
     if opcode == "mul" and kind in _FLOATS:
         return _fused(made, at, places)
     if opcode in ("neg", "abs") and kind in _FLOATS:
-        return all(u.opcode in _SIGNED and u.modifiers[-1] == kind for u in used)
+        return all(u.opcode in _SIGNED and _type(u) == kind for u in used)
     if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
         # One multiply-add of 64 bits makes the address.
-        return all(u.opcode == "add" and u.modifiers[-1] in ("s64", "u64") for u in used)
+        return all(u.opcode == "add" and _type(u) in ("s64", "u64") for u in used)
     if opcode == "add" and _only_offset(made, instruction, used, targets[0]):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
         # The sum takes the sign along (LEA.HI.X.SX32).
-        return all(u.opcode == "add" and u.modifiers[-1] in _WIDE for u in used)
+        return all(u.opcode == "add" and _type(u) in _WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
@@ -213,7 +222,7 @@ def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     """Say whether the one instruction that uses a result takes its maker in."""
     instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
-    of = user.modifiers[-1] if user.modifiers else ""
+    of = _type(user)
     if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
         return user.opcode in LOGIC or user.opcode == "bra"
     if opcode == "shl" and user.opcode == "add":
@@ -285,7 +294,7 @@ def _constant(made: Made, operand: object) -> int | None:
     maker = made.maker(operand)
     if maker is None or made.function.instructions[maker].opcode != "mov":
         return None
-    source = made.function.instructions[maker].operands[1]
+    source = _source(made.function.instructions[maker])
     return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
 
 
@@ -305,14 +314,14 @@ def _from_byte(made: Made, instruction: Instruction) -> bool:
     kinds = instruction.modifiers[-2:]
     if instruction.opcode == "cvt" and kinds not in _WIDENED and kinds[1:] != ("s8",):
         return False
-    at = made.maker(instruction.operands[1])
+    at = made.maker(_source(instruction))
     if at is None:
         return False
     maker = made.function.instructions[at]
     signed = kinds[1:] == ("s8",)
     if maker.opcode == "cvt":
         return (instruction.opcode == "and" or signed) and _from_byte(made, maker)
-    if not is_memory(maker) or maker.opcode != "ld" or maker.modifiers[-1] != "u8":
+    if not is_memory(maker) or maker.opcode != "ld" or _type(maker) != "u8":
         return False
     # The sign of a byte loaded alone is an instruction; those of several are unpacked with it.
     return not signed or isinstance(maker.operands[0], Vector)
@@ -332,7 +341,7 @@ def _only_offset(
     """
     places = [at for o in instruction.operands[1:] if (at := made.maker(o)) is not None]
     makers = [made.function.instructions[at] for at in places]
-    based = any(i.opcode == "mov" and isinstance(i.operands[1], Symbol) for i in makers)
+    based = any(i.opcode == "mov" and isinstance(_source(i), Symbol) for i in makers)
     # A shift that the addition takes in makes an instruction of both (LEA).
     if based and any(
         i.opcode == "shl" and made.is_taken_in(at) for i, at in zip(makers, places, strict=True)
