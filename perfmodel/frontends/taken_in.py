@@ -96,7 +96,8 @@ class Made:
         instruction = self.function.instructions[at]
         if instruction.opcode != "selp" or _type(instruction) not in _WORD:
             return False
-        users = self.users.get(written_registers(instruction)[0], ())
+        targets = written_registers(instruction)
+        users = self.users.get(targets[0], ()) if targets else ()
         return (
             all(isinstance(o, Immediate) for o in instruction.operands[1:3])
             and len(users) == 1
