@@ -12,6 +12,8 @@ def copies_ahead(function: Function) -> frozenset[int]:
     ``cp.async.wait_group N`` goes on while the last N groups are not there yet: with none but 0 in
     a loop its copies are waited for like loads.
     """
+    if not any(_leaves_some(i) for i in function.instructions):
+        return frozenset()
     flow = control_flow(function)
     found: set[int] = set()
     for loop in flow.loops:

@@ -170,9 +170,9 @@ def aggregated(function: Function) -> dict[int, float]:
     parting = parting_registers(function)
     found = {}
     for at, i in enumerate(function.instructions):
-        if i.opcode not in AGGREGATED or "add" not in i.modifiers:
+        if not i.operands or i.opcode not in AGGREGATED or "add" not in i.modifiers:
             continue
-        if i.modifiers[-1] not in ("u32", "s32", "b32"):
+        if i.type_name not in ("u32", "s32", "b32"):
             continue
         where = next((o for o in i.operands if isinstance(o, Address)), None)
         value = i.operands[-1]

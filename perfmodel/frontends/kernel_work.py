@@ -138,7 +138,7 @@ def work_of(
                 add("constant", run.loop, kept * read.data / max(read.requests, 1))
             if is_memory(instruction) and slots > warps:
                 add("masked", run.loop, slots - warps)
-            kind = instruction.modifiers[-1] if instruction.modifiers else ""
+            kind = instruction.type_name
             if kind in _PRECISIONS:
                 flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
             ceiling, of_thread = tensor_flop(instruction)

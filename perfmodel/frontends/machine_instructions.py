@@ -135,7 +135,7 @@ def packed(instruction: Instruction) -> Counts:
 
     A permutation each; a word that is stored needs one less (machine code of sm_90).
     """
-    unit = instruction.modifiers[-1] if instruction.modifiers else ""
+    unit = instruction.type_name
     vector = next((o for o in instruction.operands if isinstance(o, Vector)), None)
     if vector is None or unit not in ("u8", "s8", "b8", "u16", "s16", "b16"):
         return _NOTHING
@@ -187,7 +187,7 @@ def _long_constants(
         moves = 2.0 / UNROLLED if number in together else 2.0
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
-            if instruction.modifiers[-1:] != ("f64",):
+            if instruction.type_name != "f64":
                 continue
             for o in instruction.operands:
                 if not isinstance(o, FloatImmediate) or o.bits in known:
@@ -203,12 +203,12 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
     known: set[tuple[str, str]] = set()
     found = []
     for at, i in enumerate(function.instructions):
-        if i.opcode not in ("div", "rem") or i.modifiers[-1:] not in (("s32",), ("u32",)):
+        if i.opcode not in ("div", "rem") or i.type_name not in ("s32", "u32"):
             continue
         by = i.operands[2] if len(i.operands) > 2 else None
         if not isinstance(by, Register) or len(makers.get(by.name, ())) != 1:
             continue
-        key = (i.modifiers[-1], by.name)
+        key = (i.type_name, by.name)
         if key in known:
             found.append(at)
         known.add(key)
@@ -222,7 +222,7 @@ def _counted(at: int, known: Made) -> Counts:
     )
     if special is not None:
         return special
-    kind = instruction.modifiers[-1] if instruction.modifiers else ""
+    kind = instruction.type_name
     by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
     if instruction.opcode == "mov" and len(instruction.operands) > 1 and known.hands_on(at):
         return {EITHER: float(register_words(known.function, written_registers(instruction)[0]))}
@@ -257,7 +257,7 @@ def _field(instruction: Instruction) -> float:
     place, width = (None, None, *instruction.operands)[-2:]
     if not isinstance(place, Immediate) or not isinstance(width, Immediate):
         return 5.0 if instruction.opcode == "bfe" else 6.0
-    signed = instruction.modifiers[-1:] == ("s32",)
+    signed = instruction.type_name == "s32"
     whole = place.value % 8 == 0 and width.value in (8, 16) and not signed
     return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
@@ -269,7 +269,7 @@ def _sum(at: int, known: Made) -> Counts | None:
     multipliers. A product of 64 bits takes the sum of the lower half in.
     """
     instruction = known.function.instructions[at]
-    kind = instruction.modifiers[-1] if instruction.modifiers else ""
+    kind = instruction.type_name
     if kind not in ("s32", "u32", "s64", "u64"):
         return None
     taken = known.taken_in(at)

@@ -94,7 +94,7 @@ class Made:
         It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
         """
         instruction = self.function.instructions[at]
-        if instruction.opcode != "selp" or _type(instruction) not in _WORD:
+        if instruction.opcode != "selp" or instruction.type_name not in _WORD:
             return False
         targets = written_registers(instruction)
         users = self.users.get(targets[0], ()) if targets else ()
@@ -126,11 +126,6 @@ def made(function: Function, flow: ControlFlow) -> Made:
     return Made(function, makers, users, loops, parting_registers(function))
 
 
-def _type(instruction: Instruction) -> str:
-    """Return an instruction's last modifier: its type. Empty without any."""
-    return instruction.modifiers[-1] if instruction.modifiers else ""
-
-
 def _source(instruction: Instruction) -> object:
     return instruction.operands[1] if len(instruction.operands) > 1 else None
 
@@ -152,7 +147,7 @@ def _is_narrow(made: Made, operand: object) -> bool:
     if at is None:
         return False
     maker = made.function.instructions[at]
-    if maker.opcode == "shr" and _type(maker) in ("u64", "b64"):
+    if maker.opcode == "shr" and maker.type_name in ("u64", "b64"):
         last = maker.operands[-1]
         return isinstance(last, Immediate) and last.value >= _HALF
     return maker.opcode == "cvt" and maker.modifiers[-2:] == ("u64", "u32")
@@ -162,7 +157,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
     instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
     targets = written_registers(instruction)
-    kind = modifiers[-1] if modifiers else ""
+    kind = instruction.type_name
     if opcode == "mov" and len(instruction.operands) > 1:
         source = instruction.operands[1]
         if isinstance(source, SpecialRegister):
@@ -179,15 +174,15 @@ def _is_taken_in(made: Made, at: int) -> bool:
     if opcode == "mul" and kind in _FLOATS:
         return _fused(made, at, places)
     if opcode in ("neg", "abs") and kind in _FLOATS:
-        return all(u.opcode in _SIGNED and _type(u) == kind for u in used)
+        return all(u.opcode in _SIGNED and u.type_name == kind for u in used)
     if opcode == "mul" and "wide" in modifiers and kind.endswith("32"):
         # One multiply-add of 64 bits makes the address.
-        return all(u.opcode == "add" and _type(u) in ("s64", "u64") for u in used)
+        return all(u.opcode == "add" and u.type_name in ("s64", "u64") for u in used)
     if opcode == "add" and _only_offset(made, instruction, used, targets[0]):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
         # The sum takes the sign along (LEA.HI.X.SX32).
-        return all(u.opcode == "add" and _type(u) in _WIDE for u in used)
+        return all(u.opcode == "add" and u.type_name in _WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
@@ -223,7 +218,7 @@ def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     """Say whether the one instruction that uses a result takes its maker in."""
     instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
-    of = _type(user)
+    of = user.type_name
     if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
         return user.opcode in LOGIC or user.opcode == "bra"
     if opcode == "shl" and user.opcode == "add":
@@ -322,7 +317,7 @@ def _from_byte(made: Made, instruction: Instruction) -> bool:
     signed = kinds[1:] == ("s8",)
     if maker.opcode == "cvt":
         return (instruction.opcode == "and" or signed) and _from_byte(made, maker)
-    if not is_memory(maker) or maker.opcode != "ld" or _type(maker) != "u8":
+    if not is_memory(maker) or maker.opcode != "ld" or maker.type_name != "u8":
         return False
     # The sign of a byte loaded alone is an instruction; those of several are unpacked with it.
     return not signed or isinstance(maker.operands[0], Vector)

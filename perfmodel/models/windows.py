@@ -14,7 +14,15 @@ Array = npt.NDArray[Any]
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
-    """Return the shares of a buffer's lines that its window marks persisting, and streaming."""
+    """Return the shares of a buffer's lines that its window marks persisting, and streaming.
+
+    Parameters
+    ----------
+    control : L2Control
+    buffer : str
+    size : array
+        Bytes of the buffer that the launch touches.
+    """
     window = control.window
     none = np.zeros(1)
     if window is None or window.buffer != buffer:
@@ -31,7 +39,19 @@ def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
 def spilled_share(
     control: L2Control, buffer: str, size: Array, random: bool, claimed: float, capacity: float
 ) -> Array:
-    """Return the share of a buffer's persisting lines for which the set-aside has no room."""
+    """Return the share of a buffer's persisting lines for which the set-aside has no room.
+
+    Parameters
+    ----------
+    control, buffer, size
+        As for `marked`.
+    random : bool
+        Whether lines come to places of a set at random, not in turn.
+    claimed : float
+        Bytes of the set-aside that concurrent kernels keep.
+    capacity : float
+        Bytes of L2 as data sees it.
+    """
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
     inside = _window_bytes(control, buffer, size) / way

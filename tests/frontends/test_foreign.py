@@ -188,7 +188,7 @@ def test_products_are_tensor_work() -> None:
         "other": 1.0,
     }
     assert counts("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32") == {"tensor16": 64.0}
-    assert counts("mad.lo.s32") is None
+    assert counts("mul.lo.s32") is None
 
 
 @pytest.mark.parametrize("block", [64, (16, 4)])

@@ -187,6 +187,17 @@ def test_statements_in_any_order(statements: list[str]) -> None:
     goes_through(f"{HEADER}{FUNCTION}.visible .entry k(.param .u64 p)\n{{{registers}\n{body}\n}}")
 
 
+@pytest.mark.parametrize(
+    "whole", [*STATEMENTS, "selp.b32 %r1, 1, 2, %p1;", "cvt.f32.u16 %f1, %r1;"]
+)
+def test_statements_cut_off_anywhere(whole: str) -> None:
+    # found by fuzzing: a selp without type and operands was an IndexError
+    registers = ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>;"
+    for end in range(1, len(whole)):
+        body = f"ld.param.u64 %d1, [p];\n{whole[:end]};\nst.global.u32 [%d1], %r1;\nret;"
+        goes_through(f"{HEADER}.visible .entry k(.param .u64 p)\n{{{registers}\n{body}\n}}")
+
+
 # Each of these was said to be hostile in the issue.
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.ptx import declarations
+from perfmodel.frontends.ptx.opcodes import fewest_operands
 from perfmodel.frontends.ptx.operands import OperandReader
 from perfmodel.frontends.ptx.syntax import (
     Guard,
@@ -233,6 +234,9 @@ class _BodyReader:
         except PerfmodelError:
             operands, readable = (), False
             at = self._skip(at)
+        fewest = fewest_operands(opcode)
+        if readable and len(operands) < fewest:
+            self._tokens.refuse(at - 1, f"{fewest} operands of {opcode}")
         if opcode in _BRANCHES:
             operands = tuple(Label(o.name) if isinstance(o, Symbol) else o for o in operands)
             if len(self._blocks) > 1:

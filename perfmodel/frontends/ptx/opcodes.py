@@ -35,15 +35,27 @@ _FLOATS: Final[Mapping[str, str]] = {
 _SPACES: Final = ("global", "shared", "local", "const", "param")
 
 
+_COMPUTING: Final = frozenset(
+    {"arithmetic", "logic", "special", "compare", "convert", "move", "load", "store", "atomic"}
+)
+
+
+def fewest_operands(opcode: str) -> int:
+    """Return how many operands an opcode takes at least; 0 where it may do without."""
+    kinds, _, fewest = _tables()
+    return fewest.get(opcode, 2) if kinds.get(opcode) in _COMPUTING else 0
+
+
 @cache
-def _tables() -> tuple[dict[str, str], dict[str, str]]:
-    """Return kinds by opcode, and how the first operand is used by opcode with modifiers."""
+def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, int]]:
+    """Return kinds by opcode, uses of first operands by opcode with modifiers, fewest operands."""
     data: Mapping[str, Any] = tomllib.loads(
         Path(__file__).with_name("opcodes.toml").read_text(encoding="utf-8")
     )
     kinds = {opcode: kind for kind, opcodes in data["kinds"].items() for opcode in opcodes}
     uses = {name: use for use, names in data["results"].items() for name in names}
-    return kinds, uses
+    fewest = {name: int(count) for count, names in data["operands"].items() for name in names}
+    return kinds, uses, fewest
 
 
 def kind(instruction: Instruction) -> str:

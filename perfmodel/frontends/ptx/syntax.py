@@ -189,6 +189,11 @@ class Instruction:
         """Opcode and modifiers as written, such as ``ld.global.nc.v4.f32``."""
         return ".".join((self.opcode, *self.modifiers))
 
+    @property
+    def type_name(self) -> str:
+        """Last modifier, such as ``f32``: the type, where there is one; empty without modifiers."""
+        return self.modifiers[-1] if self.modifiers else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
