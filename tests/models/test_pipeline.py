@@ -120,7 +120,7 @@ def test_what_is_given_is_kept():
 
 
 def test_what_the_library_has_not_is_not_picked():
-    # from what it was seen to take (measurements/h200-narrow-tiles/rows.csv): 5 rows and 682 of K go
+    # from what it was seen to take (measurements/h200-narrow-tiles/rows.csv): 5 rows, K of 682 go
     # to one part of tiles of 32 x 32 where B is K x N, to eight of 16 x 16 where it is N x K
     shape = {"M": 5, "N": 2222, "K": 682}
     picked = {name: product(**shape, operation=name).params for name in ("linear", "matmul")}
