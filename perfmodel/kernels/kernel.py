@@ -279,6 +279,8 @@ class Kernel:
         None for blocks that wait for each batch of their loads.
     menus : tuple of Menu
         Choices that are made independently of each other: the fastest combination is meant.
+    offered : Node
+        Which combinations of menus there are for a launch, by its parameters; any, where none is.
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
     unequal : Unequal or None
@@ -308,6 +310,7 @@ class Kernel:
     longest: Node = _ONE
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
+    offered: Node = _ONE
     translated: bool = False
     unequal: Unequal | None = None
 

@@ -49,6 +49,7 @@ _KEYS: Final = (
     *("dependent", "longest"),
     "parameters",
     "menu",
+    "offered",
     "pipeline",
     "launch",
     "definitions",
@@ -135,6 +136,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         longest=scope.of_launch(table.get("longest", 1), "longest", integer=False),
         pipeline=read_pipeline(table, scope),
         menus=read_menus(table, parameters, where),
+        offered=scope.of_launch(table.get("offered", 1), "offered"),
     )
 
 

@@ -12,7 +12,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.expressions import evaluate
 from perfmodel.kernels import Kernel
+from perfmodel.kernels.expansion import expanded
+from perfmodel.kernels.parameter_values import parameter_values
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +34,24 @@ def combinations(kernel: Kernel, given: Mapping[str, Any]) -> Array:
         places = [i for i, name in enumerate(menu.parameters) if name not in given]
         rows.append(list(dict.fromkeys(tuple(row[i] for i in places) for row in menu.rows)))
     return np.array([sum(parts, ()) for parts in product(*rows)], dtype=np.int64)
+
+
+def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> npt.NDArray[np.bool_]:
+    """Return which configurations there are; of launches that have none of theirs, all are.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    every : mapping of str to array
+        Parameters of all combinations of menus, a launch's in a row.
+    count : int
+        Launches.
+    """
+    known = parameter_values(kernel, every)
+    stated = np.asarray(evaluate(expanded(kernel, kernel.offered), known)) != 0
+    size = max(len(values) for values in every.values())
+    there = np.broadcast_to(stated, size).reshape(count, -1)
+    return np.asarray(there | ~there.any(axis=1, keepdims=True)).reshape(-1)
 
 
 def fastest(
@@ -58,6 +79,8 @@ def fastest(
         count = max((len(values) for values in some.values()), default=1)
         every = {name: np.repeat(values, len(choices)) for name, values in some.items()}
         every |= {name: np.tile(choices[:, i], count) for i, name in enumerate(names)}
-        times = time(every).reshape(count, len(choices))
-        best[start : start + count] = choices[np.argmin(times, axis=1)]
+        there = offered(kernel, every, count)
+        times = np.full(there.size, np.inf)
+        times[there] = time({name: values[there] for name, values in every.items()})
+        best[start : start + count] = choices[np.argmin(times.reshape(count, -1), axis=1)]
     return {name: best[:, i] for i, name in enumerate(names)}

@@ -140,6 +140,7 @@ def _ahead(kernel: Kernel) -> dict[str, Any]:
             {"parameters": list(menu.parameters), "rows": [list(row) for row in menu.rows]}
             for menu in kernel.menus
         ]
+        found["offered"] = text(kernel.offered)
     if kernel.pipeline is not None:
         found["pipeline"] = {
             "tiles": text(kernel.pipeline.tiles),

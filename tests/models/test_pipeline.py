@@ -119,6 +119,18 @@ def test_what_is_given_is_kept():
     assert product(M=512, N=512, K=8192, split_k=1).params["split_k"] == 1
 
 
+def test_what_the_library_has_not_is_not_picked():
+    # from what it was seen to take (measurements/h200-narrow-tiles/rows.csv): 5 rows, K of 682 go
+    # to one part of tiles of 32 x 32 where B is K x N, to eight of 16 x 16 where it is N x K
+    shape = {"M": 5, "N": 2222, "K": 682}
+    picked = {name: product(**shape, operation=name).params for name in ("linear", "matmul")}
+    assert [picked["linear"][n] for n in ("BM", "BN", "split_k")] == [16, 16, 8]
+    assert [picked["matmul"][n] for n in ("BM", "BN", "split_k")] == [32, 32, 1]
+    # property: a tile that is given is kept, whatever the library takes
+    assert product(**shape, BM=64, BN=128, split_k=3).params["BN"] == 128
+    assert product(**shape, split_k=3).params["split_k"] == 3
+
+
 def test_many_at_once_as_one_by_one():
     m, n, k = np.array([1, 100, 4096, 1001, 512]), 4096, np.array([4096, 512, 4096, 1001, 16384])
     many = predict_many("gemm", mapping="tensor-core", device="h200-sxm", M=m, N=n, K=k)
