@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfmodel.cli.options import JsonOption, complete_device
 from perfmodel.cli.output import print_json, show
 from perfmodel.errors import PerfmodelError, shown
+
+if TYPE_CHECKING:
+    from perfmodel.drills import Drill
 
 EXAMPLES = (
     "perfmodel drill",
@@ -97,46 +101,60 @@ def drill(
     Where an article says one thing and the hardware another, the solution shows the measurement.
     Drills are data: perfmodel/drills/library/README.md describes the format of your own.
     """
-    from perfmodel.drills import check, find_drill, load_drills, work
+    from perfmodel.drills import load_drills
 
     known = load_drills(drills or ())
-    if drill is None:
-        for option, given in (("--answer", answer is not None), ("--solution", solution)):
-            if given:
-                raise PerfmodelError(f"{option} needs a drill: name it, as in drill 1 {option}")
-        if device is not None:
-            raise PerfmodelError("--device needs a drill: name it, as in drill 1 --device NAME")
-        topics = list(dict.fromkeys(each.topic for each in known))
-        if topic is not None and topic not in topics:
-            raise PerfmodelError(f"no topic {shown(topic)}; there are {', '.join(topics)}")
-        wanted = [i for i, each in enumerate(known) if topic in (None, each.topic)]
-        if json:
-            from perfmodel.reports.drill_text import drill_summary
-
-            print_json([drill_summary(known[i], i + 1) for i in wanted])
-        else:
-            from perfmodel.reports.drill_text import drills_report
-
-            show(drills_report([known[i] for i in wanted], [i + 1 for i in wanted], len(known)))
+    if drill is not None:
+        if topic is not None:
+            raise PerfmodelError("--topic lists drills: leave it out where one is named")
+        _ask(known, drill, answer, solution, device or "", json)
         return
-    if topic is not None:
-        raise PerfmodelError("--topic lists drills: leave it out where one is named")
+    for option, given in (("--answer", answer is not None), ("--solution", solution)):
+        if given:
+            raise PerfmodelError(f"{option} needs a drill: name it, as in drill 1 {option}")
+    if device is not None:
+        raise PerfmodelError("--device needs a drill: name it, as in drill 1 --device NAME")
+    _list(known, topic, json)
+
+
+def _list(known: Sequence[Drill], topic: str | None, json: bool) -> None:
+    """List the drills, or those of a topic."""
+    topics = list(dict.fromkeys(each.topic for each in known))
+    if topic is not None and topic not in topics:
+        raise PerfmodelError(f"no topic {shown(topic)}; there are {', '.join(topics)}")
+    wanted = [i for i, each in enumerate(known) if topic in (None, each.topic)]
+    if json:
+        from perfmodel.reports.drill_text import drill_summary
+
+        print_json([drill_summary(known[i], i + 1) for i in wanted])
+    else:
+        from perfmodel.reports.drill_text import drills_report
+
+        show(drills_report([known[i] for i in wanted], [i + 1 for i in wanted], len(known)))
+
+
+def _ask(
+    known: Sequence[Drill], drill: str, answer: str | None, solution: bool, device: str, json: bool
+) -> None:
+    """Ask a drill, check its answer, or show how it is worked out; exit with 1 if it is wrong."""
+    from perfmodel.drills import check, find_drill, work
+
     place = find_drill(known, drill)
     asked, number = known[place], place + 1
-    worked = work(asked, device or "") if solution or answer is not None else None
+    worked = work(asked, device) if solution or answer is not None else None
     verdict = check(worked, answer) if worked is not None and answer is not None else None
     if json:
         from perfmodel.reports.drill_text import drill_record
 
-        print_json(drill_record(asked, number, device or "", worked, verdict))
+        print_json(drill_record(asked, number, device, worked, verdict))
     elif worked is None:
         from perfmodel.reports.drill_text import question_report
 
-        show(question_report(asked, number, device or ""))
+        show(question_report(asked, number, device))
     else:
         from perfmodel.reports.drill_text import solution_report
 
         following = (number + 1, known[number]) if number < len(known) else None
-        show(solution_report(worked, number, verdict, following, device or ""))
+        show(solution_report(worked, number, verdict, following, device))
     if verdict is not None and not verdict.right:
         raise typer.Exit(1)

@@ -40,6 +40,7 @@ _KEYS: Final = (
 _REQUIRED: Final = ("id", "title", "question", "answer")
 _ANSWER: Final = ("value", "unit", "tolerance", "words", "besides", "choices", "right", "pick")
 _TOLERANCE: Final = 0.02
+"""Share by which a number may be off where its drill states none: chosen."""
 _BUILT_IN_NAMES: Final = frozenset({"device"})
 
 

@@ -40,11 +40,14 @@ class _Value(NamedTuple):
     bound: int | None
 
 
+Parts = dict[Node, _Value]
+
+
 class _Scope(NamedTuple):
     """The elements that count (True: all), and what is known for them or for the scope around."""
 
     active: Any
-    known: dict[Node, _Value]
+    known: Parts
     around: _Scope | None
 
     def find(self, node: Node) -> _Value | None:
@@ -59,8 +62,18 @@ class _Scope(NamedTuple):
         return _Scope(self.active & condition, {}, self)
 
 
-def evaluate_arrays(node: Node, values: Mapping[str, Array | Scalar]) -> Array:
+def evaluate_arrays(
+    node: Node, values: Mapping[str, Array | Scalar], parts: Parts | None = None
+) -> Array:
     """Evaluate with int64, float64 or bool arrays, and Python numbers, for the variables.
+
+    Parameters
+    ----------
+    node, values
+        As for `perfmodel.expressions.evaluate`.
+    parts : dict, optional
+        What expressions evaluated before with the same values have in common with this one; its
+        own parts are added.
 
     Raises
     ------
@@ -77,9 +90,10 @@ def evaluate_arrays(node: Node, values: Mapping[str, Array | Scalar]) -> Array:
         result = evaluate_floats(node, arrays)
         if result is None:
             inputs = {name: _Value(array, _largest(array)) for name, array in arrays.items()}
-            result = _visit(node, inputs, _Scope(True, {}, None)).data
-    # Names and identities such as floor of an integer hand an input through.
-    return np.array(result, copy=any(result is array for array in arrays.values()) or None)
+            result = _visit(node, inputs, _Scope(True, {} if parts is None else parts, None)).data
+    # Names and identities such as floor of an integer hand an input through, and parts are kept.
+    kept = parts is not None or any(result is array for array in arrays.values())
+    return np.array(result, copy=kept or None)
 
 
 def _largest(array: Array) -> int | None:

@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.arrays import evaluate_arrays
+from perfmodel.expressions.arrays import Parts, evaluate_arrays
 from perfmodel.expressions.nodes import Node, names, shown
 from perfmodel.expressions.points import evaluate_point
 from perfmodel.expressions.scalars import LARGEST_INTEGER, Scalar, evaluate_scalars
 
 
-def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any] | Scalar:
+def evaluate(
+    node: Node, values: Mapping[str, npt.ArrayLike], parts: Parts | None = None
+) -> npt.NDArray[Any] | Scalar:
     """Evaluate an expression.
 
     Integers stay exact: ``//`` and ``%`` round down as in Python, and an integer whose magnitude
@@ -33,6 +35,10 @@ def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any
     values
         A number or an array for each variable; more are allowed. The arrays that the expression
         uses must broadcast together. Integers of any width count as int64, floats as float64.
+    parts
+        A dictionary, empty at first, that calls for the same values share: a part that several
+        expressions have in common is then computed once. Names may be added to `values` between
+        calls, but none changed.
 
     Returns
     -------
@@ -59,7 +65,7 @@ def evaluate(node: Node, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[Any
             raise PerfmodelError(_missing(name, values)) from None
         given[name] = value if type(value) in (int, float) else _number_or_array(name, value)
     if any(isinstance(value, np.ndarray) for value in given.values()):
-        return evaluate_arrays(node, given)
+        return evaluate_arrays(node, given, parts)
     for name, value in given.items():
         if value != value:
             raise PerfmodelError(f"variable {shown(name)} is NaN; give a number")

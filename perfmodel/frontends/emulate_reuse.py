@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.distinct import distinct
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +67,7 @@ class Touches:
         if not count:
             return
         sector = address[:count].astype(np.int64) // SECTOR
-        touched = np.unique((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
+        touched = distinct((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
         warp = touched >> _WARP
         self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
         self._count += len(touched)

@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
+from perfmodel.expressions.arrays import Parts
 from perfmodel.kernels.access import ELEMENT_BYTES, Access, width_fault
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.kernel import Kernel
@@ -27,6 +28,7 @@ class Binding:
         self.given = given
         self.known: dict[str, Any] = dict(given)
         self.shape = shape
+        self._parts: Parts = {}
 
     def whole(self, node: Node, what: str, least: int, most: int) -> Any:
         """Return an integer from least to most."""
@@ -81,7 +83,7 @@ class Binding:
 
     def _value(self, node: Node, what: str) -> Any:
         try:
-            return plain(evaluate(expanded(self.kernel, node), self.known))
+            return plain(evaluate(expanded(self.kernel, node), self.known, self._parts))
         except PerfmodelError as error:
             raise PerfmodelError(f"{self._name()}, {what}: {error}{self._setting(None)}") from None
 

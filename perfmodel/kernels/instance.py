@@ -159,40 +159,10 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
     shape = common_shape(kernel, given)
     bound = Binding(kernel, given, shape)
     launch = kernel.launch
-    dimensions = {
-        what: tuple(
-            bound.whole(node, f"{what} {axis}", 1, most)
-            for node, axis, most in zip(nodes, "xyz", limits, strict=True)
-        )
-        for what, nodes, limits in (
-            ("grid", launch.grid, MOST_BLOCKS),
-            ("block", launch.block, MOST_BLOCK_THREADS),
-        )
-    }
-    block, grid = dimensions["block"], dimensions["grid"]
-    bound.check(
-        block[0] * block[1] * block[2],
-        "threads of a block",
-        1,
-        MOST_THREADS,
-        "make the block smaller",
-    )
+    grid, block = _grid_and_block(bound)
     bound.known.update(_sizes(block, grid))
     shared_bytes = bound.whole(launch.shared_bytes, "shared_bytes", 0, _MOST_SHARED_BYTES)
-    lengths = {
-        b.name: bound.whole(b.length, f"length of buffer {b.name!r}", 0, MOST_BYTES)
-        for b in kernel.buffers
-    }
-    sizes = {
-        b.name: bound.whole(
-            b.element_bytes, f"element_bytes of buffer {b.name!r}", 1, max(ELEMENT_BYTES)
-        )
-        for b in kernel.buffers
-    }
-    for space, most in (("global", MOST_BYTES), ("shared", shared_bytes)):
-        total = sum(lengths[b.name] * sizes[b.name] for b in kernel.buffers if b.space == space)
-        remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
-        bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    lengths, sizes = _buffer_sizes(bound, shared_bytes)
     for number, barrier in enumerate(kernel.barriers, 1):
         bound.whole(barrier.count, f"count of barrier {number}", 0, 2**20)
     for pace in kernel.paces:
@@ -248,6 +218,44 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         ),
         pipeline=pipeline_values(kernel.pipeline, bound.whole, shape),
     )
+
+
+def _grid_and_block(bound: Binding) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return blocks and threads along x, y and z, as many as CUDA launches."""
+    launch = bound.kernel.launch
+    grid, block = (
+        tuple(
+            bound.whole(node, f"{what} {axis}", 1, most)
+            for node, axis, most in zip(nodes, "xyz", limits, strict=True)
+        )
+        for what, nodes, limits in (
+            ("grid", launch.grid, MOST_BLOCKS),
+            ("block", launch.block, MOST_BLOCK_THREADS),
+        )
+    )
+    threads = block[0] * block[1] * block[2]
+    bound.check(threads, "threads of a block", 1, MOST_THREADS, "make the block smaller")
+    return grid, block
+
+
+def _buffer_sizes(bound: Binding, shared_bytes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the length and the element size [B] of each buffer, which fit together."""
+    buffers = bound.kernel.buffers
+    lengths = {
+        b.name: bound.whole(b.length, f"length of buffer {b.name!r}", 0, MOST_BYTES)
+        for b in buffers
+    }
+    sizes = {
+        b.name: bound.whole(
+            b.element_bytes, f"element_bytes of buffer {b.name!r}", 1, max(ELEMENT_BYTES)
+        )
+        for b in buffers
+    }
+    for space, most in (("global", MOST_BYTES), ("shared", shared_bytes)):
+        total = sum(lengths[b.name] * sizes[b.name] for b in buffers if b.space == space)
+        remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
+        bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
+    return lengths, sizes
 
 
 def _atomic_values(

@@ -17,6 +17,7 @@ from perfmodel.measure.seal import seal
 from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
 
 _PROFILER_SECONDS: Final = 400.0
+"""Limit for each of the profiler's runs [s]: chosen."""
 
 
 def measure_gpu(

@@ -22,9 +22,12 @@ from perfmodel.models.geometry import AXES, BlockShape, alike
 Array = npt.NDArray[Any]
 
 _RANDOM_POINTS: Final = 6
+"""Scattered points, beside the corners, at which a plane is checked."""
 _SCATTERED: Final = 64
 _MOSTLY: Final = 0.75
 _ON_TWO: Final = 0.9
+"""Scattered points at which `nearly_plane` looks, and the shares of them that must lie on the
+plane, or on it and one beside it: chosen."""
 _PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.distinct import distinct, first_of_equals
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -134,10 +135,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
     used = ordered >= 0
 
     def first(granule: int) -> Array:
-        part = ordered // granule
-        new = np.ones(part.shape, dtype=bool)
-        new[..., 1:] = part[..., 1:] != part[..., :-1]
-        return new
+        return first_of_equals(ordered // granule)
 
     new_address, new_sector, new_line = first(1), first(SECTOR), first(LINE)
     place = np.arange(WARP_SIZE)
@@ -211,11 +209,11 @@ def beyond_sample(
         If all threads took part, one configuration.
     """
     room = GRANULE / min(max(float(whole.pitch.max()), 1.0), GRANULE)
-    chosen = len(np.unique(addresses[active] % GRANULE)) < room / 2
+    chosen = len(distinct(addresses[active] % GRANULE)) < room / 2
     if chosen or lanes < _EVERYWHERE * float(whole.addresses.max()):
         return seen
     half = len(addresses) // 2
-    first, every = (np.unique(addresses[:n][active[:n]] // GRANULE) for n in (half, len(addresses)))
+    first, every = (distinct(addresses[:n][active[:n]] // GRANULE) for n in (half, len(addresses)))
     if half and len(first) == len(every):
         return seen
     hot = Hot(*map(np.minimum, seen.hot, whole.hot))

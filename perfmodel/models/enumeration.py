@@ -19,6 +19,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram
 from perfmodel.models.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.contention import Sharing, counted_sharing
+from perfmodel.models.distinct import first_of_equals
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.wavefronts import data_wavefronts, tag_wavefronts
 
@@ -167,10 +168,11 @@ def count(
             np.unravel_index(np.arange(some), extents, order="F") if extents else ()
         )
         places = np.sort(places[there])
-        sectors = _changes(places // SECTOR)
-        crowded = _changes(places // LINE) > STORED_LINES
+        sectors = np.count_nonzero(first_of_equals(places // SECTOR))
+        crowded = np.count_nonzero(first_of_equals(places // LINE)) > STORED_LINES
         if sectors and (filled == 1 or not crowded):
-            filled = min(1.0, _changes(places) * width * pieces / (sectors * SECTOR))
+            words = np.count_nonzero(first_of_equals(places))
+            filled = min(1.0, words * width * pieces / (sectors * SECTOR))
         several *= 2
         stored = not crowded and filled < 1 and some < min(executions, most)
 
@@ -233,14 +235,7 @@ def _addresses(
     return np.where(active, element * element_bytes, 0).astype(np.int64), active
 
 
-def _changes(ordered: Array) -> int:
-    """Count the distinct values of an ordered array: np.unique hashes, 20 times slower."""
-    return len(ordered) and 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
-
-
 def _distinct(granule: Array, active: Array) -> Array:
     """Mark the first of the active lanes of each request that touch the same granule."""
     ordered = np.sort(np.where(active, granule, -1), axis=-1)
-    new = np.ones(ordered.shape, dtype=bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    return np.asarray(new & (ordered >= 0))
+    return np.asarray(first_of_equals(ordered) & (ordered >= 0))

@@ -18,6 +18,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.distinct import distinct, distinct_pairs, first_of_equals
 from perfmodel.models.geometry import AXES, BlockShape
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import held
@@ -152,15 +153,14 @@ def _unions(
     numbers = np.arange(run) + (blocks - run) // 2
     found = [_touched(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)]
     asked = float(sum(len(sector) for _, sector in found))
-    of_block, sectors = ([part[k] for part in found] for k in (0, 1))
+    of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
     if not asked:
         return {}
-    every = np.unique(np.stack([np.concatenate(of_block), np.concatenate(sectors)]), axis=1)
-    own = every.shape[1]
+    own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
     union = Union(
         in_block=own / asked,
-        new=len(np.unique(every[1])) / asked,
-        new_atoms=len(np.unique(every[1] // (atom // SECTOR))) / asked,
+        new=len(every) / asked,
+        new_atoms=len(distinct(every // (atom // SECTOR))) / asked,
         bytes_of_block=own * SECTOR / run,
         members=tuple(positions),
         alike=1.0,
@@ -178,9 +178,8 @@ def _unions(
 
 def _alike(block: Array, sector: Array, row: int) -> float:
     """Return how many blocks of a row ask for the same sector: a mean over what each asks for."""
-    pairs = np.unique(np.stack([block // row, block, sector]), axis=1)
-    rows = np.unique(pairs[[0, 2]], axis=1)
-    return float(pairs.shape[1] / max(rows.shape[1], 1))
+    rows = distinct_pairs(block // row, sector)
+    return len(distinct_pairs(block, sector)) / max(len(rows), 1)
 
 
 def _touched(
@@ -189,9 +188,7 @@ def _touched(
     """Return the sectors that requests of some blocks ask for, each with its block."""
     address, active = _addresses(launch, r, numbers, trips)
     ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
-    new = np.ones(ordered.shape, dtype=bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    taken = new & (ordered >= 0)
+    taken = first_of_equals(ordered) & (ordered >= 0)
     block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
     return block[taken], ordered[taken]
 

@@ -87,7 +87,7 @@ LOOP_TRIES = Formula(
     source="fitted (measurements/h200-atomics): of the tries of other warps those fail that "
     "are between load and swap at a success, a fixed share of each turn",
 )
-IN_STEP = Formula(
+WARPS_IN_STEP = Formula(
     name="whether the warps of a block keep step",
     unit="1",
     text="min(1, max(0, 3 - x/lose))",
@@ -143,9 +143,9 @@ LOOP_SOONER: Final = (0.26, 0.28)
 for lone warps (shared-atomics.csv); `p` fitted, with what follows, to warps that add again: the
 slowest blocks within 5% in the median (the same and h200-atomics/shared-loops.csv, fit rows)."""
 LOSE_ONCE, LOSE_AGAIN, LOSE_APART = 0.3, 0.18, (0.01, 0.3)
-"""`lose` of `IN_STEP` for warps that add once, that add again, and that add again with an address
-for each lane, by bytes; those of 4 B do not keep step then, and those of 8 B as long as at first.
-"""
+"""`lose` of `WARPS_IN_STEP` for warps that add once, that add again, and that add again with an
+address for each lane, by bytes; those of 4 B do not keep step then, and those of 8 B as long as at
+first."""
 LOOP_SWAP: Final = (44.0, 55.0)
 """`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-atomics)."""
 LOOP_TURN: Final = (3.0, 4.25)
@@ -305,7 +305,7 @@ def loop_clocks(
     turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own
     again = np.where(np.asarray(apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
     lose = np.where(once, LOSE_ONCE, again)
-    step = np.asarray(IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
+    step = np.asarray(WARPS_IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
     given = {"alone": LOOP_ALONE[wide], "swap": LOOP_SWAP[wide], "p": LOOP_SOONER[wide]}
     every = {"turn": turn, "all": block * held, "tries": tries, "tail": LOOP_TAIL}
     return np.asarray(LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=step, w=w))

@@ -109,6 +109,28 @@ def _token(shape: ModelShape, batch: int) -> Iterator[Operator]:
         source="kernel",
     )
     yield _gemv(shape, batch, "qkv projection", queries + 2 * shape.kv_width, d, shape.layers)
+    yield from _cached_attention(shape, batch)
+    yield _gemv(shape, batch, "output projection", d, queries, shape.layers)
+    ups = shape.ffn_matrices - 1
+    yield _gemv(shape, batch, "ffn up", shape.ffn_width, d, ups * shape.layers)
+    yield _gemv(shape, batch, "ffn down", d, shape.ffn_width, shape.layers)
+    yield _gemv(shape, batch, "logits", shape.vocab, d, 1)
+    yield Operator(
+        "argmax",
+        "token",
+        "argmax",
+        {"rows": batch, "cols": shape.vocab, "dtype": shape.dtype},
+        count=1,
+        read_bytes=batch * shape.vocab * s,
+        written_bytes=batch * 8,
+        working_set=batch * shape.vocab * s,
+        source="kernel",
+    )
+
+
+def _cached_attention(shape: ModelShape, batch: int) -> Iterator[Operator]:
+    """Yield a token's attention over the cache of keys and values, to which it adds its own."""
+    s, queries = shape.element_bytes, shape.heads * shape.head_width
     new = 2 * batch * shape.kv_width * s
     yield Operator(
         "kv append",
@@ -162,22 +184,6 @@ def _token(shape: ModelShape, batch: int) -> Iterator[Operator]:
         read_bytes=partial,
         written_bytes=batch * queries * s,
         working_set=partial,
-        source="kernel",
-    )
-    yield _gemv(shape, batch, "output projection", d, queries, shape.layers)
-    ups = shape.ffn_matrices - 1
-    yield _gemv(shape, batch, "ffn up", shape.ffn_width, d, ups * shape.layers)
-    yield _gemv(shape, batch, "ffn down", d, shape.ffn_width, shape.layers)
-    yield _gemv(shape, batch, "logits", shape.vocab, d, 1)
-    yield Operator(
-        "argmax",
-        "token",
-        "argmax",
-        {"rows": batch, "cols": shape.vocab, "dtype": shape.dtype},
-        count=1,
-        read_bytes=batch * shape.vocab * s,
-        written_bytes=batch * 8,
-        working_set=batch * shape.vocab * s,
         source="kernel",
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.ranges import outside, ranges
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 
 
 def cautions(details: Details, method: str, cache: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.time import Timing, time_model
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 
 Array = npt.NDArray[Any]
 Origin = Literal["measured", "published"]

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,12 +25,12 @@ from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
 from perfmodel.models.unrolled import runs_once
 from perfmodel.prediction.cautions import cautions
-from perfmodel.prediction.interval import bottleneck, interval, spread
+from perfmodel.prediction.details import Details
+from perfmodel.prediction.interval import bottleneck
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.menu import fastest, open_parameters
 from perfmodel.prediction.record import (
     Ceiling,
-    Details,
     Method,
     OccupancyResult,
     Prediction,
@@ -133,7 +133,6 @@ def predict(
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
     details = evaluate(instance, gpu, timing, cache, setting, traffic, sets)
-    details = replace(details, figure_spread=spread(details, timing))
     time = details.time
     terms = {name: float(value[0]) for name, value in time.terms_s.items()}
     total = float(time.time_s[0])
@@ -157,7 +156,6 @@ def predict(
         timing=timing,
         cache=cache,
         time_s=total,
-        interval_s=interval(details, largest, details.figure_spread, total),
         bottleneck=largest,
         terms_s=terms,
         traffic=moved,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.memory import CacheState
-from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.requests import Requests
-from perfmodel.models.time import TimeModel, Timing
-from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
-from perfmodel.traffic import Traffic
+from perfmodel.models.time import Timing
+from perfmodel.prediction.details import Details
+from perfmodel.prediction.interval import interval, spread
 
 SCHEMA: Final = "perfmodel.prediction/1"
 Method = Literal["closed-form", "simulated"]
@@ -71,30 +68,11 @@ class RooflineResult:
     ceilings: tuple[Ceiling, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
-    """The arrays and records behind a prediction, for explanations; not part of the JSON.
-
-    `notes` are warnings about how the traffic was counted. ``requests`` are those of global memory,
-    ``on_chip`` those of shared memory. ``figure_spread`` is the standard deviation of the time from
-    the device's figures, as a share.
-    """
-
-    instance: Instance
-    device: Device
-    occupied: Occupancy
-    requests: tuple[Requests, ...]
-    traffic: Traffic
-    time: TimeModel
-    setting: L2Setting = AS_THE_DRIVER
-    notes: tuple[str, ...] = ()
-    figure_spread: float = 0.0
-    on_chip: tuple[Requests, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prediction:
     """Predicted time of one launch on one GPU.
+
+    The interval takes several times as long as the time, so it is made when first asked for.
 
     Attributes
     ----------
@@ -108,8 +86,6 @@ class Prediction:
     timing, cache : str
         Protocol: what is timed, and what L2 holds at the start.
     time_s : float
-    interval_s : tuple of two float
-        90% interval.
     bottleneck : str
         Name of the largest term.
     terms_s : mapping of str to float
@@ -131,7 +107,6 @@ class Prediction:
     timing: Timing
     cache: CacheState
     time_s: float
-    interval_s: tuple[float, float]
     bottleneck: str
     terms_s: Mapping[str, float]
     traffic: Mapping[str, float]
@@ -139,6 +114,16 @@ class Prediction:
     roofline: RooflineResult
     warnings: tuple[str, ...]
     details: Details
+
+    @cached_property
+    def figure_spread(self) -> float:
+        """Standard deviation of the time from the device's figures, as a share."""
+        return spread(self.details, self.timing)
+
+    @cached_property
+    def interval_s(self) -> tuple[float, float]:
+        """Ends of the 90% interval [s]."""
+        return interval(self.details, self.bottleneck, self.figure_spread, self.time_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""

@@ -18,7 +18,7 @@ from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRI
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.models.waves import BALANCE
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 
 ATOMICS: Final = "Atomics"

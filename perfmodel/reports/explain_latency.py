@@ -14,7 +14,7 @@ from perfmodel.models.chain import (
 )
 from perfmodel.models.latency import LATENCY_TIME, RAMP_TIME
 from perfmodel.models.waves import ROUNDS
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 
 LATENCY: Final = "Latency"

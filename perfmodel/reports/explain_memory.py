@@ -13,7 +13,7 @@ from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.memory_times import BYTES_TIME
 from perfmodel.models.residency import granted_ways
 from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_requests import AccessShare
 from perfmodel.reports.explain_reuse import l2_reuse, reuse_steps
 from perfmodel.reports.step import Step, close, definition, named, scalar, step

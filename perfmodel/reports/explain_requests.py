@@ -15,7 +15,7 @@ from perfmodel.models.affine import Variable
 from perfmodel.models.coalescing import EFFICIENCY, GRANULES, LINE, ROW_OVERLAP, SECTOR
 from perfmodel.models.requests import Requests
 from perfmodel.models.wavefronts import BANK_WORD, DATA_WAVEFRONTS
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports.lane_stride import lane_stride
 from perfmodel.reports.step import NEGLIGIBLE, Step, close, definition, named, scalar, step
 

@@ -19,7 +19,7 @@ from perfmodel.models.l1_fills import FOUND, alike, block_fills, loop_windows
 from perfmodel.models.l2_misses import block_windows, side_copies
 from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped, loads_by_l1, thread_extents
 from perfmodel.models.waves import side_by_side
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, named, scalar, step
 

@@ -20,7 +20,7 @@ from perfmodel.models.l1 import L1_CYCLES, waiting_shares
 from perfmodel.models.sm_times import SM_TIME
 from perfmodel.models.steps import step_loop
 from perfmodel.models.waves import BALANCE
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.explain_requests import AccessShare
 from perfmodel.reports.explain_reuse import Reuse, l1_reuse, reuse_steps, walk_steps

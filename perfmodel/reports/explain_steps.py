@@ -21,7 +21,7 @@ from perfmodel.models.steps import (
     warps_times,
     work_times,
 )
-from perfmodel.prediction.record import Details
+from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_latency import batch_steps
 from perfmodel.reports.step import Step, named, scalar, step
 

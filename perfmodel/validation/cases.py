@@ -265,7 +265,7 @@ def one_case(sweep: Sweep, row: Row, device: Device) -> Case:
         bottleneck=prediction.bottleneck,
         regime=regime(prediction.details, prediction.bottleneck),
         residual_class=residual_class(prediction.details, prediction.bottleneck),
-        spread=prediction.details.figure_spread,
+        spread=prediction.figure_spread,
         flop=prediction.roofline.flop,
         flop_peak=_peak(device, prediction.details.instance.precision),
         roofline_bytes=max(_touched(prediction), moved),

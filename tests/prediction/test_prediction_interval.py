@@ -38,14 +38,14 @@ def test_an_error_of_the_floor_counts_by_its_part_of_the_time() -> None:
     # by hand: the time is a sum of the floor and the rest
     found = predict("copy", device=only_error(H200, "launch_floor", 0.1), bytes=1 << 16)
     expected = 0.1 * H200.launch_floor / found.time_s
-    assert found.details.figure_spread == pytest.approx(expected, rel=1e-6)
+    assert found.figure_spread == pytest.approx(expected, rel=1e-6)
 
 
 def test_an_error_of_bandwidth_is_that_of_a_long_copy() -> None:
     # by hand: of 4 GiB nearly all is DRAM time, inversely as the efficiency; waits take the rest
     device = only_error(H200, "dram_copy_efficiency", 0.01)
     found = predict("copy", device=device, bytes=1 << 32)
-    assert found.details.figure_spread == pytest.approx(0.01, rel=0.08)
+    assert found.figure_spread == pytest.approx(0.01, rel=0.08)
 
 
 def test_errors_of_figures_and_of_the_model_add_in_quadrature() -> None:

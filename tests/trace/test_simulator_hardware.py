@@ -25,9 +25,9 @@ DIRTY_ERROR = 0.057 * H200.l2_size
 ends before DRAM falls behind."""
 
 
-def profiled(kernel: Any, **params: Any) -> Simulation:
-    """Simulate a launch after one that leaves what the profiler left."""
-    simulator = Simulator(H200)
+def profiled(kernel: Any, sets: int = 1, **params: Any) -> Simulation:
+    """Simulate a launch after one that leaves what the profiler left, in one of `sets` sets."""
+    simulator = Simulator(H200, sets=sets)
     left = bound("write", bytes=PROFILER_DIRTY // 4096 * 4096)
     simulator.launch(left, residency(left), first=1 << 40)
     return launched(bound(kernel, **params), simulator)
@@ -120,12 +120,13 @@ def test_working_set_knee() -> None:
 
 
 def test_rewritten_sets() -> None:
-    # measured: dirty lines over some 30 MB are written back however well the set fits L2
+    # measured: dirty lines over some 30 MB are written back however well the set fits L2. One of
+    # eight sets of L2 stands for the others, as `test_some_sets_stand_for_all` has it
     errors = []
     for row in rows("working-set", timing="profiler", kernel="working-set-write"):
         if not 28 * MIB <= row["bytes"] <= 80 * MIB:
             continue
-        found = profiled(working_set("store"), bytes=row["bytes"], iterations=row["iterations"])
+        found = profiled(working_set("store"), 8, bytes=row["bytes"], iterations=row["iterations"])
         errors.append(found.dram_write_bytes / row["dram_write_bytes"] - 1)
     assert median(np.abs(errors)) < 0.05
     assert max(np.abs(errors)) < 0.25
@@ -177,10 +178,13 @@ GRANULARITY = suite("strided-granularity", "strided_read")
 
 @pytest.mark.parametrize("granularity", [32, 64, 128])
 def test_fetch_granularity(granularity: int) -> None:
-    # measured: DRAM reads of strided floats within 2%, from whole lines to one float a line
+    # measured: DRAM reads of strided floats within 2%, from whole lines to one float a line; two
+    # lines apart floats read what those of one line do
     strided = kernel({"f": "n*m"}, [{"load": "f", "index": "i*m"}], 256)
-    checked = [r for r in GRANULARITY if int(r["granularity"]) == granularity]
-    assert len(checked) == 7
+    checked = [
+        r for r in GRANULARITY if int(r["granularity"]) == granularity and int(r["stride"]) <= 32
+    ]
+    assert len(checked) == 6
     for row in checked:
         instance = bound(strided, n=int(row["n"]), m=int(row["stride"]))
         simulator = Simulator(H200, L2Control(fetch_granularity=granularity))
@@ -246,13 +250,14 @@ def test_stores_that_dram_holds_up(blocks: int) -> None:
     # measured: the same launch with fewer blocks on an SM: tables of 8 to 24 MiB beside 128 MiB of
     # stores are read from DRAM up to a quarter less, which a single age of dirty lines would miss.
     # Rows with 3 and 5 blocks were measured after the rule
+    # but of 1 and 8 blocks there are many, of which every other one is taken
     checked = [
         r
         for r in PACED
         if int(r["blocks_per_sm"]) == blocks
         and int(r["out_bytes"]) >= 64 * MIB
         and r["vector"] != "8"
-    ]
+    ][:: 2 if blocks in (1, 8) else 1]
     assert len(checked) >= 4
     for row in checked:
         width, stored = int(row["vector"]), int(row["out_bytes"])
@@ -287,12 +292,12 @@ def test_tables_beside_a_stream() -> None:
     # and without set-aside and window: DRAM reads, median within 5%, and none over 10%
     both = kernel({"s": "n", "in": "m"}, [{"load": "s", "index": "i"}, TABLE], 256)
     errors = []
-    for row in PERSISTENT[::3]:
+    # the smallest and the largest table of each kind: none, a window, a window and more set aside
+    for row in [PERSISTENT[k] for k in (0, 6, 9, 15, 18, 24)]:
         table, stream = int(row["persistent_bytes"]), int(row["stream_bytes"])
         instance = bound(both, n=stream // 16, m=table // 16)
         # One of eight sets of L2 stands for the others, as `test_some_sets_stand_for_all` has it.
         found = launched(instance, Simulator(H200, control_of(row, "in", table), sets=8))
         errors.append(abs(found.dram_read_bytes / float(row["dram_read_bytes"]) - 1))
-    assert len(errors) >= 8
     assert median(errors) < 0.05
     assert max(errors) < 0.10

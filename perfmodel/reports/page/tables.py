@@ -265,6 +265,6 @@ def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
         "-" if found.cases is None else str(found.cases),
         "-" if found.sweeps is None else str(found.sweeps),
         "-" if found.held_out is None else units.percent(found.held_out),
-        units.percent(p.details.figure_spread),
+        units.percent(p.figure_spread),
         f"fitted, {found.source}, {found.date}",
     )

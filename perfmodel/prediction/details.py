@@ -1,0 +1,32 @@
+"""Details: the arrays and records behind a prediction, which explanations are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.occupancy import Occupancy
+from perfmodel.models.requests import Requests
+from perfmodel.models.time import TimeModel
+from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
+from perfmodel.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The arrays and records behind a prediction, for explanations; not part of the JSON.
+
+    `notes` are warnings about how the traffic was counted. ``requests`` are those of global memory,
+    ``on_chip`` those of shared memory.
+    """
+
+    instance: Instance
+    device: Device
+    occupied: Occupancy
+    requests: tuple[Requests, ...]
+    traffic: Traffic
+    time: TimeModel
+    setting: L2Setting = AS_THE_DRIVER
+    notes: tuple[str, ...] = ()
+    on_chip: tuple[Requests, ...] = ()
