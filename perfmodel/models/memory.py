@@ -31,7 +31,9 @@ from perfmodel.models.reuse import atoms_over_sectors, warm_held
 from perfmodel.models.shared_atomics import bank_clocks
 from perfmodel.models.table_costs import (
     filled_share,
+    kept_share,
     marked_reads,
+    normal_reads,
     random_misses,
     scattered_cost,
 )
@@ -54,6 +56,7 @@ def closed_form_traffic(
     cache: CacheState,
     control: L2Control = DRIVERS_L2,
     claimed: float = 0.0,
+    full: bool = False,
 ) -> tuple[Traffic, list[Requests], list[Requests]]:
     """Return the traffic of all configurations of an instance, its global and its shared requests.
 
@@ -71,6 +74,8 @@ def closed_form_traffic(
         Set-aside, window, fetch granularity and compression in effect.
     claimed : float
         Bytes that concurrent kernels keep in the set-aside.
+    full : bool
+        Whether what the launch has not left in L2 is others' lines: only profilers empty it.
     """
     kernel = instance.kernel
     known: ActivityCache = {}
@@ -95,6 +100,7 @@ def closed_form_traffic(
         np.minimum(1.0, device.sm_count * occupied.resident / np.asarray(instance.blocks, float)),
         granule,
         warm,
+        full,
     )
     own = {i: local_traffic(instance, requests[i], device, occupied) for i in local}
     misses = _apart(misses, own)
@@ -215,6 +221,7 @@ def _below_l1(
     cost = _read_cost(accesses, misses, atomics) + of_atomics
     cost = cost + scattered_cost(tables, reads, written, warm)
     persisting, fleeting = marked_reads(tables, warm)
+    again = normal_reads(tables, warm)
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
@@ -224,6 +231,7 @@ def _below_l1(
         reads, written = reads / control.compression, written / control.compression
         cost = cost / control.compression
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
+        again = again / control.compression
     *_, (held_up, given) = writebacks(
         written,
         np.maximum(reads - fleeting - persisting, 0.0),
@@ -232,6 +240,8 @@ def _below_l1(
         writes.ways if crowds_writes(device) else writes.ways * 0,
         bool(tables),
         persisting,
+        again,
+        kept_share(tables, writes.granted),
     )
     if warm:
         touched = sum(misses.touched, _ZERO)

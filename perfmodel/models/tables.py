@@ -28,7 +28,8 @@ from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
 from perfmodel.models.sides import near_lost
-from perfmodel.models.windows import marked, spilled_share
+from perfmodel.models.windows import fleeting_misses, marked, spilled_share
+from perfmodel.models.writeback import reaching_writes
 
 Array = npt.NDArray[Any]
 
@@ -135,6 +136,7 @@ def find_tables(
     running: Array,
     granule: float,
     warm: bool = False,
+    full: bool = False,
 ) -> list[Table]:
     """Return the tables of a launch and what they miss.
 
@@ -159,6 +161,8 @@ def find_tables(
         Bytes that a miss fetches.
     warm : bool
         Whether the same launch ran before.
+    full : bool
+        Whether L2 is full of others' lines at the start, not empty.
     """
     window = control.window
     uses: dict[str, _Use] = {}
@@ -198,6 +202,7 @@ def find_tables(
             running,
             granule,
             warm,
+            full,
         )
         for buffer in chosen
     ]
@@ -217,6 +222,7 @@ def _table(
     running: Array,
     granule: float,
     warm: bool,
+    full: bool,
 ) -> Table:
     own = uses[buffer]
     left: Any = 1.0
@@ -229,7 +235,7 @@ def _table(
     normal = 1 - persisting - streaming
     others = {name: use for name, use in uses.items() if name != buffer}
     read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
-    kept = _beside_tables(np.asarray(size * (1 - streaming)), others, tables, control)
+    kept = _beside_tables(np.asarray(size * (1 - streaming)), others, tables, passes, control)
     beside = read + written
     read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
     first = np.minimum(size, own.loads)
@@ -253,8 +259,9 @@ def _table(
         )
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
-        harmless = (fleeting_read, fleeting_written)
-        workings = residency.normal_misses(kept, read, written, harmless, capacity)
+        reaching = reaching_writes(device, residency.granted_ways(control.set_aside, capacity))
+        harmless = (fleeting_read, fleeting_written * reaching)
+        workings = residency.normal_misses(kept, read, written * reaching, harmless, capacity)
         both = workings[-1][1]
         lost = np.asarray(residency.NORMAL_MISSES(**both))
         used = residency.DISTANCE(
@@ -288,7 +295,7 @@ def _table(
         dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
         lost = np.clip((dram - size) / np.maximum(own.loads - size, 1.0), 0.0, 1.0)
         scattered = np.zeros(1)
-    alone = np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0)
+    alone = fleeting_misses(size, size * streaming, capacity, full)
     together = residency.REUSE_IN_WAVE * running * own.loads
     in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
     fleeting_lost = np.where(beside > 0, 1 - in_wave, alone)
@@ -355,13 +362,20 @@ def _passing(
 
 
 def _beside_tables(
-    kept: Array, others: Mapping[str, _Use], tables: Sequence[str], control: L2Control
+    kept: Array,
+    others: Mapping[str, _Use],
+    tables: Sequence[str],
+    passes: Array,
+    control: L2Control,
 ) -> Array:
-    """Return the bytes that a table and the others want to keep in L2 together [B]."""
+    """Return the bytes that a table and the others want to keep in L2 together [B].
+
+    Of a longer table, what is read of it in one pass over this one.
+    """
     for name, use in others.items():
         if name in tables:
             _, fleeting = marked(control, name, use.touched)
-            kept = kept + use.touched * (1 - fleeting)
+            kept = kept + np.minimum(use.touched, use.loads / passes) * (1 - fleeting)
     return kept
 
 

@@ -32,24 +32,35 @@ MIXED = Formula(
 WRITE_BACK = Formula(
     name="what writes lose beside a set-aside, as bytes at DRAM's peak",
     unit="B",
-    text="max(0, writes*(alone*(1 - mixed)**2.3 + copied*mixed**0.68*(1 - 0.6*filled)"
-    " + fleeting*(s/max(writes, 1))**0.78*(1 - 0.64*mixed)) - 0.36*more)",
+    text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**2.3*(1 - 0.3*kept**4)"
+    " + (copied*(1 - again) + reread*again)*mixed**0.68*(1 - 0.6*filled) + thrashed*spilled"
+    " + fleeting*(s/max(writes, 1))**0.9*(1 - 0.73*mixed)*(1 - 0.7*kept**2)) - 0.36*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
         "mixed": "reads of normal lines between them [1]",
-        "alone": "loss of a byte with no reads: 0.6 with 5 to 8 ways set aside, 2.9 with 10 [1]",
-        "copied": "loss beside as many reads: 0.1, 0.3, 0.9, 1.4, 5.7 with 4, 5, 7, 8, 10 ways [1]",
+        "spilled": "reads of persisting lines that find no way, between them; without those there "
+        "is more room for others [1]",
+        "alone": "loss of a byte with no reads: 0.6 with 5 to 8 ways set aside, 3.2 with 10 [1]",
+        "copied": "loss beside as many reads: 0.1, 0.2, 0.9, 1.4, 6.1 with 4, 5, 7, 8, 10 ways [1]",
+        "reread": "the same where the reads are those of tables, again and again: 0.1, 0.4, 1.3, "
+        "1.9, 5.3 [1]",
+        "again": "share of the normal reads that are such [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
-        "fleeting": "loss by lines marked streaming: 0.4, 0.7, 1.0, 1.1, 2.3 with as many ways [1]",
+        "thrashed": "loss beside as many reads of persisting lines that find no way, which push "
+        "out their like alone: 0.04, 0.15, 0.4, 0.7 with 4, 5, 7, 8 ways [1]",
+        "fleeting": "loss by lines marked streaming: 0.2, 0.9, 1.1, 1.2, 2.0 with as many ways [1]",
         "s": "DRAM bytes read of lines marked streaming [B]",
+        "kept": "share of the set-aside that persisting lines keep: what is left of it is less "
+        "for lines marked streaming [1]",
         "more": "DRAM bytes read of other lines beyond those written: reads lose nothing, and go "
         "on while writes are held up [B]",
     },
-    holds="H200: 2.4% in the median and 8% at the ninetieth percentile of 208 points fitted to, "
-    "3.2% and 9% of 386 others; that it scales with DRAM's peak elsewhere is assumed",
+    holds="H200: 1.4% in the median and 4.2% at the ninetieth percentile of 312 points fitted to, "
+    "1.7% and 5.5% of 361 others; that it scales with DRAM's peak elsewhere is assumed",
     source="fitted: tables of 4 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
     "MiB and hitRatios of 1/8 to 1 (measurements/h200-l2/grid.csv), copies and writes "
-    "(measurements/h200-sxm-suite/set-aside-streams.csv, set-aside-mixtures.csv)",
+    "(measurements/h200-sxm-suite/set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to "
+    "64 MiB, windows longer than the set-aside among them (data-reset.csv, stream-persistent.csv)",
 )
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
@@ -64,6 +75,17 @@ WRITEBACK_TIME = Formula(
     holds="as the loss",
     source="definition",
 )
+SHIELDED = Formula(
+    name="writes that push clean lines out beside a set-aside",
+    unit="1",
+    text="1 - max(0, w - 4)/16",
+    symbols={"w": "ways set aside [1]"},
+    holds="Hopper; tables of 4 to 16 MiB beside a write, with no window",
+    source="found: dirty lines may not use the ways set aside, clean ones may: a table of 16 MiB "
+    "misses 0.31 of its re-reads with 0 to 4 ways, 0.27, 0.16 and 0.145 with 5, 7 and 8 "
+    "(DRAM reads, measurements/h200-sxm-suite/data-reset.csv); by how much each way counts is "
+    "fitted to the fit rows",
+)
 DEARER_WRITES = Formula(
     name="cost of a DRAM write beside a set-aside, Ampere",
     unit="1",
@@ -75,9 +97,11 @@ DEARER_WRITES = Formula(
 )
 
 _WAYS: Final = (3, 4, 5, 7, 8, 10)
-_ALONE: Final = (0.0, 0.0, 0.6, 0.61, 0.605, 2.87)
-_COPIED: Final = (0.0, 0.08, 0.29, 0.89, 1.38, 5.66)
-_FLEETING: Final = (0.0, 0.38, 0.67, 0.99, 1.13, 2.31)
+_ALONE: Final = (0.0, 0.11, 0.62, 0.66, 0.64, 3.18)
+_COPIED: Final = (0.0, 0.1, 0.24, 0.85, 1.43, 6.13)
+_REREAD: Final = (0.0, 0.08, 0.4, 1.26, 1.8, 5.28)
+_FLEETING: Final = (0.0, 0.16, 0.87, 1.13, 1.17, 2.04)
+_THRASHED: Final = (0.0, 0.04, 0.15, 0.43, 0.69, 3.18)  # with 10 ways assumed, as alone
 _STREAM_WAYS: Final = (3, 4, 5, 7, 8, 9, 10)
 _STREAM_ALONE: Final = (0.0, 0.11, 0.55, 0.54, 0.52, 2.02, 2.25)
 _STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
@@ -92,6 +116,12 @@ def crowds_writes(device: Device) -> bool:
     window), which leaves no room for such a loss: see `DEARER_WRITES`.
     """
     return device.compute_capability.startswith("9.")
+
+
+def reaching_writes(device: Device, ways: Any) -> Array:
+    """Return the share of what is written that can push clean lines out beside a set-aside."""
+    w = np.asarray(ways, dtype=float)
+    return np.asarray(SHIELDED(w=w)) if crowds_writes(device) else np.ones(w.shape)
 
 
 def dearer_writes(device: Device, ways: Any) -> Array:
@@ -110,6 +140,8 @@ def writebacks(
     ways: Any,
     tabled: bool = True,
     persisting: Any = 0.0,
+    again: Any = 0.0,
+    kept: Any = 0.0,
 ) -> tuple[tuple[Formula, dict[str, Any]], ...]:
     """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
 
@@ -120,13 +152,17 @@ def writebacks(
     normal, streaming : array
         DRAM bytes read of lines with each property.
     filled : array
-        Share of the set-aside that persisting lines take.
+        Share of the set-aside that persisting lines take from streams.
     ways : array
         Ways set aside.
     tabled : bool
         Whether a table is read again and again beside the writes.
     persisting : array
         DRAM bytes read of persisting lines that find no way.
+    again : array
+        DRAM bytes read of tables' normal lines.
+    kept : array
+        Share of the set-aside that persisting lines keep.
 
     Returns
     -------
@@ -136,14 +172,21 @@ def writebacks(
     w = np.asarray(ways, dtype=float)
     writes = np.asarray(written, dtype=float)
     mixture = {"n": np.maximum(normal, 0.0), "writes": writes}
+    mixed = np.asarray(MIXED(**mixture))
+    spilled = np.minimum(1.0, np.asarray(persisting, dtype=float) / np.maximum(writes, 1.0))
     given = {
         "writes": writes,
-        "mixed": np.asarray(MIXED(**mixture)),
+        "mixed": mixed,
+        "spilled": spilled * (1 - mixed),
         "alone": np.interp(w, *((_WAYS, _ALONE) if tabled else (_STREAM_WAYS, _STREAM_ALONE))),
         "copied": np.interp(w, *((_WAYS, _COPIED) if tabled else (_STREAM_WAYS, _STREAM_COPIED))),
+        "reread": np.interp(w, _WAYS, _REREAD),
+        "again": np.clip(again / np.maximum(normal, 1.0), 0.0, 1.0),
         "filled": np.asarray(filled, dtype=float),
+        "thrashed": np.interp(w, _WAYS, _THRASHED),
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
+        "kept": np.minimum(kept, 1.0),
         "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))

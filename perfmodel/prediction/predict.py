@@ -298,8 +298,9 @@ def evaluate(
     check_block(gpu, shape.threads, registers, shared)
     used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
     occupied = occupancy(gpu, shape.threads, *used)
+    emptied = timing == "profiler" and cache == "cold"
     traffic, requests, on_chip = closed_form_traffic(
-        instance, shape, gpu, occupied, cache, setting.control, setting.claimed
+        instance, shape, gpu, occupied, cache, setting.control, setting.claimed, full=not emptied
     )
     notes: tuple[str, ...] = ()
     if method == "simulated":

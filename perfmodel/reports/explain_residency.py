@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.models.residency import GRANTED_WAYS, PICKED, TABLE_MISSES, WAYS
-from perfmodel.models.table_costs import filled_share, marked_reads
+from perfmodel.models.table_costs import filled_share, kept_share, marked_reads, normal_reads
 from perfmodel.models.tables import Table
 from perfmodel.models.writeback import WRITEBACK_TIME, writebacks
 from perfmodel.prediction.record import Prediction
@@ -77,16 +77,19 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     details = prediction.details
     control, traffic = details.setting.control, details.traffic
     ways = GRANTED_WAYS(s=float(control.set_aside), c=float(details.device.l2_size))
-    persisting, streaming = (
+    warm = prediction.cache == "warm"
+    persisting, streaming, again = (
         part / control.compression
-        for part in marked_reads(traffic.tables, prediction.cache == "warm")
+        for part in (*marked_reads(traffic.tables, warm), normal_reads(traffic.tables, warm))
     )
     normal = traffic.dram_read_bytes - persisting - streaming
     granted = ways * details.device.l2_size / WAYS
-    warm = prediction.cache == "warm"
     filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
     written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
-    for formula, given in writebacks(written, normal, streaming, filled, ways, tabled, persisting):
+    kept = kept_share(traffic.tables, granted)
+    for formula, given in writebacks(
+        written, normal, streaming, filled, ways, tabled, persisting, again, kept
+    ):
         yield step(RESIDENCY, formula, given)
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])
