@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -47,9 +47,9 @@ BATCH_LATENCY = Formula(
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "m": "DRAM reads of the batch [1]",
         "turn": "how much later a read is for the writes between [s]",
-        "out": "share of writes in the DRAM bytes [1]",
-        "load": "DRAM's time for a round of blocks, over that and its latency as often as a block "
-        "waits for DRAM in a row [1]",
+        "out": "share of writes in what DRAM takes time for [1]",
+        "load": "DRAM's time for a round of blocks, over that and what a block takes without: see "
+        "`behind_writes` [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
@@ -273,6 +273,28 @@ class Chain:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
         warps = np.asarray(self.overhead["warps"] * self.overhead["warp"]) / self.clock
         return warps + self.slowest
+
+
+def behind_writes(chain: Chain, dram_round: Any) -> Chain:
+    """Return the chain with the share of a round for which DRAM is at work, in all its batches.
+
+    Parameters
+    ----------
+    chain : Chain
+        Whose reads wait for no writes.
+    dram_round : array
+        What DRAM needs for the blocks that run at a time [s].
+
+    Notes
+    -----
+    Derived: a read that comes at any time meets DRAM at work for its share of the round, which is
+    as long as both, one after the other, at the most.
+    """
+    waits = sum((b.count * b.latency for b in chain.batches), np.zeros(1))
+    quiet = chain.start + chain.between / chain.clock + waits
+    load = np.atleast_1d(dram_round / np.maximum(dram_round + quiet, 1e-30))
+    batches = (replace(b, inputs={**b.inputs, "load": load}) for b in chain.batches)
+    return replace(chain, batches=tuple(batches))
 
 
 def slowest_sm(blocks: Array, rounds: Array, device: Device) -> Array:

@@ -23,14 +23,15 @@ def random_reads(
     requests: Sequence[Requests],
     members: Sequence[int],
     granule: float,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Return bytes of first reads and of the others, and the share of those that miss.
 
-    Of `beside`, bytes are read and written in one pass over the table.
+    And the share of the first reads that need not miss where the same launch ran before, though L2
+    cannot hold all of it. Of `beside`, bytes are read and written in one pass over the table.
     """
     draws, wide = random_draws(requests, members, granule)
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
-    hits = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
+    hits, steady = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -40,7 +41,9 @@ def random_reads(
     stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
     missed = np.where(stays, first, missed)
     again = np.maximum(draws - first, 1e-9)
-    return first * wide, again * wide, np.clip((missed - first) / again, 0.0, 1.0)
+    lost = draws * (1 - residency.ATOM_HITS(h=steady, a=LINE / wide))
+    kept = np.clip((missed - lost) / first, 0.0, 1.0)
+    return first * wide, again * wide, np.clip((missed - first) / again, 0.0, 1.0), kept
 
 
 def random_draws(

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1_tables import EARLY_MISSES
 from perfmodel.models.l2 import LONE_SECTOR
 from perfmodel.models.random_tables import random_draws
 from perfmodel.models.requests import Requests
@@ -160,6 +159,10 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     return np.asarray(persisting), np.asarray(streaming)
 
 
+_PARTS: Final = 64
+_ALL_READ: Final = 20.0
+
+
 def batch_misses(
     traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
 ) -> Array:
@@ -175,5 +178,34 @@ def batch_misses(
     again = sum((t.again * t.misses for t in tables), np.zeros(1))
     read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
     later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
-    first = np.minimum(1 - (1 - (steady - later)) ** k, EARLY_MISSES(new=steady - later, k=k))
+    draws = sum((random_draws(requests, t.members, SECTOR)[0] for t in tables), np.zeros(1))
+    size = sum((t.size for t in tables), np.zeros(1))
+    first = thinning_misses(steady - later, draws * LINE / np.maximum(size, 1.0), k)
     return np.asarray(1 - (1 - first) * (1 - later) ** k)
+
+
+def thinning_misses(new: Array, times: Array, k: Array) -> Array:
+    """Return the share of batches with a first read in them, of a table at random places.
+
+    Parameters
+    ----------
+    new : array
+        Share of the reads that are the first of a line and miss, over the launch.
+    times : array
+        Reads of the launch for each line of the table.
+    k : array
+        Lines of a batch.
+
+    Notes
+    -----
+    Derived: after a share x of the launch a share exp(-x*times) of the lines has not been read
+    yet, so that 1 - (1 - m)**k of the batches have a miss in them where m of the reads have. Of
+    few reads a line it stays so; of many it is `perfmodel.models.l1_tables.EARLY_MISSES`.
+    """
+    thin = np.maximum(np.atleast_1d(times), 1e-9)
+    begin = np.minimum(new * thin / -np.expm1(-thin), 1.0)
+    until = np.minimum(thin, _ALL_READ)
+    # The middles of equal parts; what comes after `_ALL_READ` reads of each line is nothing.
+    parts = (np.arange(_PARTS) + 0.5) / _PARTS
+    missed = (1 - (1 - begin * np.exp(-x * until)) ** k for x in parts)
+    return np.asarray(sum(missed, np.zeros(1)) / _PARTS * until / thin)

@@ -241,8 +241,9 @@ def _table(
     met = waiting = np.zeros(1)
     meeting: residency.Workings = ()
     in_parts = False
+    steady = np.zeros(1)
     if random:
-        first, again, lost = random_reads(
+        first, again, lost, steady = random_reads(
             size,
             (read, written),
             passes,
@@ -325,6 +326,7 @@ def _table(
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
+        kept=steady,
         crossing=np.atleast_1d(crossing),
         settled=np.atleast_1d(settled),
         settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),
