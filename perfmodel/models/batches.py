@@ -33,13 +33,14 @@ DRAM_SPREAD: Final = 35e-9
 Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
 from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
 """
-WRITE_TURN: Final = 530e-9
+WRITE_TURN: Final = 490e-9
 """Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
 its time, and times its share of a round of blocks.
 
 Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
-or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM: 3.1% rms, from 490 to 560 alike
-(measurements/h200-l2-waits, rows marked fit).
+or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
+too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit). Gathers
+were not fitted with it.
 """
 WIDE_CLOCKS: Final = 14.0
 """Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.

@@ -199,7 +199,8 @@ def block_chain(
         paced=paced,
         barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if clocks is not None else 0.0,
     )
-    return behind_writes(chain, dram_round)
+    scattered = any(r.random for r in requests)
+    return behind_writes(chain, dram_round, device.dram_latency, scattered)
 
 
 def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
