@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -35,16 +34,13 @@ Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks m
 from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
 """
 WRITE_TURN: Final = 490e-9
-"""Seconds that a DRAM read takes longer for the writes among the DRAM bytes: times their share, and
-times DRAM's load.
+"""Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
+its time, and times its share of a round of blocks.
 
 Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
 or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
-too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit).
-"""
-RANDOM_TURN: Final = 660e-9
-"""The same in kernels that read random places, each batch by itself: what gathers were fitted with
-(measurements/h200-sxm-suite/gather.csv); not measured apart.
+too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit). Gathers
+were not fitted with it.
 """
 WIDE_CLOCKS: Final = 14.0
 """Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
@@ -76,7 +72,6 @@ def load_batch(
     loop: str | None,
     depth: int,
     depths: Sequence[int],
-    dram_round: Any,
     late: Array,
     ahead: bool,
 ) -> Batch | None:
@@ -115,8 +110,8 @@ def load_batch(
         some = fresh * np.minimum(share, 1.0) / np.maximum(brought, 1e-9)
         fresh = np.where(unroll < 1, np.maximum(some, 1.0), fresh)
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
-    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
-    busy = np.asarray(dram_round, dtype=float) / np.maximum(count, 1.0)
+    written = traffic.dram_write_bytes * traffic.dram_write_cost
+    moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
     missing = _own_missing(traffic, members, missing)
     words = max(float(np.max(requests[i].width)) for i in members) / 4
     lines_each = (requests[i].lines / np.maximum(requests[i].requests, 1e-9) for i in members)
@@ -155,9 +150,9 @@ def load_batch(
         "l2": device.l2_latency * far + wide + late,
         "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
         "spread": DRAM_SPREAD,
-        "turn": RANDOM_TURN if any(r.random for r in requests) else WRITE_TURN,
-        "out": np.atleast_1d(traffic.dram_write_bytes / np.maximum(moved, 1)),
-        "load": np.atleast_1d(busy / (busy + device.dram_latency)),
+        "turn": WRITE_TURN,
+        "out": np.atleast_1d(written / np.maximum(moved, 1)),
+        "load": np.zeros(1),
         "m": np.clip(unroll * len(members) * missing, 1.0, MOST_SPREAD),
         "p1": np.minimum(np.minimum(filled, 1.0) if regular else some_new, brought),
         "p2": batch_misses(
@@ -177,9 +172,8 @@ def load_batch(
         ("p2", [traffic.accesses[i].again_l2 for i in members]),
     ):
         inputs[p] = np.minimum(inputs[p], np.maximum.reduce(np.broadcast_arrays(*shares)))
-    if scattered and not np.all(alone):  # the slowest of its places: it or the writes are later
-        turned = 2.0 ** (inputs["turn"] * inputs["out"] * inputs["load"] / DRAM_SPREAD)
-        several = np.maximum(np.minimum(lines * missing, MOST_SPREAD) / turned, 1.0)
+    if scattered and not np.all(alone):  # the slowest of its places
+        several = np.clip(lines * missing, 1.0, MOST_SPREAD)
         inputs["m"] = np.where(alone, inputs["m"], several)
     if loop is None and any(
         requests[i].access.name == r.access.needs for r in requests for i in members
@@ -254,27 +248,6 @@ def _in_phase(
         "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
         "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
     }
-
-
-def in_a_row(batches: Sequence[Batch], dram_round: Any, latency: float) -> tuple[Batch, ...]:
-    """Return the batches with the load of DRAM that blocks put on it which wait for all of them.
-
-    Parameters
-    ----------
-    batches : sequence of Batch
-        Of one block, each with the load as if it were the only one to wait for DRAM.
-    dram_round : array
-        What DRAM needs for the blocks that run at a time [s].
-    latency : float
-        Of a DRAM read [s].
-    """
-    waits = sum((b.count * b.inputs["p1"] * b.inputs["p2"] for b in batches), np.zeros(1))
-    found = []
-    for b in batches:
-        apart = np.maximum(waits, b.count) * latency
-        load = np.atleast_1d(dram_round / np.maximum(dram_round + apart, 1e-30))
-        found.append(replace(b, inputs={**b.inputs, "load": load}))
-    return tuple(found)
 
 
 def _in_step(r: Requests, warps: Array) -> Array:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.batches import DRAM_SPREAD, depths_of, in_a_row, load_batch
-from perfmodel.models.chain import Chain, slowest_sm
+from perfmodel.models.batches import DRAM_SPREAD, depths_of, load_batch
+from perfmodel.models.chain import Chain, behind_writes, slowest_sm
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
@@ -171,7 +171,6 @@ def block_chain(
             loop,
             depth,
             depths,
-            dram_round,
             late,
             ahead,
         )
@@ -180,14 +179,12 @@ def block_chain(
         for ahead in (False, True)
     )
     batches = tuple(b for b in found if b is not None)
-    if not any(r.random for r in requests):
-        batches = in_a_row(batches, dram_round, device.dram_latency)
     looped = np.asarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
     clocks, paced = _paced(instance)
-    return Chain(
+    chain = Chain(
         overhead=overhead,
         instructions=once,
         looped=looped,
@@ -202,6 +199,8 @@ def block_chain(
         paced=paced,
         barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if clocks is not None else 0.0,
     )
+    scattered = any(r.random for r in requests)
+    return behind_writes(chain, dram_round, device.dram_latency, scattered)
 
 
 def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:

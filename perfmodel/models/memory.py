@@ -108,9 +108,10 @@ def closed_form_traffic(
     if warm:
         # A line has one tag, however few of its sectors are there.
         sizes = zip(requests, misses.touched, misses.copies, strict=True)
-        lines = (line_bytes(instance, r, t) * w for r, t, w in sizes)
-        kept = warm_held(sum(lines, _ZERO), accesses.l2_size)
-        tables = [replace(t, kept=np.atleast_1d(kept)) for t in tables]
+        lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
+        random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), _ZERO)
+        kept = warm_held(sum(lines, _ZERO), accesses.l2_size, random)
+        tables = [replace(t, kept=np.maximum(kept, t.kept)) for t in tables]
         misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:
         misses = _with_table(table, accesses, misses)

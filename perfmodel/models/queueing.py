@@ -68,6 +68,15 @@ and 4 tables beside writes and random reads come out 2 to 3% too fast, with thes
 copies, streams and what others published of other GPUs hardly tell (h200-sxm-suite:
 data-reset.csv, gather.csv, streams.csv).
 """
+RANDOM_OVERLAP: Final = 2.2
+"""The same where DRAM does nothing but read at random places: these reads crowd at some banks while
+others have nothing to do.
+
+Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 GiB ask for 2.0
+(h200-sxm-suite/gather.csv, fit rows), of 2 and 12 Mi floats for 2.3 (h200-gather-runs/times.csv,
+fit rows): 6 and 3.7% rms; 8.2 and 7% with the exponent of dense reads. The latency of a row under
+such load grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
+"""
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
 all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
@@ -276,6 +285,7 @@ def memory_inputs(
     mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
+    apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
     return (
         parts
         | burst
@@ -290,6 +300,16 @@ def memory_inputs(
             "queued": bool(instance.kernel.barriers),
         }
     )
+
+
+def random_share(traffic: Traffic) -> Array:
+    """Return the share of DRAM's time in which it reads at random places."""
+    read = traffic.dram_read_bytes * traffic.dram_read_cost
+    all_of_it = read + traffic.dram_write_bytes * traffic.dram_write_cost
+    places = {i for t in traffic.tables if t.random for i in t.members}
+    fetched = (a.dram_bytes for i, a in enumerate(traffic.accesses) if i in places)
+    share = sum(fetched, np.zeros(1)) / np.maximum(traffic.dram_read_bytes, 1.0)
+    return np.asarray(np.minimum(share, 1.0) * read / np.maximum(all_of_it, 1.0))
 
 
 def _tables_found(traffic: Traffic) -> Array:

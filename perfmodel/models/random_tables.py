@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,30 @@ from perfmodel.models.requests import Requests
 Array = npt.NDArray[Any]
 
 
+class RandomReads(NamedTuple):
+    """What a launch reads of a table at random places.
+
+    Attributes
+    ----------
+    first, again : array
+        Bytes that first reads fetch, and that the others would if all of them missed.
+    misses : array
+        Share of the others that miss.
+    kept : array
+        Share of the first reads that need not miss where the same launch ran before, though L2
+        cannot hold all of it.
+    draws, wide : array
+        Lines drawn, and bytes that a miss brings of each.
+    """
+
+    first: Array
+    again: Array
+    misses: Array
+    kept: Array
+    draws: Array
+    wide: Array
+
+
 def random_reads(
     size: Array,
     beside: tuple[Array, Array],
@@ -23,14 +47,14 @@ def random_reads(
     requests: Sequence[Requests],
     members: Sequence[int],
     granule: float,
-) -> tuple[Array, Array, Array]:
-    """Return bytes of first reads and of the others, and the share of those that miss.
+) -> RandomReads:
+    """Return what a launch reads of a table at random places.
 
     Of `beside`, bytes are read and written in one pass over the table.
     """
     draws, wide = random_draws(requests, members, granule)
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
-    hits = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
+    hits, steady = residency.random_line_hits(size, stream, draws, capacity, float(LINE))
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -40,7 +64,10 @@ def random_reads(
     stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
     missed = np.where(stays, first, missed)
     again = np.maximum(draws - first, 1e-9)
-    return first * wide, again * wide, np.clip((missed - first) / again, 0.0, 1.0)
+    lost = draws * (1 - residency.ATOM_HITS(h=steady, a=LINE / wide))
+    kept = np.clip((missed - lost) / first, 0.0, 1.0)
+    misses = np.clip((missed - first) / again, 0.0, 1.0)
+    return RandomReads(first * wide, again * wide, misses, kept, draws, wide)
 
 
 def random_draws(

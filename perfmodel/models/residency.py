@@ -341,8 +341,12 @@ def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[st
     }
 
 
-def random_line_hits(table: Any, stream: Any, draws: Any, capacity: float, line: float) -> Array:
-    """Return the share of random draws of a table that find their line in L2, cold start counted.
+def random_line_hits(
+    table: Any, stream: Any, draws: Any, capacity: float, line: float
+) -> tuple[Array, Array]:
+    """Return the share of random draws of a table that find their line in L2, from a cold start on.
+
+    And the share at the end, which the same launch finds again; 0 where nothing has left L2 yet.
 
     Parameters
     ----------
@@ -373,4 +377,5 @@ def random_line_hits(table: Any, stream: Any, draws: Any, capacity: float, line:
     # Until t draws have been made nothing leaves.
     t = np.minimum(-n * np.log(np.maximum(1 - steady, 1e-12)), drawn)
     first = n * (1 - np.exp(-t / n))
-    return np.asarray(1 - (first + (drawn - t) * (1 - steady)) / drawn)
+    hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
+    return np.asarray(hits), np.where(t < drawn, steady, 0.0)

@@ -20,6 +20,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests import Requests
+from perfmodel.models.residency import WAYS
 
 Array = npt.NDArray[Any]
 
@@ -54,6 +55,22 @@ WARM_HELD = Formula(
 WARM_HALF: Final = 0.713
 WARM_STEP: Final = 0.0365
 """See `WARM_HELD`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2."""
+UNEVEN_STEP = Formula(
+    name="footprint over capacity that halves what little is lost, with lines at random places",
+    unit="1",
+    text="sqrt(even**2 + 0.146*half*r/(w*c))",
+    symbols={
+        "even": "the same of lines in order, which fill all sets alike [1]",
+        "half": "footprint over capacity of which half is left [1]",
+        "r": "lines at random places [B]",
+        "c": "capacity [B]",
+        "w": "ways of a set [1]",
+    },
+    holds="gathers of 3 to 81 MB, 0 to 0.8 of it at random places: kept within 0.05 rms",
+    source="derived: the lines of a set are Poisson, full on average at `half`, and a logistic "
+    "curve of base 2 has (log(2)*sqrt(3)/pi)**2 = 0.146 of their variance; left free, a fit to the "
+    "same gathers asks for 0.136 (measurements/h200-gather-runs/kept.csv)",
+)
 DIRTY_KNEE: Final = (1.2, 2.0)
 """Data that a warm launch writes, over the room that dirty lines have beside a set-aside, at which
 lines start to be written back before the next launch writes them, and at which all are.
@@ -163,10 +180,20 @@ def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) 
     )
 
 
-def warm_held(footprint_bytes: Any, capacity: Any) -> Array:
-    """Return the share of its data that a launch finds where the same one has just run, 0 to 1."""
+def warm_held(footprint_bytes: Any, capacity: Any, at_random: Any = 0.0) -> Array:
+    """Return the share of its data that a launch finds where the same one has just run, 0 to 1.
+
+    `at_random` are the bytes of those lines that lie at random places.
+    """
     sizes = {"f": np.asarray(footprint_bytes, float), "c": np.asarray(capacity, float)}
-    return np.asarray(WARM_HELD(**sizes, half=WARM_HALF, step=WARM_STEP))
+    step = UNEVEN_STEP(
+        even=WARM_STEP,
+        half=WARM_HALF,
+        r=np.minimum(at_random, 2 * sizes["c"]),
+        c=sizes["c"],
+        w=float(WAYS),
+    )
+    return np.asarray(WARM_HELD(**sizes, half=WARM_HALF, step=step))
 
 
 def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:

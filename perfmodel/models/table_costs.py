@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import random_wait
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1_tables import EARLY_MISSES
 from perfmodel.models.l2 import LONE_SECTOR
 from perfmodel.models.random_tables import random_draws
 from perfmodel.models.requests import Requests
@@ -172,6 +171,11 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     return np.asarray(persisting), np.asarray(streaming)
 
 
+_PARTS: Final = 64
+_ALL_READ: Final = 20.0
+_TURNS: Final = 40
+
+
 def batch_misses(
     traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
 ) -> Array:
@@ -187,5 +191,46 @@ def batch_misses(
     again = sum((t.again * t.misses for t in tables), np.zeros(1))
     read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
     later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
-    first = np.minimum(1 - (1 - (steady - later)) ** k, EARLY_MISSES(new=steady - later, k=k))
-    return np.asarray(1 - (1 - first) * (1 - later) ** k)
+    drawn = first = missed = np.zeros(1)
+    for t in tables:
+        asked = sum((traffic.accesses[i].sectors for i in t.members), np.zeros(1))
+        filled = sum((traffic.accesses[i].l1_fill_sectors for i in t.members), np.zeros(1))
+        drawn = drawn + t.draws * np.minimum(filled / np.maximum(asked, 1e-9), 1.0)
+        first = first + t.first / t.wide
+        missed = missed + (t.read(not traffic.cold) - t.again * t.misses) / t.wide
+    part = np.minimum(missed / np.maximum(first, 1e-9), 1.0)
+    # A miss may bring more than was asked for; what is there already for others is not missed.
+    new = np.minimum(first / np.maximum(drawn, 1.0), (steady - later) / np.maximum(part, 1e-9))
+    early = thinning_misses(new, part, k)
+    return np.asarray(1 - (1 - early) * (1 - later) ** k)
+
+
+def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
+    """Return the share of batches with a first read in them that misses, of a random table.
+
+    Parameters
+    ----------
+    new : array
+        Share of the reads of the launch that are the first of their place.
+    missing : array
+        Share of these that miss: all of them but where the same launch ran before.
+    k : array
+        Reads of a batch.
+
+    Notes
+    -----
+    Derived: with t reads a place a share exp(-x*t) of the reads is new after a share x of the
+    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m of
+    the reads have. Of few reads a place it stays so; of many it is
+    `perfmodel.models.l1_tables.EARLY_MISSES`.
+    """
+    share = np.clip(np.atleast_1d(new), 1e-9, 1.0)
+    times = 1 / share
+    for _ in range(_TURNS):
+        times = -np.expm1(-times) / share
+    times = np.maximum(times, 1e-9)
+    until = np.minimum(times, _ALL_READ)
+    # The middles of equal parts; what comes after `_ALL_READ` reads of each place is nothing.
+    parts = (np.arange(_PARTS) + 0.5) / _PARTS
+    missed = (1 - (1 - missing * np.exp(-x * until)) ** k for x in parts)
+    return np.asarray(sum(missed, np.zeros(1)) / _PARTS * until / times)

@@ -78,6 +78,8 @@ class Table:
         How the misses of its normal lines were worked out.
     kept : array
         Share of its first reads that the launch before has left in L2, where it is random.
+    draws, wide : array
+        Of a random one: lines drawn, and bytes that a miss brings of each.
     crossing : array
         Share of the re-reads that hit whose line has to come from L2's other side, or might be on
         either: half of them do.
@@ -102,6 +104,8 @@ class Table:
     scattered: Array
     workings: residency.Workings = ()
     kept: Array = field(default_factory=lambda: np.zeros(1))
+    draws: Array = field(default_factory=lambda: np.zeros(1))
+    wide: Array = field(default_factory=lambda: np.ones(1))
     crossing: Array = field(default_factory=lambda: np.zeros(1))
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
@@ -247,8 +251,9 @@ def _table(
     met = waiting = np.zeros(1)
     meeting: residency.Workings = ()
     in_parts = False
+    drawn = None
     if random:
-        first, again, lost = random_reads(
+        drawn = random_reads(
             size,
             (read, written),
             passes,
@@ -257,6 +262,7 @@ def _table(
             members[buffer],
             granule,
         )
+        first, again, lost = drawn.first, drawn.again, drawn.misses
         scattered = np.ones(1)
     elif any(requests[i].period is not None for i in members[buffer]):
         reaching = reaching_writes(device, residency.granted_ways(control.set_aside, capacity))
@@ -332,6 +338,9 @@ def _table(
         misses=misses_of_all,
         gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
         workings=workings,
+        kept=np.zeros(1) if drawn is None else drawn.kept,
+        draws=np.zeros(1) if drawn is None else drawn.draws,
+        wide=np.ones(1) if drawn is None else drawn.wide,
         crossing=np.atleast_1d(crossing),
         settled=np.atleast_1d(settled),
         settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),

@@ -65,7 +65,7 @@ def test_lines_that_one_sm_reads_lie_in_l2_once() -> None:
     kept = {r["n"]: 1 - r["dram_read_bytes"] / (64 * r["n"]) for r in counted}
     for n in (67584, 202752, 270336, 540672):
         found = 1 - gather(n, 1, 2048 * MIB).traffic["dram_read_bytes"] / (64 * n)
-        assert found == pytest.approx(kept[n], abs=0.06)
+        assert found == pytest.approx(kept[n], abs=0.08)
 
 
 def test_indices_come_once_a_block() -> None:

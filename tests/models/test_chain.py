@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.chain import slowest_sm
+from perfmodel.models.chain import BATCH_LATENCY, slowest_sm
 
 MEASURED = Path(__file__).parents[2] / "measurements"
 
@@ -53,3 +53,18 @@ def test_loads_of_a_loop_that_runs_once_go_out_with_those_around_it() -> None:
         found = predict("ffn-gemv", mapping="warp", rows=1056, columns=5120, batch=batch)
         chain = found.details.time.chain
         assert [(b.loop, float(b.count[0])) for b in chain.batches] == expected
+
+
+@pytest.mark.parametrize("kernel", ["copy", "gather"])
+def test_dram_is_at_work_for_its_share_of_a_whole_round(kernel: str) -> None:
+    # definition: a round of blocks takes what they take without writes, and what DRAM does for them
+    found = predict(kernel, device="h200-sxm", cache="cold").details.time
+    chain, rounds = found.chain, found.inputs["latency"]["rounds"]
+    quiet = chain.total
+    for b in chain.batches:
+        without = BATCH_LATENCY(**{**b.inputs, "load": np.zeros(1)})
+        quiet = quiet - b.count * (b.latency - without)
+    busy = found.terms_s["dram"] / rounds
+    for b in chain.batches:
+        assert float(b.inputs["load"][0]) == pytest.approx(float((busy / (busy + quiet))[0]))
+        assert 0 < float(b.inputs["out"][0]) < 1

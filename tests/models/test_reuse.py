@@ -12,7 +12,7 @@ from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import Requests, access_requests
-from perfmodel.models.reuse import grouped
+from perfmodel.models.reuse import WARM_HALF, grouped, warm_held
 
 
 def requests_of(
@@ -72,3 +72,18 @@ def test_iterations_put_together(together: int) -> None:
     indices = [f"(k * {together} + {i}) * 1024 + {at}" for i in range(together)]
     found = requests_of((128, 1, 1), (8, 1, 1), indices, 32 // together)
     assert sectors_of(found, blockIdx_x=8, k=32 // together) == 32 * 1024 * 4 / 32
+
+
+def test_lines_at_random_places_fill_sets_unevenly() -> None:
+    # independent: sets that are full at 0.713 of the capacity on average, lines in order in equal
+    # numbers but for what `WARM_STEP` says of them, lines at random Poisson; those of full sets go
+    generator = np.random.default_rng(7)
+    sets, ways = 200_000, 16
+    for in_order, at_random in ((0.3, 0.25), (0.1, 0.5), (0.3, 0.45), (0.0, 0.8)):
+        each = generator.poisson(at_random / WARM_HALF * ways, sets) + generator.logistic(
+            in_order / WARM_HALF * ways, 0.0365 / np.log(2) / WARM_HALF * ways, sets
+        )
+        lost = float(np.mean(each > ways))
+        kept = float(warm_held(in_order + at_random, 1.0, at_random))
+        assert kept == pytest.approx(1 - lost, abs=0.05)
+    assert warm_held(0.3, 1.0, 0.3) == 1
