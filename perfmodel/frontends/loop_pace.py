@@ -106,7 +106,7 @@ def paces(
             registers,
             trips.get(loop or "", 1.0),
             loop is not None,
-            exact.get(loop),
+            None if loop is None else exact.get(loop),
         )
         for loop, inside in joined.items()
     }

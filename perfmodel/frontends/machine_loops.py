@@ -261,7 +261,7 @@ def matched(wanted: Sequence[Wanted], loops: Sequence[MachineLoop]) -> list[tupl
 
 
 def _copies(wanted: Wanted, loop: MachineLoop) -> int:
-    """Return the iterations of a loop of PTX in a turn of one of machine code, 0 if it is another."""
+    """Return the iterations of PTX in a turn of a loop of machine code, 0 if it is another."""
     if not wanted.kinds.keys() - {_FUNCTION}:
         return 0
     for n in _TOGETHER:
