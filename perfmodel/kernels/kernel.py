@@ -281,6 +281,8 @@ class Kernel:
         Choices that are made independently of each other: the fastest combination is meant.
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
+    constants : Node
+        Bytes of constant memory that it reads, parameters apart.
     unequal : Unequal or None
         How warps and blocks differ where data decides what they do; None for equal ones.
     """
@@ -309,6 +311,7 @@ class Kernel:
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
     translated: bool = False
+    constants: Node = _ZERO
     unequal: Unequal | None = None
 
     @property

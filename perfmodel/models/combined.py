@@ -19,6 +19,12 @@ FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
+TRANSLATED_OVERLAP: Final = 3.0
+"""The same between issue and L1 of kernels from PTX, whose warps mix both as ptxas orders them.
+
+Loads from shared memory beside 1 to 8 multiply-adds each take what an exponent of 2.6 to 5 says, 16
+to 64 warps an SM; that of 2 is of loads from global memory.
+"""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 STAGES_TIME = Formula(
@@ -56,6 +62,7 @@ def combine(
     in_turns: Array,
     beside: Mapping[str, Array],
     in_steps: Array | None = None,
+    translated: bool = False,
 ) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
 
@@ -73,18 +80,22 @@ def combine(
         Seconds of what works beside memory: see `beside_memory`.
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
+    translated : bool
+        Whether the kernel was translated from PTX, see `TRANSLATED_OVERLAP`.
     """
     others = beside.values()
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
+    mixed = TRANSLATED_OVERLAP if translated else FRONT_OVERLAP
+    busy = power_mean((arithmetic, memory["own"]), mixed)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
-    front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    front = power_mean((arithmetic, terms["l1"]), mixed)
+    front = power_mean((front, terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 

@@ -141,6 +141,7 @@ def time_model(
         dram=terms["dram"],
         crowd=crowd,
         profiled=profiled,
+        timing=timing,
     )
     chain = waits.chain
     terms |= waits.terms_s
@@ -188,7 +189,10 @@ def time_model(
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, **drift)
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
-    together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    together = combine(
+        *(terms, inputs["memory"], arithmetic, in_turns, others, in_steps),
+        instance.kernel.translated,
+    )
     if lookups is not None and in_steps is None:
         inputs["lookups"] = lookups
         together = np.maximum(together, LOOKUPS_TIME(**lookups))
