@@ -175,9 +175,11 @@ def strided_parts(
     members: dict[str, list[int]] = {}
     for i in chosen:
         members.setdefault(requests[i].access.buffer, []).append(i)
+    # What is read in the same launch is there when it is stored to.
+    read = {r.access.buffer for r in requests if r.access.kind != "store"}
     filled = _ZERO
-    for found in members.values():
-        if any(requests[i].strides is None for i in found):
+    for buffer, found in members.items():
+        if buffer in read or any(requests[i].strides is None for i in found):
             continue
         # Accesses that touch the same are not told apart from such that do not: no more is read.
         once = np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in found)))
