@@ -109,6 +109,9 @@ class Traffic:
         Share of DRAM's time in which it reads what atomics miss.
     scattered_bytes : array
         What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
+    made_whole_bytes : array
+        Of the bytes read from DRAM, those that make sectors whole which strided stores left in part
+        [B].
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
@@ -142,6 +145,7 @@ class Traffic:
     l2_filled_sectors: Array = field(default_factory=lambda: np.zeros(1))
     compression: Array = field(default_factory=lambda: np.ones(1))
     scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    made_whole_bytes: Array = field(default_factory=lambda: np.zeros(1))
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))

@@ -185,6 +185,9 @@ class BlockReader:
             return Step(reads, writes, 0.0, 0.0)
         if opcode == "mov" and any(isinstance(o, SpecialRegister) for o in instruction.operands):
             return Step(reads, writes, 1.0, found.special, pipe="special", busy=2.0)
+        if opcode == "ld" and reads and "const" in instruction.modifiers:
+            # At an address that ptxas knows it is an operand of who reads it.
+            return Step(reads, writes, total, found.constant)
         pipe = max(counts, key=lambda name: counts[name])
         slots = max(total, 1.0)
         latency = found.of(instruction, pipe)

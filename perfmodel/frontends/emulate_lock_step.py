@@ -355,6 +355,7 @@ class LockStep:
             once=self.counter.touches.once(),
             drawn=self.counter.touches.drawn(),
             alike=self.counter.touches.alike(),
+            met=self.counter.touches.met(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),
             regions=self.regions,
             notes=tuple(notes),

@@ -55,6 +55,8 @@ class Emulation:
         By load that reads at random places of a table, as all blocks do: lines of the table.
     alike : mapping of int to float
         By load, of neighbouring blocks, how many ask for a sector at a time.
+    met : mapping of int to float
+        By load, how many requests of a block wait for its new sectors, for each that asks for one.
     unequal : Unequal
         How much of it each warp and block did.
     rounds : mapping of int to int
@@ -73,6 +75,7 @@ class Emulation:
     once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     drawn: Mapping[int, float] = field(default_factory=dict)
     alike: Mapping[int, float] = field(default_factory=dict)
+    met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
     rounds: Mapping[int, int] = field(default_factory=dict)
 

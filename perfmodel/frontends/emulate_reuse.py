@@ -110,6 +110,37 @@ class Touches:
             }
         )
 
+    def met(self) -> Mapping[int, float]:
+        """Return how many of a block's requests wait for a load's new sectors, for each that asks.
+
+        Warps of a block that come to a sector in one turn all wait, whoever asks first.
+        """
+        if not self._parts:
+            return MappingProxyType({})
+        parts = self._parts
+        at = np.concatenate([np.full(len(s), a) for a, _, s, _ in parts])
+        turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in parts])
+        sector = np.concatenate([s for *_, s, _ in parts])
+        warp = np.concatenate([w for *_, w in parts])
+        block = warp * 32 // self._padded
+        _, start, place = np.unique(
+            (block << _WARP) + sector, return_index=True, return_inverse=True
+        )
+        # In the order of turns, and of warps: the first is who asks.
+        new = turn[start][place] == turn
+        asks = np.zeros(len(new), dtype=bool)
+        asks[start] = True
+        found = {}
+        for load in np.unique(at):
+            own = at == load
+            every, request = np.unique((turn[own] << 32) + warp[own], return_inverse=True)
+            waits, first = (
+                float(np.count_nonzero(np.bincount(request, some[own], len(every))))
+                for some in (new, asks)
+            )
+            found[int(load)] = max(waits / max(first, 1.0), 1.0)
+        return MappingProxyType(found)
+
     def drawn(self) -> Mapping[int, float]:
         """Return the lines of a table that a load reads at random places, as all blocks do.
 

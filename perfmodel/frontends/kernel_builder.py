@@ -8,6 +8,7 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
+from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
@@ -178,6 +179,7 @@ class Builder:
             loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
             notes=tuple(dict.fromkeys(self.notes)),
             translated=True,
+            constants=Number(min(work.constants, constant_bytes(self.module, self.function))),
             unequal=None if self.emulation is None else self.emulation.unequal,
         )
 

@@ -52,6 +52,7 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) ->
         once=emulation.once.get(at, (1.0, 1.0)),
         drawn=emulation.drawn.get(at, 0.0),
         alike=emulation.alike.get(at, 1.0),
+        met=emulation.met.get(at, 1.0),
     )
 
 

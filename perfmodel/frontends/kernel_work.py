@@ -12,6 +12,7 @@ import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, evaluate, names
 from perfmodel.frontends.branch_tables import branch_tables
+from perfmodel.frontends.constant_data import constants_read
 from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.kernel_parts import renamed
@@ -73,6 +74,8 @@ class Work:
         Those at which all warps of a block wait.
     paces : tuple of Pace
         Of each loop, and of what runs once.
+    constants : float
+        Bytes of constant memory that a warp reads, at most.
     """
 
     arithmetic: tuple[Arithmetic, ...]
@@ -81,6 +84,7 @@ class Work:
     in_flight: int | None
     barriers: tuple[Barrier, ...] = ()
     paces: tuple[Pace, ...] = ()
+    constants: float = 0.0
 
 
 def work_of(
@@ -177,6 +181,7 @@ def work_of(
             for loop, p in found_paces.items()
             for every in (_number(abreast[loop]),)
         ),
+        constants_read(function, flow, found, trips, varying),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from perfmodel.frontends.dependence import FAR, BlockReader, Body
 from perfmodel.frontends.latencies import latencies
-from perfmodel.frontends.machine_loops import MachineLoop, kinds_of, matched
+from perfmodel.frontends.machine_loops import MachineLoop, Wanted, kinds_of, matched
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.schedule import Clock
@@ -95,18 +95,20 @@ def paces(
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
+    joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
+    exact = _by_machine_code(function, flow, joined, trips, machine)
     return {
         loop: pace(
             function,
             flow,
             counts,
-            _joined(flow, inside, predicated),
+            inside,
             registers,
             trips.get(loop or "", 1.0),
             loop is not None,
-            machine.get(loop, ()),
+            None if loop is None else exact.get(loop),
         )
-        for loop, inside in members.items()
+        for loop, inside in joined.items()
     }
 
 
@@ -118,7 +120,7 @@ def pace(
     registers: int,
     trips: float,
     loop: bool,
-    machine: Sequence[MachineLoop] = (),
+    exact: tuple[float, float | None] | None = None,
 ) -> LoopPace:
     """Return the pace of the blocks of one loop, or of those outside of loops.
 
@@ -137,10 +139,9 @@ def pace(
         Iterations.
     loop : bool
         Whether the last of the blocks leads to the first.
-    machine : sequence of MachineLoop
-        Of which this may be one.
+    exact : (float, float or None), optional
+        Clocks and waits of an iteration by machine code, if that is known.
     """
-    exact = _by_machine_code(function, flow, blocks, trips, machine) if loop else None
     if exact is not None and exact[1] is not None:
         return LoopPace(exact[0], exact[1])
     reader = BlockReader(function, flow, counts)
@@ -161,21 +162,40 @@ def pace(
 def _by_machine_code(
     function: Function,
     flow: ControlFlow,
-    blocks: Sequence[tuple[Sequence[int], float]],
-    trips: float,
-    machine: Sequence[MachineLoop],
-) -> tuple[float, float | None] | None:
-    """Return what machine code says of a loop of one block that all warps run; see `matched`."""
-    if len(blocks) != 1 or blocks[0][1] < _ALL:
-        return None
-    inside = [
-        function.instructions[at]
-        for number in blocks[0][0]
-        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-    ]
-    if any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in inside):
-        return None  # a call, of which the loop shows nothing
-    return matched(kinds_of(inside), len(inside), machine, trips)
+    blocks: Mapping[str | None, Sequence[tuple[Sequence[int], float]]],
+    trips: Mapping[str, float],
+    machine: Mapping[str | None, Sequence[MachineLoop]],
+) -> dict[str, tuple[float, float | None]]:
+    """Return the clocks and the waits of an iteration of each loop that machine code shows.
+
+    Those of one block that all warps run. The waits are None where data is copied ahead, whose
+    waits barriers do not show.
+    """
+    wanted = {}
+    for loop, inside in blocks.items():
+        if loop is None or loop not in machine or len(inside) != 1:
+            continue
+        (numbers, share) = inside[0]
+        instructions = [
+            function.instructions[at]
+            for number in numbers
+            for at in range(flow.blocks[number].start, flow.blocks[number].stop)
+        ]
+        whole = Wanted(kinds_of(instructions), len(instructions), trips.get(loop, 1.0))
+        # A long division is a call, of which the loop shows nothing.
+        calls = any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in instructions)
+        wanted[loop] = (whole, share >= _ALL and not calls)
+    every = next(iter(machine.values()), ())
+    found = {}
+    for (loop, (whole, shown)), at in zip(
+        wanted.items(), matched([w for w, _ in wanted.values()], every), strict=True
+    ):
+        if at is None or not shown:
+            continue
+        n, place = at
+        one = machine[loop][place]
+        found[loop] = (one.clocks / n, None if "copy" in whole.kinds else one.waits / n)
+    return found
 
 
 def _joined(

@@ -8,6 +8,7 @@ many functions, or twice, four or eight times as many where ptxas put iterations
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -82,6 +83,25 @@ def _table() -> tuple[Mapping[int, str], Mapping[int, float | None]]:
         {e["code"]: e["kind"] for e in entries if "kind" in e},
         {e["code"]: named[e["latency"]] for e in entries if "latency" in e},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An innermost loop of PTX that may be one of machine code.
+
+    Attributes
+    ----------
+    kinds : mapping of str to int
+        See `kinds_of`.
+    length : int
+        Instructions of the PTX.
+    trips : float
+        Iterations.
+    """
+
+    kinds: Kinds
+    length: int
+    trips: float
 
 
 def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
@@ -206,33 +226,47 @@ def _kind(i: Instruction) -> str | None:
     return shared + names[i.opcode] if i.opcode in names else None
 
 
-def matched(
-    wanted: Kinds, length: int, loops: Iterable[MachineLoop], trips: float
-) -> tuple[float, float | None] | None:
-    """Return the clocks and the waits of an iteration of a loop of PTX, by machine code.
+def matched(wanted: Sequence[Wanted], loops: Sequence[MachineLoop]) -> list[tuple[int, int] | None]:
+    """Return, of each loop of PTX, the iterations put together and the loop of machine code it is.
 
-    The waits are None where data is copied ahead, whose waits barriers do not show; all is None
-    without a loop that does the same, or where it does nothing to be known by.
+    Both stand in the same order: ptxas keeps it (machine code of all corpora of programs that are
+    open). As many as can be are found; of ways to find so many, the one with most iterations put
+    together, then with the lengths nearest. None stands for what does nothing to be known by, and
+    for what is no loop of the machine code, as ptxas may have put all iterations together.
 
     Parameters
     ----------
-    wanted : mapping of str to int
-        Of the PTX, see `kinds_of`.
-    length : int
-        Instructions of the PTX: of loops that do the same it is the one nearest in length.
-    loops : iterable of MachineLoop
-    trips : float
-        Iterations of the loop.
+    wanted : sequence of Wanted
+        Innermost loops of PTX, in its order.
+    loops : sequence of MachineLoop
+        In their order.
     """
-    if not wanted.keys() - {_FUNCTION}:
-        return None
-    fitting = [
-        (n, loop)
-        for loop in loops
-        for n in _TOGETHER
-        if n <= max(trips, 1.0) and loop.kinds == {k: n * count for k, count in wanted.items()}
-    ]
-    if not fitting:
-        return None
-    n, found = max(fitting, key=lambda f: (f[0], -abs(f[1].instructions - f[0] * length)))
-    return found.clocks / n, None if "copy" in wanted else found.waits / n
+    # By how many of each are left: matched, log2 of iterations together, lengths apart; and how.
+    best: list[tuple[tuple[float, float, float], tuple[tuple[int, int] | None, ...]]]
+    best = [((0.0, 0.0, 0.0), ())] * (len(loops) + 1)
+    for loop in reversed(wanted):
+        row = [((best[-1][0]), (None, *best[-1][1]))]
+        for at in range(len(loops) - 1, -1, -1):
+            (count, together, near), ways = best[at]
+            options = [row[0], ((count, together, near), (None, *ways))]
+            n = _copies(loop, loops[at])
+            if n:
+                (count, together, near), ways = best[at + 1]
+                apart = abs(loops[at].instructions - n * loop.length)
+                score = (count + 1.0, together + math.log2(n), near - apart)
+                options.append((score, ((n, at), *ways)))
+            row.insert(0, max(options, key=lambda o: o[0]))
+        best = row
+    return list(best[0][1])
+
+
+def _copies(wanted: Wanted, loop: MachineLoop) -> int:
+    """Return the iterations of PTX in a turn of a loop of machine code, 0 if it is another."""
+    if not wanted.kinds.keys() - {_FUNCTION}:
+        return 0
+    for n in _TOGETHER:
+        if n <= max(wanted.trips, 1.0) and loop.kinds == {
+            k: n * count for k, count in wanted.kinds.items()
+        }:
+            return n
+    return 0

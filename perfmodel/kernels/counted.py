@@ -36,6 +36,9 @@ class Counted:
         Lines of the table from which all blocks read at random places; 0 where they do not.
     alike : float
         Of neighbouring blocks, how many ask for the same sectors at a time.
+    met : float
+        Requests of a block that wait for new sectors, for each that asks for one: warps that come
+        to a sector together all wait.
     """
 
     requests: float
@@ -52,3 +55,4 @@ class Counted:
     once: tuple[float, float] = (1.0, 1.0)
     drawn: float = 0.0
     alike: float = 1.0
+    met: float = 1.0

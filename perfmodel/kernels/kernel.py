@@ -283,6 +283,8 @@ class Kernel:
         Which combinations of menus there are for a launch, by its parameters; any, where none is.
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
+    constants : Node
+        Bytes of constant memory that it reads, parameters apart.
     unequal : Unequal or None
         How warps and blocks differ where data decides what they do; None for equal ones.
     """
@@ -312,6 +314,7 @@ class Kernel:
     menus: tuple[Menu, ...] = ()
     offered: Node = _ONE
     translated: bool = False
+    constants: Node = _ZERO
     unequal: Unequal | None = None
 
     @property

@@ -22,7 +22,7 @@ from perfmodel.models.latency import (
     block_chain,
     first_touch,
 )
-from perfmodel.models.launch import code_fetch
+from perfmodel.models.launch import code_fetch, constant_fetch
 from perfmodel.models.passes import conflict_clocks
 from perfmodel.models.requests import Requests
 from perfmodel.models.shared_atomics import aggregated_clocks
@@ -88,6 +88,7 @@ def block_waits(
     dram: Array,
     crowd: Array,
     profiled: float = 0.0,
+    timing: str = "profiler",
 ) -> Waits:
     """Return what blocks wait.
 
@@ -109,6 +110,8 @@ def block_waits(
         Time of the arithmetic pipes over that of issue [1].
     profiled : float
         What a profiler adds to the start of each warp [s].
+    timing : {"profiler", "events"}
+        Whether the kernel alone is timed, or what two events around it see.
     """
     blocks = np.asarray(instance.blocks, dtype=float)
     sms = float(device.sm_count)
@@ -135,7 +138,13 @@ def block_waits(
         overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
     )
     inputs["ramp"] = {
-        "fetch": code_fetch(device, blocks) if instance.kernel.accesses else 0.0,
+        "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)
+        + constant_fetch(
+            device,
+            timing,
+            traffic.cold,
+            np.asarray(instance.number(instance.kernel.constants), dtype=float),
+        ),
         "block": np.atleast_1d(chain.ramp),
         "touch": first_touch(
             *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits)

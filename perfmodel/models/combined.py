@@ -12,6 +12,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
 from perfmodel.models.queueing import memory_time
 from perfmodel.models.turns import power_mean
+from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -19,6 +20,12 @@ FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
 (measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
+SHARED_OVERLAP: Final = 4.4
+"""The same between issue and loads from shared memory, of kernels from PTX.
+
+Fitted: 1 to 8 multiply-adds for each load, 4 and 8 loads in flight, 16 to 64 warps an SM; 3.2% rms.
+Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/h200-parts/overlaps.csv).
+"""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 STAGES_TIME = Formula(
@@ -56,6 +63,7 @@ def combine(
     in_turns: Array,
     beside: Mapping[str, Array],
     in_steps: Array | None = None,
+    overlap: Array | float = FRONT_OVERLAP,
 ) -> Array:
     """Combine the terms of all resources into one time, launch and ramp apart [s].
 
@@ -73,19 +81,41 @@ def combine(
         Seconds of what works beside memory: see `beside_memory`.
     in_steps : array, optional
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
+    overlap : array or float
+        Exponent between issue and L1: see `front_overlap`.
     """
     others = beside.values()
     if in_steps is not None:
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
+    busy = power_mean((arithmetic, memory["own"]), overlap)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
-    front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
+    front = power_mean((arithmetic, terms["l1"]), overlap)
+    front = power_mean((front, terms["stalls"]), FRONT_OVERLAP)
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+
+
+def front_overlap(traffic: Traffic, translated: bool) -> Array | float:
+    """Return the exponent between issue and L1.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        For the share of L1's time that is shared memory's.
+    translated : bool
+        Whether the kernel was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
+    """
+    if not translated:
+        return FRONT_OVERLAP
+    shared = np.atleast_1d(traffic.shared_wavefronts)
+    others = np.maximum(traffic.l1_data_wavefronts, traffic.l1_tag_wavefronts)
+    part = shared / np.maximum(shared + others, 1.0)
+    # With as many digits as an explanation shows.
+    return np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2)
 
 
 def beside_memory(

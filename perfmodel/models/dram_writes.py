@@ -14,7 +14,7 @@ from perfmodel.models.dram import dirty_left, dirty_room
 from perfmodel.models.local_memory import LocalTraffic
 from perfmodel.models.residency import WAYS, granted_ways
 from perfmodel.models.reuse import DIRTY_KNEE, held
-from perfmodel.models.scattered_stores import scattered_stores
+from perfmodel.models.scattered_stores import scattered_stores, strided_parts
 from perfmodel.models.table_costs import crowding_lines, held_cost
 from perfmodel.models.tables import Table
 
@@ -41,6 +41,8 @@ class Writes(NamedTuple):
         Share of what a launch before has left that is still there; of a warm launch.
     made_whole : array
         Bytes read from DRAM for sectors of which stores wrote a part [B].
+    strided : array
+        Of these, what strided stores left in part [B].
     waited : array
         Bytes that scattered stores wait for [B].
     ways, granted : array
@@ -53,6 +55,7 @@ class Writes(NamedTuple):
     left: Array
     kept: Array
     made_whole: Array
+    strided: Array
     waited: Array
     ways: Array
     granted: Array
@@ -88,6 +91,10 @@ def dram_writes(
     alone = [i for i in stores if i not in local and i not in in_tables]
     scattered = scattered_stores(accesses.instance, accesses.requests, alone, l2_size)
     apart = {i for s in scattered for i in s.members}
+    strided = strided_parts(
+        *(accesses.instance, accesses.requests, [i for i in alone if i not in apart]),
+        *(misses.touched, l2_size),
+    ) * (1 - kept if warm else _ONE)
     touched = total(misses.touched, [i for i in (*stores, *others) if i not in apart])
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     ways = granted_ways(accesses.control.set_aside, l2_size)
@@ -110,7 +117,9 @@ def dram_writes(
         cost=np.where(written > 0, cost / np.maximum(written, 1), 1.0),
         left=left + sum((s.left for s in scattered), _ZERO),
         kept=kept,
-        made_whole=sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE),
+        made_whole=sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
+        + strided,
+        strided=strided,
         waited=sum((s.waited for s in scattered), _ZERO),
         ways=ways,
         granted=granted,

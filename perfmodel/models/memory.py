@@ -268,6 +268,7 @@ def _below_l1(
         "dram_write_cost": writes.cost * dearer_writes(device, writes.ways),
         "atomic_dram_share": of_atomics / np.maximum(cost + writes.taken, 1.0),
         "scattered_bytes": waited + writes.waited,
+        "made_whole_bytes": writes.strided,
         "writeback_bytes": np.asarray(held_up(**given)),
         "early_share": np.maximum(settled / np.maximum(asked * SECTOR, 1.0), early),
         "early_read_bytes": np.minimum(besides, reads),

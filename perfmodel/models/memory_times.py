@@ -37,7 +37,10 @@ def l2_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
-        "fetched": np.atleast_1d(traffic.dram_read_bytes * traffic.dram_read_cost),
+        # What makes sectors whole is read while L2 takes other stores.
+        "fetched": np.atleast_1d(
+            traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
+        ),
         "dram": device.dram_read_bandwidth,
         "read": device.l2_read_bandwidth,
     }

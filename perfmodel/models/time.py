@@ -22,7 +22,7 @@ from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.block_waits import block_waits
 from perfmodel.models.bursts import BURST_TIME, burst_inputs
 from perfmodel.models.chain import Chain
-from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe, combine
+from perfmodel.models.combined import beside_memory, busiest_pipe, combine, front_overlap
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
@@ -141,6 +141,7 @@ def time_model(
         dram=terms["dram"],
         crowd=crowd,
         profiled=profiled,
+        timing=timing,
     )
     chain = waits.chain
     terms |= waits.terms_s
@@ -178,7 +179,8 @@ def time_model(
     if written is not None:
         terms["writeback"], given = written
         inputs |= given
-    busy = power_mean((busiest_pipe(terms), units.own_l1_s), FRONT_OVERLAP)
+    overlap = front_overlap(traffic, instance.kernel.translated)
+    busy = power_mean((busiest_pipe(terms), units.own_l1_s), overlap)
     mean = mean_turns(instance, requests)
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
     inputs["memory"]["own"] = units.own_l1_s
@@ -188,7 +190,7 @@ def time_model(
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, **drift)
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
-    together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)
     if lookups is not None and in_steps is None:
         inputs["lookups"] = lookups
         together = np.maximum(together, LOOKUPS_TIME(**lookups))

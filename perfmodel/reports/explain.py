@@ -18,6 +18,7 @@ from perfmodel.models.combined import (
     OVERLAP,
     STAGES_TIME,
     beside_memory,
+    front_overlap,
 )
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME
@@ -193,15 +194,16 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         return
     memory = prediction.details.time.inputs["memory"]
     named = {pipe: terms[pipe]}
+    translated = prediction.details.instance.kernel.translated
+    overlap = scalar(front_overlap(prediction.details.time.traffic, translated))
     if arithmetic:
-        translated = prediction.details.instance.kernel.translated
         names = sorted(queued_pipes(terms, translated))
         queued = {name: terms[name] for name in names if terms[name] > 0}
         yield _power_mean("arithmetic: issue and the slower pipes", queued, TURNS_OVERLAP)
         named = {"arithmetic": scalar(mixed_pipes(terms, translated))}
     own = {**named, "l1_own": scalar(memory["own"])}
     note = "l1_own: L1 without the sectors that L2 gives"
-    busy = _power_mean("SM, busy", own, FRONT_OVERLAP, note)
+    busy = _power_mean("SM, busy", own, overlap, note)
     yield busy
     yield _bandwidth(prediction)
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "reads", "held"))
@@ -233,7 +235,13 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         parts[name.replace("-", "_")] = scalar(value)
     resources = _power_mean("all resources", parts, OVERLAP)
     yield resources
-    of_sm = {**named, "l1": terms["l1"], "stalls": terms["stalls"]}
+    of_sm = {**named, "l1": terms["l1"]}
+    if overlap == FRONT_OVERLAP:
+        of_sm["stalls"] = terms["stalls"]
+    else:
+        front = _power_mean("SM, issue and L1", of_sm, overlap)
+        yield front
+        of_sm = {"front": front.result, "stalls": terms["stalls"]}
     waiting = _power_mean("SM, waiting for loads", of_sm, FRONT_OVERLAP)
     yield waiting
     if scalar(given["in-step"]["far"]) > 0:

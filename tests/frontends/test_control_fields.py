@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_code import MachineCode, decoded, read_cubin
-from perfmodel.frontends.machine_loops import MachineLoop, kinds_of, machine_loops, matched
+from perfmodel.frontends.machine_loops import MachineLoop, Wanted, kinds_of, machine_loops, matched
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.measure.folders import root
 
@@ -142,10 +142,11 @@ def test_loops_are_known_by_what_they_do_to_memory() -> None:
     (loop,) = machine_loops(sample()["sums_of_eight"])
     assert loop.kinds == {"shfl": 40}
     # eight iterations put together, if there are as many
-    assert matched({"shfl": 5}, 20, [loop], 100.0) == (loop.clocks / 8, loop.waits / 8)
-    assert matched({"shfl": 5}, 20, [loop], 4.0) is None
-    assert matched({"shfl": 7}, 20, [loop], 100.0) is None
-    assert matched({}, 20, [loop], 100.0) is None
+    assert matched([Wanted({"shfl": 5}, 20, 100.0)], [loop]) == [(8, 0)]
+    assert matched([Wanted({"shfl": 5}, 20, 4.0)], [loop]) == [None]
+    assert matched([Wanted({"shfl": 7}, 20, 100.0)], [loop]) == [None]
+    assert matched([Wanted({}, 20, 100.0)], [loop]) == [None]
+    assert matched([Wanted({"shfl": 5}, 20, 100.0)], []) == [None]
 
 
 def test_of_loops_that_load_as_much_the_functions_and_then_the_length_tell() -> None:
@@ -154,8 +155,27 @@ def test_of_loops_that_load_as_much_the_functions_and_then_the_length_tell() -> 
     sums = MachineLoop({"load": 4, "function": 4}, 36, 124.0, 1.0)
     longer = MachineLoop({"load": 4, "function": 4}, 60, 200.0, 1.0)
     loops = [longer, sums, maximum]
-    assert matched({"load": 1}, 5, loops, 16.0) == (11.0, 0.25)
-    assert matched({"load": 1, "function": 1}, 9, loops, 16.0) == (31.0, 0.25)
-    assert matched({"load": 1, "function": 1}, 16, loops, 16.0) == (50.0, 0.25)
-    assert matched({"load": 1, "function": 2}, 9, loops, 16.0) is None
-    assert matched({"function": 4}, 36, loops, 16.0) is None
+
+    def found(kinds: dict[str, int], length: int) -> tuple[int, int] | None:
+        (one,) = matched([Wanted(kinds, length, 16.0)], loops)
+        return one
+
+    assert found({"load": 1}, 5) == (4, 2)
+    assert found({"load": 1, "function": 1}, 9) == (4, 1)
+    assert found({"load": 1, "function": 1}, 16) == (4, 0)
+    assert found({"load": 1, "function": 2}, 9) is None
+    assert found({"function": 4}, 36) is None
+
+
+def test_loops_that_do_the_same_are_told_by_their_order() -> None:
+    # by hand: two sums of exponentials, of which ptxas puts iterations of the second together only;
+    # between them a loop that is none of the machine code
+    one = MachineLoop({"load": 1, "function": 1}, 18, 80.0, 1.0)
+    four = MachineLoop({"load": 4, "function": 4}, 50, 124.0, 1.0)
+    sums = Wanted({"load": 1, "function": 1}, 14, 16.0)
+    gone = Wanted({"store": 1}, 4, 2.0)
+    assert matched([sums, gone, sums], [one, four]) == [(1, 0), None, (4, 1)]
+    assert matched([sums, sums], [four, one]) == [(4, 0), (1, 1)]
+    # with one loop fewer, the one of more iterations together
+    assert matched([sums], [one, four]) == [(4, 1)]
+    assert matched([sums, sums], [one]) in ([(1, 0), None], [None, (1, 0)])

@@ -108,3 +108,15 @@ def test_other_warps_come_between_loads_that_wait_for_each_other() -> None:
 
     assert missed(0.0) == 0.0
     assert missed(1.0) == 1.0
+
+
+def test_warps_that_come_to_a_sector_together_wait_together() -> None:
+    # by hand: two warps of a block ask for one sector in a turn; then each for one of its own; then
+    # for what is there
+    touches = Touches({7: 0.0}, 64)
+    lanes = np.array([0, 32], dtype=np.int64)
+    for sectors in ((1, 1), (2, 3), (1, 2)):
+        touches.turn += 1
+        touches.take(7, np.array(sectors, dtype=np.uint64) * np.uint64(32), lanes)
+    assert touches.met()[7] == pytest.approx(4 / 3)
+    assert Touches({7: 0.0}, 64).met() == {}

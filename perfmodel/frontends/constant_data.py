@@ -1,0 +1,59 @@
+"""Constant memory that a kernel reads: bytes that its first blocks have to fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import SIZES, Address, Function, Module, Symbol
+from perfmodel.frontends.symbolic_records import Followed
+from perfmodel.frontends.symbolic_registers import read_registers, written_registers
+from perfmodel.hardware.device import WARP_SIZE
+
+
+def constant_bytes(module: Module, function: Function) -> float:
+    """Return the bytes of the variables in constant memory that a function names [B]."""
+    named = set()
+    for i in function.instructions:
+        for o in i.operands:
+            base = o.base if isinstance(o, Address) else o
+            if isinstance(base, Symbol):
+                named.add(base.name)
+    every = (*module.variables, *function.variables)
+    return float(sum(v.size or 0 for v in every if v.space == "const" and v.name in named))
+
+
+def constants_read(
+    function: Function,
+    flow: ControlFlow,
+    found: Followed,
+    trips: Mapping[str, float],
+    varying: Collection[int],
+) -> float:
+    """Return the bytes that a warp reads of constant memory, were all of them different [B].
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    found : Followed
+    trips : mapping of str to float
+        Iterations of each loop.
+    varying : collection of int
+        Loads whose lanes may read different words.
+    """
+    parents = {loop.variable: loop.parent for loop in found.loops}
+    read = 0.0
+    for run in found.blocks:
+        times, loop = 1.0, run.loop
+        while loop is not None:
+            times *= max(trips[loop], 1.0)
+            loop = parents[loop]
+        block = flow.blocks[run.block]
+        for at in range(block.start, block.stop):
+            i = function.instructions[at]
+            if i.opcode == "ld" and "const" in i.modifiers:
+                width = SIZES.get(i.type_name, 4) * len(written_registers(i))
+                moves = times if read_registers(i) else 1.0
+                read += width * moves * (WARP_SIZE if at in varying else 1)
+    return read
