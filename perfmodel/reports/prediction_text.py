@@ -223,7 +223,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
-    yield from _control(prediction)
+    if parts := control_parts(prediction):
+        yield "L2 control", "; ".join(parts)
     yield (
         "DRAM",
         f"{units.data(read)} read, {units.data(written)} written: "
@@ -231,8 +232,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
     )
 
 
-def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
-    """Say what L2 control is in effect, if any."""
+def control_parts(prediction: Prediction) -> list[str]:
+    """Return what L2 control is in effect, a phrase each; none where it is the driver's."""
     setting = prediction.details.setting
     control, parts = setting.control, []
     if control.set_aside:
@@ -249,8 +250,7 @@ def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
         parts.append(f"fetches of {control.fetch_granularity} B")
     if control.compression > 1:
         parts.append(f"compressed {control.compression:g} times")
-    if parts:
-        yield "L2 control", "; ".join(parts)
+    return parts
 
 
 def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ def test_a_sweep_as_a_figure(suffix: str, run: Run, tmp_path: Path) -> None:
     content = path.read_bytes()
     assert len(content) > 5000
     if suffix == "svg":
-        for label in (b"time [", b"DRAM [MiB]", b"fetch-granularity", b"run"):
+        for label in (b"time [", b"DRAM [MB]", b"fetch granularity [B]", b"run"):
             assert label in content
 
 
