@@ -143,7 +143,7 @@ class L2Options:
             if self.window is None:
                 raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
             opened = AccessPolicyWindow(
-                buffer=self.window_buffer or _likely_buffer(kernel),
+                buffer=_likely_buffer(kernel) if self.window_buffer is None else self.window_buffer,
                 num_bytes=parse_size(self.window, "--window"),
                 hit_ratio=self.hit_ratio,
                 hit_prop=self.hit_prop,
@@ -171,6 +171,10 @@ class L2Options:
                 raise PerfmodelError(
                     f"--concurrent {shown(text)} must be SIZE or SIZE:RATIO, such as 16MiB:0.5"
                 ) from None
+            if not 0 <= share <= 1:
+                raise PerfmodelError(
+                    f"--concurrent {shown(text)}: its hit_ratio must be from 0 to 1, not {share:g}"
+                )
             found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
         return {"mig": self.mig, "mps": self.mps, "concurrent": tuple(found)}
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Final, get_args
 
+import numpy as np
+
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
@@ -88,7 +90,10 @@ def l2_setting(
     warnings = []
     if control.window is not None and control.window.num_bytes == 0:
         control = replace(control, window=None)  # num_bytes = 0 closes a window
-    if mig and control.set_aside:
+    claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
+    if not (mig and control.set_aside):
+        warnings += _without_effect(control, instance, claimed)
+    else:
         warnings.append(
             "in MIG mode L2 set-aside is switched off: nothing is set aside here, and persisting "
             "accesses count as normal ones"
@@ -105,9 +110,13 @@ def l2_setting(
             "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
             f"{MPS_VARIABLE}={share:.0f} (percent) to get this prediction"
         )
-    claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
-    warnings += _without_effect(control, instance, claimed)
-    warnings += _over_set_aside(control, claimed, device)
+    if control.compression > 1:
+        warnings.append(
+            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
+            "and writes: only memory made compressible has any (cuMemCreate with "
+            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+        )
+    warnings += _over_set_aside(control, instance, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
 
 
@@ -184,33 +193,35 @@ def _check_buffer(window: AccessPolicyWindow, instance: Instance) -> None:
 def _without_effect(control: L2Control, instance: Instance, claimed: float) -> list[str]:
     found = []
     window = control.window
-    if window is not None and window.hit_prop == "persisting" and not control.set_aside:
+    persists = window is not None and window.hit_prop == "persisting"
+    if persists and not control.set_aside:
         found.append("nothing is set aside, so persisting accesses count as normal ones")
-    if control.compression > 1:
-        found.append(
-            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
-            "and writes: only memory made compressible has any (cuMemCreate with "
-            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
-        )
-    if control.set_aside and (window is None or window.hit_prop != "persisting") and not claimed:
+    if claimed and not control.set_aside:
+        found.append("nothing is set aside, so windows of concurrent kernels have no effect here")
+    if control.set_aside and not claimed and not (persists and window and window.hit_ratio):
         found.append("nobody persists in the set-aside: it only takes L2 from everyone else")
-    if window is not None:
-        sizes = instance.lengths[window.buffer] * instance.element_bytes[window.buffer]
-        if int(min(map(int, [sizes] if isinstance(sizes, int) else sizes.ravel()))) < (
-            window.offset + window.num_bytes
-        ):
-            found.append(
-                f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
-            )
+    if window is not None and window.offset + window.num_bytes > _bytes(window.buffer, instance):
+        found.append(
+            f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
+        )
     return found
 
 
-def _over_set_aside(control: L2Control, claimed: float, device: Device) -> list[str]:
+def _bytes(buffer: str, instance: Instance) -> int:
+    """Return the bytes of a buffer: of several launches, of the smallest."""
+    return int(np.min(instance.lengths[buffer] * instance.element_bytes[buffer]))
+
+
+def _over_set_aside(
+    control: L2Control, instance: Instance, claimed: float, device: Device
+) -> list[str]:
     """Say when windows mark more than is set aside: whether it evicts, the ways granted decide."""
     window = control.window
     marked = claimed
     if window is not None and window.hit_prop == "persisting":
-        marked += window.hit_ratio * window.num_bytes
+        # Lines beyond the buffer are never read, so never marked.
+        within = _bytes(window.buffer, instance) - window.offset
+        marked += window.hit_ratio * max(0, min(window.num_bytes, within))
     if not control.set_aside or marked <= control.set_aside:
         return []
     aside = _sized(control.set_aside)

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.dram import OVER_FETCH, over_fetch
 from perfmodel.models.memory import CacheState
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.requests import Requests
@@ -174,6 +175,11 @@ class Prediction:
                     {"name": c.name, "kind": c.kind, "value": c.value}
                     for c in self.roofline.ceilings
                 ],
+            },
+            "over_fetch": {
+                access.name: float(OVER_FETCH(**given)[0])
+                for access in self.details.traffic.accesses
+                if (given := over_fetch([access])) is not None
             },
             "warnings": list(self.warnings),
             "l2_control": self.details.setting.to_json(),
