@@ -54,8 +54,8 @@ ROOM = Formula(
         "others": "bytes that other kernels mark persisting, or have left so [B]",
         "granted": "bytes of the ways set aside [B]",
     },
-    holds="sets that are read again and again: 32 to 48 MiB beside 24 and 16 MiB left persisting on "
-    "an H200, times 4 to 14% over (measurements/h200-after-use/after-use.csv)",
+    holds="sets that are read again and again: 32 to 48 MiB beside 24 and 16 MiB left persisting "
+    "on an H200, times 4 to 16% over (measurements/h200-after-use/after-use.csv)",
     source="derived: such lines stay until they are reset, used or not",
 )
 LEAK = Formula(

@@ -16,15 +16,14 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
-from perfmodel.models.residency import granted
+from perfmodel.models.residency import WAYS, granted, granted_ways
+from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
 GRANULARITIES: Final = (32, 64, 128)
 """Fetch granularities of L2 [B]."""
-MPS_VARIABLE: Final = "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT"
-"""Environment variable of an MPS server: what it sets aside, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +104,10 @@ def l2_setting(
             "a device file, for here the whole GPU is predicted"
         )
     if mps and control.set_aside:
-        share = 100 * control.set_aside / (device.l2_persisting_max or device.l2_size)
         warnings.append(
             "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
-            f"{MPS_VARIABLE}={share:.0f} (percent) to get this prediction"
+            f"{MPS_VARIABLE}={percent_of_l2(control.set_aside, device)} (percent of L2) to get "
+            "this prediction"
         )
     if control.compression > 1:
         warnings.append(
@@ -118,6 +117,20 @@ def l2_setting(
         )
     warnings += _over_set_aside(control, instance, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
+
+
+def has_residency(device: Device) -> bool:
+    """Say whether a device has L2 residency control."""
+    return tuple(int(part) for part in device.compute_capability.split(".")) >= LEAST_CAPABILITY
+
+
+def percent_of_l2(set_aside: int, device: Device) -> int:
+    """Return the percentage with which an MPS server sets aside the ways of so many bytes.
+
+    Found: 10, 25 and 50 percent are 2, 4 and 8 of the 16 ways of an H200, so of all of L2 and
+    rounded up (measurements/h200-after-use/limits.csv).
+    """
+    return int(100 * float(granted_ways(set_aside, device.l2_size)) / WAYS)
 
 
 def _check_numbers(control: L2Control, device: Device) -> None:
@@ -131,13 +144,12 @@ def _check_numbers(control: L2Control, device: Device) -> None:
         )
     if control.set_aside < 0:
         raise PerfmodelError(f"set_aside must not be negative, not {control.set_aside}")
-    if control.set_aside or (control.window is not None and control.window.num_bytes):
-        capability = tuple(int(part) for part in device.compute_capability.split("."))
-        if capability < LEAST_CAPABILITY:
-            raise PerfmodelError(
-                f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
-                f"{device.name} has {device.compute_capability}: take them out"
-            )
+    asked = control.set_aside or (control.window is not None and control.window.num_bytes)
+    if asked and not has_residency(device):
+        raise PerfmodelError(
+            f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
+            f"{device.name} has {device.compute_capability}: take them out"
+        )
     most = device.l2_persisting_max
     if most is not None and control.set_aside > most:
         raise PerfmodelError(
