@@ -94,10 +94,8 @@ def validate(
     if output is not None:
         from perfmodel.reports.validation_markdown import validation_markdown
 
-        options = {"--from": folder, "--device": device}
-        source = " ".join(
-            f"{name} {shlex.quote(v)}" for name, v in options.items() if v is not None
-        )
+        given = (("--from", folder), ("--device", device))
+        source = " ".join(f"{name} {shlex.quote(v)}" for name, v in given if v is not None)
         write_file(Path(output), validation_markdown(result, transfers, plot, source))
     if json:
         from perfmodel.reports.validation_record import validation_record
