@@ -21,7 +21,8 @@ SetAsideOption = Annotated[
         "--set-aside",
         metavar="SIZE",
         help="L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
-        "persistingL2CacheMaxSize, and not under MIG.",
+        "persistingL2CacheMaxSize, and not under MIG. Without it none, though a driver may start "
+        "with some: an H200's with 11.25MiB, as cudaDeviceGetLimit tells.",
         show_default=False,
     ),
 ]
@@ -106,7 +107,8 @@ ConcurrentOption = Annotated[
         "--concurrent",
         metavar="SIZE[:RATIO]",
         help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
-        "such as 16MiB:0.5; once for each. Closed forms only: a simulated launch runs alone.",
+        "such as 16MiB:0.5; once for each. The same for lines that an earlier kernel left "
+        "persisting and nobody reset. Closed forms only: a simulated launch runs alone.",
         show_default=False,
     ),
 ]

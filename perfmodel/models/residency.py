@@ -33,8 +33,9 @@ GRANTED_WAYS = Formula(
     unit="ways",
     text="min(16, ceil(s/(c/16)))",
     symbols={"s": "set-aside asked for [B]", "c": "capacity of L2 [B]"},
-    holds="H200; steps between 8 and 37 MiB all seen",
-    source="found: times of copies and writes by set-aside (set-aside-streams.csv)",
+    holds="H200, to the byte; steps between 8 and 37 MiB all seen in times",
+    source="measured: cudaDeviceGetLimit reads as much back (measurements/h200-after-use); found "
+    "first in times of copies and writes by set-aside (set-aside-streams.csv)",
 )
 PICKED = Formula(
     name="share of a window's lines that get hitProp",

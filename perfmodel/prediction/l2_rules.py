@@ -22,6 +22,8 @@ from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
+MOST_COMPRESSED: Final = 4
+"""Largest compression that was measured (measurements/h200-l2/compression.csv)."""
 GRANULARITIES: Final = (32, 64, 128)
 """Fetch granularities of L2 [B]."""
 
@@ -81,7 +83,7 @@ def l2_setting(
     PerfmodelError
         If CUDA would refuse it.
     """
-    _check_numbers(control, device)
+    _check_numbers(control, device, any(window.num_bytes for window in concurrent))
     for window in filter(None, (control.window, *concurrent)):
         _check_window(window, device)
     if control.window is not None:
@@ -114,6 +116,8 @@ def l2_setting(
             f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
             "and writes: only memory made compressible has any (cuMemCreate with "
             "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+            + f"; {MOST_COMPRESSED} is the most that was seen, of zeros"
+            * (control.compression > MOST_COMPRESSED)
         )
     warnings += _over_set_aside(control, instance, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
@@ -128,12 +132,12 @@ def percent_of_l2(set_aside: int, device: Device) -> int:
     """Return the percentage with which an MPS server sets aside the ways of so many bytes.
 
     Found: 10, 25 and 50 percent are 2, 4 and 8 of the 16 ways of an H200, so of all of L2 and
-    rounded up (measurements/h200-after-use/limits.csv).
+    rounded up (measurements/h200-after-use).
     """
     return int(100 * float(granted_ways(set_aside, device.l2_size)) / WAYS)
 
 
-def _check_numbers(control: L2Control, device: Device) -> None:
+def _check_numbers(control: L2Control, device: Device, shared: bool) -> None:
     granularity = control.fetch_granularity
     if granularity not in GRANULARITIES:
         raise PerfmodelError(f"fetch_granularity must be 32, 64 or 128 bytes, not {granularity}")
@@ -144,8 +148,8 @@ def _check_numbers(control: L2Control, device: Device) -> None:
         )
     if control.set_aside < 0:
         raise PerfmodelError(f"set_aside must not be negative, not {control.set_aside}")
-    asked = control.set_aside or (control.window is not None and control.window.num_bytes)
-    if asked and not has_residency(device):
+    opened = shared or (control.window is not None and control.window.num_bytes)
+    if (control.set_aside or opened) and not has_residency(device):
         raise PerfmodelError(
             f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
             f"{device.name} has {device.compute_capability}: take them out"
@@ -207,7 +211,11 @@ def _without_effect(control: L2Control, instance: Instance, claimed: float) -> l
     window = control.window
     persists = window is not None and window.hit_prop == "persisting"
     if persists and not control.set_aside:
-        found.append("nothing is set aside, so persisting accesses count as normal ones")
+        found.append(
+            "nothing is set aside, so persisting accesses count as normal ones; a program that "
+            "never sets the limit may start with some (an H200 with 11.25 MiB: cudaDeviceGetLimit "
+            "tells, --set-aside takes it)"
+        )
     if claimed and not control.set_aside:
         found.append("nothing is set aside, so windows of concurrent kernels have no effect here")
     if control.set_aside and not claimed and not (persists and window and window.hit_ratio):

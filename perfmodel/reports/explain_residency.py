@@ -27,10 +27,9 @@ def residency_steps(prediction: Prediction) -> Iterator[Step]:
         given = {"s": float(control.set_aside), "c": capacity}
         aside = units.capacity(scalar(GRANTED_WAYS(**given)) * capacity / WAYS)
         yield step(RESIDENCY, GRANTED_WAYS, given, f"whole ways: {aside}")
-    if claimed := details.setting.claimed:
-        aside = granted(control.set_aside, capacity)
-        given = {"c": capacity, "others": claimed, "granted": scalar(aside)}
-        yield step(RESIDENCY, ROOM, given)
+    if control.set_aside and details.setting.claimed:
+        held = {"others": details.setting.claimed, "granted": granted(control.set_aside, capacity)}
+        yield step(RESIDENCY, ROOM, {"c": capacity, **held})
     if control.window is not None:
         yield step(RESIDENCY, PICKED, {"r": float(control.window.hit_ratio)})
     for table in tables:

@@ -52,7 +52,7 @@ def test_mig_switches_the_set_aside_off(run: Run) -> None:
 
 def test_mps_needs_the_servers_environment(run: Run) -> None:
     # 8 MiB are 3 of the 16 ways of an H100's L2; 18% of L2 are rounded up to as many, as an H200's
-    # driver does (measurements/h200-after-use/limits.csv)
+    # driver does (measurements/h200-after-use)
     text = run("predict", *WINDOW, "--window", "8MiB", "--mps", "--json")
     assert any(f"{MPS_VARIABLE}=18 (percent of L2)" in w for w in json.loads(text)["warnings"])
 
@@ -97,8 +97,9 @@ def test_missing_capability(refused: Refused, tmp_path: object) -> None:
     path.write_text(
         'name = "old"\ntitle = "old"\nextends = "a100-sxm-40"\ncompute_capability = "7.5"\n'
     )
-    words = ["predict", "copy", "--device", str(path), "--set-aside", "1MiB"]
-    assert "compute capability 8.0 or later" in refused(*words)
+    for option in ("--set-aside", "--window", "--concurrent"):
+        words = ["predict", "copy", "--device", str(path), option, "1MiB"]
+        assert "compute capability 8.0 or later" in refused(*words)
 
 
 def test_copy_has_no_buffer_to_guess(run: Run) -> None:

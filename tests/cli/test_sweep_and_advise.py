@@ -162,10 +162,8 @@ def test_every_kind_of_change_has_lines_that_compile(run: Run, tmp_path: Path) -
             kinds.add(option["kind"])
             own = "__global__ " if "threadIdx" in " ".join(option["cuda"]) else ""
             stream = "" if own else ", cudaStream_t stream"
-            body = NEWLINE.join(option["cuda"])
-            functions.append(
-                f"{own}void f{len(functions)}({names}, {sizes}{stream}) {{\n{body}\n}}"
-            )
+            head = f"{own}void f{len(functions)}({names}, {sizes}{stream})"
+            functions.append(f"{head} {{\n{NEWLINE.join(option['cuda'])}\n}}")
     assert kinds == {
         *("coalescing", "vector width", "block size", "privatisation", "mapping"),
         *("fetch granularity", "residency"),

@@ -76,20 +76,26 @@ def _windows(times, counters):
 
 
 def _limits(path):
-    for row in csv.DictReader(path.open()):
-        environment = row["by"] == "environment"
-        yield {
-            "asked_percent": row["asked"] if environment else "",
-            "asked_bytes": "" if environment else row["asked"],
-            "limit_bytes": row["limit_bytes"],
-        }
+    """Print the table of limits for the session file: no launches, so no CSV of the folder."""
+    found = list(csv.DictReader(path.open()))
+    asked = [r for r in found if r["by"] == "call"]
+    shares = [r for r in found if r["by"] == "environment" and r["asked"]]
+    (start,) = (r["limit_bytes"] for r in found if r["by"] == "environment" and not r["asked"])
+    print(f"[limits]\nat_start_bytes = {start}")
+    for name, rows, key in (
+        ("asked_bytes", asked, "asked"),
+        ("given_bytes", asked, "limit_bytes"),
+        ("asked_percent", shares, "asked"),
+        ("given_by_percent_bytes", shares, "limit_bytes"),
+    ):
+        print(f"{name} = [{', '.join(r[key] for r in rows)}]")
 
 
 def main(out, folder):
     """Write the CSVs."""
     _write(folder / "after-use.csv", [*_after(out / "after.csv"), *_after(out / "as-is.csv")])
     _write(folder / "miss-prop.csv", list(_windows(out / "miss.csv", out / "counters.csv")))
-    _write(folder / "limits.csv", list(_limits(out / "limit.csv")))
+    _limits(out / "limit.csv")
 
 
 if __name__ == "__main__":
