@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from math import log2
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.prediction import Prediction
@@ -18,7 +20,7 @@ _COLUMN: Final = 4.6
 _HEIGHT: Final = 6.0
 _MIB: Final = 2.0**20
 _LABELLED: Final = 12
-"""Values up to which each has a label of its own."""
+"""Labels that find room beside each other."""
 _WIDE: Final = 8.0
 """Ratio of the last to the first value from which sizes are drawn on a logarithmic axis."""
 _ROOM: Final = 1.2
@@ -134,10 +136,18 @@ def _draw(above: Any, below: Any, sweep: Sweep, second: float, byte: float) -> N
         axes.grid(color=FAINT)
         if logarithmic:
             axes.set_xscale("log", base=2)
-        if len(at) <= _LABELLED:
+            axes.xaxis.set_major_formatter("{x:g}")  # 32, not 2 to the fifth
+        if any(labels) or not _crowded([log2(value) for value in at] if logarithmic else at):
             shown = [label or f"{value:g}" for label, value in zip(labels, at, strict=True)]
             axes.set_xticks(at, labels=shown)
             axes.minorticks_off()
+
+
+def _crowded(places: Sequence[float]) -> bool:
+    """Say whether values lie too close for each to have a label of its own."""
+    ordered = sorted(set(places))
+    gaps = [after - before for before, after in pairwise(ordered)]
+    return bool(gaps) and (ordered[-1] - ordered[0]) / min(gaps) > _LABELLED
 
 
 def _geometric(values: Sequence[float]) -> bool:

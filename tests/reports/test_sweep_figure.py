@@ -59,3 +59,14 @@ def test_axes_and_title_say_units_and_what_is_held() -> None:
     for part in ("in_bytes 32 MiB", "16 MiB set aside", "window of 32 MiB over in"):
         assert part in title
     assert "hitRatio" not in title
+
+
+def test_values_that_lie_close_share_labels() -> None:
+    # property: sizes, not powers of two, and none over another
+    values = [float(n << 20) for n in (8, 16, 32, 44, 46, 48, 50, 64, 128)]
+    found = sweep(find_kernel("working-set-read"), "bytes", values)
+    below = sweep_figure([found]).axes[1]
+    below.figure.canvas.draw()
+    labels = [label.get_text() for label in below.get_xticklabels()]
+    assert "64" in labels
+    assert "46" not in labels
