@@ -176,11 +176,11 @@ class Prediction:
                     for c in self.roofline.ceilings
                 ],
             },
+            "warnings": list(self.warnings),
+            "l2_control": self.details.setting.to_json(),
             "over_fetch": {
                 access.name: float(OVER_FETCH(**given)[0])
                 for access in self.details.traffic.accesses
                 if (given := over_fetch([access])) is not None
             },
-            "warnings": list(self.warnings),
-            "l2_control": self.details.setting.to_json(),
         }
