@@ -29,7 +29,8 @@ class AccessTraffic:
     data_wavefronts, tag_wavefronts : array
         Clocks in L1's two stages.
     l1_fill_sectors, dram_bytes : array
-        What came from L2 and from DRAM (for stores: went to L2; DRAM is counted as a whole).
+        What came from L2 and from DRAM, as it is uncompressed (for stores: went to L2; DRAM is
+        counted as a whole).
     l2_read_sectors : array or None
         What L2 was asked for, of loads: less where reads of several SMs are merged; None: all.
     alike : float or None
@@ -58,6 +59,11 @@ class AccessTraffic:
     again_l2: Array | float = 1.0
     l2_read_sectors: Array | None = None
     alike: float | None = None
+
+    @property
+    def asked_sectors(self) -> Array:
+        """Sectors that L2 was asked for."""
+        return self.l1_fill_sectors if self.l2_read_sectors is None else self.l2_read_sectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
     progress(len(fits), len(fits))
     if not results:
         raise PerfmodelError(
-            f"measurement folder {str(recording.folder)!r} tells too little for a calibration: "
+            f"measurement folder {str(recording.folder)!r} tells too little for a "
+            "calibration, which takes the rows that `perfmodel measure` writes: "
             + "; ".join(skipped)
         )
     return Calibration(base, device, tuple(found.values()), results, tuple(skipped), recording)
@@ -152,14 +153,23 @@ def base_device(machine: Mapping[str, Any]) -> str:
 
 
 def _machine(recording: Recording) -> Mapping[str, Any]:
+    """Return what a folder says of its machine; what it leaves out, the catalogue's device has."""
     machine = recording.machine
+    if recording.device is not None:
+        known = load_device(recording.device)
+        machine = {
+            "compute_capability": known.compute_capability,
+            "sm_clock_mhz": known.sm_clock / 1e6,
+            "memory_bytes": known.dram_size,
+            **machine,
+        }
     words = ("gpu", "driver", "cuda", "compute_capability")
     numbers = ("sms", "l2_bytes", "sm_clock_mhz", "bus_bits", "memory_clock_mhz", "memory_bytes")
     for key in (*words, *numbers):
         if key not in machine:
             raise PerfmodelError(
                 f"measurement folder {str(recording.folder)!r}: session.toml has no {key} under "
-                "[machine]; only folders that `perfmodel measure` wrote can be calibrated from"
+                "[machine], as `perfmodel measure` writes it"
             )
     return machine
 

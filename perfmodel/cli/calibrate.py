@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from perfmodel.cli.measure import GpuOption, ProfilerOption
+from perfmodel.cli.measure import ProfilerOption
 from perfmodel.cli.options import JsonOption
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
+from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target
 
 EXAMPLES = (
@@ -19,6 +20,17 @@ EXAMPLES = (
     "perfmodel predict gemm --device my-gpu.toml",
     "perfmodel calibrate --against simulator --output agreement",
 )
+
+
+CalibratedGpuOption = Annotated[
+    int | None,
+    typer.Option(
+        "--gpu",
+        min=0,
+        help="Number of the GPU to measure, from 0. [default: 0]",
+        show_default=False,
+    ),
+]
 
 
 def calibrate(
@@ -49,7 +61,7 @@ def calibrate(
             "then --output is a folder for its grid of launches, fit and plot.",
         ),
     ] = "gpu",
-    gpu: GpuOption = 0,
+    gpu: CalibratedGpuOption = None,
     profiler: ProfilerOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -59,6 +71,12 @@ def calibrate(
     interrupted run goes on there, and --from fits to them again. Rows kept for validation take no
     part; `perfmodel validate --from DIR --device FILE` says how wrong predictions are on them.
     """
+    measures = folder is None and against == "gpu"
+    if not measures and (gpu is not None or not profiler):
+        given = "--gpu" if gpu is not None else "--no-profiler"
+        raise PerfmodelError(
+            f"{given} is about measuring: leave it out with --from and with --against simulator"
+        )
     if against == "simulator":
         _against_simulator(output, folder, json)
         return
@@ -74,7 +92,7 @@ def calibrate(
         from perfmodel.measure.session import measure_gpu
 
         with progress_bar("measuring") as tell:
-            measure_gpu(Path(folder), gpu, None, profiler, lambda _, d, n: tell(d, n))
+            measure_gpu(Path(folder), gpu or 0, None, profiler, lambda _, d, n: tell(d, n))
     recording = read_recording(folder)
     with progress_bar("fitting") as tell:
         found = fit_device(recording, tell)
@@ -87,8 +105,6 @@ def calibrate(
 
 
 def _against_simulator(output: Path | None, folder: str | None, json: bool) -> None:
-    from perfmodel.errors import PerfmodelError
-
     if folder is not None:
         raise PerfmodelError(
             "--from is a GPU's measurements: leave it out with --against simulator"

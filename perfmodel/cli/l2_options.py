@@ -21,7 +21,8 @@ SetAsideOption = Annotated[
         "--set-aside",
         metavar="SIZE",
         help="L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
-        "persistingL2CacheMaxSize, and not under MIG.",
+        "persistingL2CacheMaxSize, and not under MIG. Without it none, though a driver may start "
+        "with some: an H200's with 11.25MiB, as cudaDeviceGetLimit tells.",
         show_default=False,
     ),
 ]
@@ -106,7 +107,8 @@ ConcurrentOption = Annotated[
         "--concurrent",
         metavar="SIZE[:RATIO]",
         help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
-        "such as 16MiB:0.5; once for each. Closed forms only: a simulated launch runs alone.",
+        "such as 16MiB:0.5; once for each. The same for lines that an earlier kernel left "
+        "persisting and nobody reset. Closed forms only: a simulated launch runs alone.",
         show_default=False,
     ),
 ]
@@ -143,7 +145,7 @@ class L2Options:
             if self.window is None:
                 raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
             opened = AccessPolicyWindow(
-                buffer=self.window_buffer or _likely_buffer(kernel),
+                buffer=_likely_buffer(kernel) if self.window_buffer is None else self.window_buffer,
                 num_bytes=parse_size(self.window, "--window"),
                 hit_ratio=self.hit_ratio,
                 hit_prop=self.hit_prop,
@@ -171,6 +173,10 @@ class L2Options:
                 raise PerfmodelError(
                     f"--concurrent {shown(text)} must be SIZE or SIZE:RATIO, such as 16MiB:0.5"
                 ) from None
+            if not 0 <= share <= 1:
+                raise PerfmodelError(
+                    f"--concurrent {shown(text)}: its hit_ratio must be from 0 to 1, not {share:g}"
+                )
             found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
         return {"mig": self.mig, "mps": self.mps, "concurrent": tuple(found)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,7 +94,9 @@ def validate(
     if output is not None:
         from perfmodel.reports.validation_markdown import validation_markdown
 
-        write_file(Path(output), validation_markdown(result, transfers, plot))
+        given = (("--from", folder), ("--device", device))
+        source = " ".join(f"{name} {shlex.quote(v)}" for name, v in given if v is not None)
+        write_file(Path(output), validation_markdown(result, transfers, plot, source))
     if json:
         from perfmodel.reports.validation_record import validation_record
 

@@ -17,7 +17,7 @@ LONGEST: Final = 500
 
 _ROUNDING: Final = 1e-9
 """Share by which arithmetic on the same numbers may differ."""
-_SEPARATORS: Final = re.compile(r"[,;&()→]|\s\+\s|\s/\s|\band\b")
+_SEPARATORS: Final = re.compile(r"[,;&()→]|->|\s\+\s|\s/\s|\band\b")
 _CALL: Final = re.compile(r"\([^()]*\)\s*;?\s*$")
 _NAMED: Final = re.compile(r"^[A-Za-z_][\w.>-]*\s*==?\s*(?=\S)")
 _THOUSANDS: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")

@@ -109,7 +109,8 @@ def _read(made: Prediction, what: str) -> float | int | str:
             if requests:
                 values[f"access.{access.name}.{name}_per_request"] = total / requests
         values[f"access.{access.name}.requests"] = requests
-        values[f"access.{access.name}.dram_bytes"] = float(access.dram_bytes[0])
+        moved = access.dram_bytes / made.details.traffic.compression
+        values[f"access.{access.name}.dram_bytes"] = float(moved[0])
     if what not in values:
         raise PerfmodelError(
             f"a prediction of {made.kernel} has no {shown(what)}{nearest(what, values, 2)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
+from perfmodel.traffic import AccessTraffic
 
 Array = npt.NDArray[Any]
 
@@ -94,6 +96,16 @@ ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
 2048 MiB (gather.csv, fit rows)."""
+OVER_FETCH = Formula(
+    name="over-fetch",
+    unit="1",
+    text="moved/asked",
+    symbols={"moved": "bytes that DRAM reads [B]", "asked": "bytes that L2 is asked for [B]"},
+    holds="any access; what L2 has already is asked for and not moved",
+    source="definition",
+)
+OVER_FETCHED: Final = 1.05
+"""Ratio from which an access counts as over-fetched: below it are the ends of what is read."""
 SPARSE = Formula(
     name="share of random misses that open a DRAM row of their own",
     unit="1",
@@ -106,6 +118,16 @@ SPARSE = Formula(
     source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
     "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
 )
+
+
+def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
+    """Return what `OVER_FETCH` takes for loads, or None where DRAM moves no more than is asked."""
+    loads = [access for access in accesses if access.kind == "load"]
+    moved = sum((access.dram_bytes for access in loads), np.zeros(1))
+    asked = sum((access.asked_sectors for access in loads), np.zeros(1)) * SECTOR
+    if not np.any(moved > OVER_FETCHED * asked):
+        return None
+    return {"moved": np.asarray(moved), "asked": np.asarray(asked)}
 
 
 def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:

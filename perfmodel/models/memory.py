@@ -57,6 +57,7 @@ def closed_form_traffic(
     control: L2Control = DRIVERS_L2,
     claimed: float = 0.0,
     full: bool = False,
+    asked: tuple[Sequence[Requests], Sequence[Requests]] | None = None,
 ) -> tuple[Traffic, list[Requests], list[Requests]]:
     """Return the traffic of all configurations of an instance, its global and its shared requests.
 
@@ -76,12 +77,11 @@ def closed_form_traffic(
         Bytes that concurrent kernels keep in the set-aside.
     full : bool
         Whether what the launch has not left in L2 is others' lines: only profilers empty it.
+    asked : pair of sequences of Requests, optional
+        Global and shared requests of the same instance, if they are known: they depend on neither
+        caches nor L2 control.
     """
-    kernel = instance.kernel
-    known: ActivityCache = {}
-    every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
-    on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
-    requests = [r for r in every if kernel.buffer(r.access.buffer).space != "shared"]
+    requests, on_chip = map(list, asked or _requests(instance, shape))
     local = {i for i, r in enumerate(requests) if is_local(instance, r)}
     for i in local:  # what is read again there follows rules of its own
         requests[i] = replace(requests[i], strides=None, period=None, random=False)
@@ -135,6 +135,15 @@ def closed_form_traffic(
         **_below_l1(accesses, misses, tables, atomics, writes, besides),
     )
     return traffic, requests, on_chip
+
+
+def _requests(instance: Instance, shape: BlockShape) -> tuple[list[Requests], list[Requests]]:
+    """Return the requests of all accesses: to global and local memory, and to shared memory."""
+    kernel = instance.kernel
+    known: ActivityCache = {}
+    every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
+    on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
+    return [r for r in every if kernel.buffer(r.access.buffer).space != "shared"], on_chip
 
 
 def _apart(misses: Misses, local: Mapping[int, LocalTraffic]) -> Misses:

@@ -33,8 +33,9 @@ GRANTED_WAYS = Formula(
     unit="ways",
     text="min(16, ceil(s/(c/16)))",
     symbols={"s": "set-aside asked for [B]", "c": "capacity of L2 [B]"},
-    holds="H200; steps between 8 and 37 MiB all seen",
-    source="found: times of copies and writes by set-aside (set-aside-streams.csv)",
+    holds="H200, to the byte; steps between 8 and 37 MiB all seen in times",
+    source="measured: cudaDeviceGetLimit reads as much back (measurements/h200-after-use); found "
+    "first in times of copies and writes by set-aside (set-aside-streams.csv)",
 )
 PICKED = Formula(
     name="share of a window's lines that get hitProp",
@@ -44,6 +45,19 @@ PICKED = Formula(
     holds="hitRatios of 1/8 to 1 within 0.005",
     source="found: lines not picked miss, and those that miss are 13/16, 11/16, 7/16 and 3/16 at "
     "1/8, 1/4, 1/2 and 3/4 (measurements/h200-sxm-suite/data-reset.csv)",
+)
+ROOM = Formula(
+    name="L2 beside what others keep in the set-aside",
+    unit="B",
+    text="c - min(others, granted)",
+    symbols={
+        "c": "capacity of L2 [B]",
+        "others": "bytes that other kernels mark persisting, or have left so [B]",
+        "granted": "bytes of the ways set aside [B]",
+    },
+    holds="sets that are read again and again: 32 to 48 MiB beside 24 and 16 MiB left persisting "
+    "on an H200, times 4 to 16% over (measurements/h200-after-use/after-use.csv)",
+    source="derived: such lines stay until they are reset, used or not",
 )
 LEAK = Formula(
     name="re-reads lost though there is room",
@@ -175,6 +189,11 @@ def granted_ways(set_aside: Any, capacity: float) -> Array:
 def granted(set_aside: Any, capacity: float) -> Array:
     """Return the bytes that a set-aside takes: whole ways."""
     return np.asarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
+
+
+def room_beside(capacity: float, set_aside: Any, others: Any) -> Array:
+    """Return the L2 that is left beside what other kernels keep in a set-aside [B]."""
+    return np.asarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
 
 
 def picked_share(hit_ratio: Any) -> Array:

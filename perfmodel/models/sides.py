@@ -19,6 +19,18 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
+HIT_LATENCY = Formula(
+    name="latency of an L2 hit, near and far mixed",
+    unit="s",
+    text="share*near + (1 - share)*far",
+    symbols={
+        "share": "share of the hits that the near side serves [1]",
+        "near": "latency of a hit on the near side [s]",
+        "far": "latency of a hit on the far side [s]",
+    },
+    holds="loads one after the other; the near side serves all of what fits half of L2",
+    source="derived",
+)
 NEAR_LOST = Formula(
     name="re-reads whose copy on the near side is gone",
     unit="1",

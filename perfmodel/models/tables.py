@@ -236,6 +236,7 @@ def _table(
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
     spilled = spilled_share(control, buffer, size, random, claimed, capacity)
+    capacity = float(residency.room_beside(capacity, control.set_aside, claimed))
     normal = 1 - persisting - streaming
     others = {name: use for name, use in uses.items() if name != buffer}
     read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)

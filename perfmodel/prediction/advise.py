@@ -15,7 +15,10 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.changes import Change, changes, reused_buffers
+from perfmodel.prediction.cuda_lines import launch_lines
+from perfmodel.prediction.evaluate import with_l2_control
 from perfmodel.prediction.interval import origin, residual_class, residuals, widening
+from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 
@@ -147,12 +150,18 @@ def advise(
         l2 = replace(l2, set_aside=0)
         base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options = []
-    for change in changes(base, fixed_set_aside=fixed):
+    own = base.details.instance.kernel
+    for change in changes(base, fixed_set_aside=fixed, mps=mps):
         if mig and change.kind == "residency":
             continue
         try:
-            sizes: dict[str, Any] = change.params
-            found = predict(change.kernel, l2=change.control, **common, **sizes)
+            if change.kernel is own and change.params == base.params:
+                found = with_l2_control(
+                    base, change.control, mig=mig, mps=mps, concurrent=concurrent
+                )
+            else:
+                sizes: dict[str, Any] = change.params
+                found = predict(change.kernel, l2=change.control, **common, **sizes)
         except PerfmodelError:
             continue  # such as a block that does not fit
         options.append(_option(change, base, found))
@@ -163,7 +172,7 @@ def advise(
     ranked = sorted(best.values(), key=_rank, reverse=True)
     good = tuple(o for o in ranked if o.gain >= WORTH)
     rejected = tuple(o for o in ranked if o not in good)
-    return Advice(base, good, rejected, _reason(base, good, rejected))
+    return Advice(base, good, rejected, _reason(base, good, rejected, mig))
 
 
 def dram_bytes(prediction: Prediction) -> float:
@@ -183,7 +192,9 @@ def _option(change: Change, base: Prediction, found: Prediction) -> Option:
     return Option(
         kind=change.kind,
         what=change.what,
-        cuda=change.cuda,
+        cuda=launch_lines(found.kernel, found.grid, found.block)
+        if change.kind == "block size"
+        else change.cuda,
         gain=gain,
         gain_interval=(gain / factor, gain * factor),
         prediction=found,
@@ -197,7 +208,7 @@ def _width(prediction: Prediction) -> float:
     return float(max(1 / found.low, found.high) ** widening(details)) - 1
 
 
-def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]) -> str:
+def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option], mig: bool) -> str:
     if good:
         return f"the {good[0].kind} change is predicted to gain most: {good[0].gain:.2f} times"
     share = base.terms_s[base.bottleneck] / base.time_s
@@ -206,6 +217,11 @@ def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option]
         f"leave it alone: {base.bottleneck} takes {share:.0%} of the time, and nothing tried gains "
         f"{WORTH - 1:.0%} ({tried})"
     ]
+    device = base.details.device
+    if mig:
+        parts.append("in MIG mode L2 set-aside is switched off, so no window was tried")
+    elif not has_residency(device):
+        parts.append(f"compute capability {device.compute_capability} has no L2 residency control")
     if not reused_buffers(base):
         parts.append("no buffer is read from L2 twice, so there is nothing to keep there")
     elif base.traffic["dram_read_bytes"] < 1.2 * _distinct(base):

@@ -60,10 +60,10 @@ def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
     )
     for what, difference, why in found:
         limit = ranges()["limits"][what.lower().replace(" ", "_")]
+        by = f"about {difference:.0%}" if difference < 10 else "ten times and more"
         yield (
             f"outside the closed form's range: {why}, and its {what} may differ from the "
-            f"simulator's by about {min(difference, 9.99):.0%} (over {limit:.0%}); "
-            "--traffic simulated counts them"
+            f"simulator's by {by} (over {limit:.0%}); --traffic simulated counts them"
         )
 
 

@@ -17,7 +17,15 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.residency import WAYS, best_hit_ratio, granted
 from perfmodel.prediction.bank_layouts import conflict, layouts
-from perfmodel.prediction.cuda_lines import fetch_lines, residency_lines
+from perfmodel.prediction.cuda_lines import (
+    fetch_lines,
+    index_lines,
+    private_lines,
+    residency_lines,
+    tile_lines,
+    vector_lines,
+)
+from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
 from perfmodel.prediction.record import Prediction
 
 Kind = Literal[
@@ -63,7 +71,9 @@ class Change:
     control: L2Control
 
 
-def changes(base: Prediction, *, fixed_set_aside: int | None = None) -> Iterator[Change]:
+def changes(
+    base: Prediction, *, fixed_set_aside: int | None = None, mps: bool = False
+) -> Iterator[Change]:
     """Yield the changes that could concern a launch, whether they gain or not.
 
     Parameters
@@ -72,8 +82,10 @@ def changes(base: Prediction, *, fixed_set_aside: int | None = None) -> Iterator
         The launch as it is.
     fixed_set_aside : int, optional
         Set-aside that is given and not to be chosen [B].
+    mps : bool
+        Whether a multi-process server sets L2 aside.
     """
-    yield from _residency(base, fixed_set_aside)
+    yield from _residency(base, fixed_set_aside, mps)
     yield from _granularity(base)
     yield from _mappings(base)
     yield from _tiles(base)
@@ -109,12 +121,21 @@ def reused_buffers(base: Prediction) -> dict[str, float]:
     return found
 
 
-def _residency(base: Prediction, fixed: int | None) -> Iterator[Change]:
+def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Change]:
     details = base.details
     device, instance = details.device, details.instance
-    capability = tuple(int(part) for part in device.compute_capability.split("."))
+    now = details.setting.control
+    if now.window is not None or now.set_aside:
+        control = replace(now, set_aside=0, window=None)
+        yield _with(
+            base,
+            "residency",
+            "close the window and set nothing aside: all of L2 is everyone's then",
+            cuda=residency_lines(control, 0 if mps else None),
+            control=control,
+        )
     most = device.l2_persisting_max
-    if capability < (8, 0) or not most:
+    if not has_residency(device) or not most:
         return
     way = device.l2_size // WAYS
     steps = [*range(way, most + 1, way)] if fixed is None else [fixed]
@@ -130,13 +151,17 @@ def _residency(base: Prediction, fixed: int | None) -> Iterator[Change]:
                     set_aside=set_aside,
                     window=AccessPolicyWindow(buffer, length, each),
                 )
+                if control == now:
+                    continue
                 yield _with(
                     base,
                     "residency",
                     f"keep {buffer!r} ({_mib(size)}, read {times:.0f} times) in L2: set "
                     f"{_mib(set_aside)} aside, window of {_mib(length)}, "
                     f"hitRatio {each:.4g}",
-                    cuda=residency_lines(control),
+                    cuda=residency_lines(
+                        control, percent_of_l2(set_aside, device) if mps else None
+                    ),
                     control=control,
                 )
 
@@ -165,6 +190,7 @@ def _mappings(base: Prediction) -> Iterator[Change]:
                     base,
                     "mapping",
                     f"map work to threads as {name!r} does",
+                    cuda=(f"// perfmodel kernels {base.kernel} --mapping {name} shows how",),
                     kernel=kernel,
                     params={k: v for k, v in base.params.items() if k in known},
                 )
@@ -185,6 +211,7 @@ def _tiles(base: Prediction) -> Iterator[Change]:
             base,
             "tiles",
             f"use tiles {', '.join(f'{name} {size}' for name, size in tile.items())}",
+            cuda=tile_lines(tile),
             params=dict(base.params) | tile,
         )
 
@@ -235,6 +262,7 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
             "coalescing",
             f"lay {access.buffer!r} out, or map threads, so that lanes of a warp {access.kind} "
             f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
+            cuda=index_lines(access, dense.index),
             kernel=replace(kernel, accesses=accesses),
         )
 
@@ -246,7 +274,8 @@ def _neighbours(access: Access, kernel: Kernel) -> Node:
         expanded(kernel, access.index),
         {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
     )
-    return Operation("+", (start, Operation("*", (lane, access.vector))))
+    apart = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
+    return Operation("+", (start, apart))
 
 
 def _parameters(base: Prediction) -> Iterator[Change]:
@@ -258,6 +287,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
                     base,
                     "vector width",
                     f"move {vector} bytes a thread instead of {base.params['vector']}",
+                    cuda=vector_lines(base.details.instance.kernel.accesses, int(vector)),
                     params=dict(base.params) | {"vector": vector},
                 )
     if "block" in known:
@@ -312,9 +342,15 @@ def _privatisation(base: Prediction) -> Iterator[Change]:
         base,
         "privatisation",
         "add up within each block in shared memory, then one global atomic a block",
+        cuda=private_lines(_counter(base)),
         kernel=kernel,
         params={k: v for k, v in base.params.items() if k in known},
     )
+
+
+def _counter(base: Prediction) -> str:
+    """Return the buffer that a launch adds to."""
+    return next(a.buffer for a in base.details.instance.kernel.accesses if a.kind == "atomic")
 
 
 def _is_counter(base: Prediction) -> bool:

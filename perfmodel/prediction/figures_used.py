@@ -9,8 +9,8 @@ from typing import Any, Final
 from perfmodel.hardware.device import Device, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.roofline import ceilings
+from perfmodel.prediction.evaluate import evaluate
 from perfmodel.prediction.interval import time_on
-from perfmodel.prediction.predict import evaluate
 from perfmodel.prediction.record import Prediction
 
 _STEP: Final = 0.01

@@ -10,19 +10,22 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Final, get_args
 
+import numpy as np
+
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
-from perfmodel.models.residency import granted
+from perfmodel.models.residency import WAYS, granted, granted_ways
+from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
+MOST_COMPRESSED: Final = 4
+"""Largest compression that was measured (measurements/h200-l2/compression.csv)."""
 GRANULARITIES: Final = (32, 64, 128)
 """Fetch granularities of L2 [B]."""
-MPS_VARIABLE: Final = "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT"
-"""Environment variable of an MPS server: what it sets aside, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def l2_setting(
     PerfmodelError
         If CUDA would refuse it.
     """
-    _check_numbers(control, device)
+    _check_numbers(control, device, any(window.num_bytes for window in concurrent))
     for window in filter(None, (control.window, *concurrent)):
         _check_window(window, device)
     if control.window is not None:
@@ -88,7 +91,10 @@ def l2_setting(
     warnings = []
     if control.window is not None and control.window.num_bytes == 0:
         control = replace(control, window=None)  # num_bytes = 0 closes a window
-    if mig and control.set_aside:
+    claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
+    if not (mig and control.set_aside):
+        warnings += _without_effect(control, instance, claimed)
+    else:
         warnings.append(
             "in MIG mode L2 set-aside is switched off: nothing is set aside here, and persisting "
             "accesses count as normal ones"
@@ -100,18 +106,38 @@ def l2_setting(
             "a device file, for here the whole GPU is predicted"
         )
     if mps and control.set_aside:
-        share = 100 * control.set_aside / (device.l2_persisting_max or device.l2_size)
         warnings.append(
             "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
-            f"{MPS_VARIABLE}={share:.0f} (percent) to get this prediction"
+            f"{MPS_VARIABLE}={percent_of_l2(control.set_aside, device)} (percent of L2) to get "
+            "this prediction"
         )
-    claimed = sum(w.hit_ratio * w.num_bytes for w in concurrent if w.hit_prop == "persisting")
-    warnings += _without_effect(control, instance, claimed)
-    warnings += _over_set_aside(control, claimed, device)
+    if control.compression > 1:
+        warnings.append(
+            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
+            "and writes: only memory made compressible has any (cuMemCreate with "
+            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+            + f"; {MOST_COMPRESSED} is the most that was seen, of zeros"
+            * (control.compression > MOST_COMPRESSED)
+        )
+    warnings += _over_set_aside(control, instance, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
 
 
-def _check_numbers(control: L2Control, device: Device) -> None:
+def has_residency(device: Device) -> bool:
+    """Say whether a device has L2 residency control."""
+    return tuple(int(part) for part in device.compute_capability.split(".")) >= LEAST_CAPABILITY
+
+
+def percent_of_l2(set_aside: int, device: Device) -> int:
+    """Return the percentage with which an MPS server sets aside the ways of so many bytes.
+
+    Found: 10, 25 and 50 percent are 2, 4 and 8 of the 16 ways of an H200, so of all of L2 and
+    rounded up (measurements/h200-after-use).
+    """
+    return int(100 * float(granted_ways(set_aside, device.l2_size)) / WAYS)
+
+
+def _check_numbers(control: L2Control, device: Device, shared: bool) -> None:
     granularity = control.fetch_granularity
     if granularity not in GRANULARITIES:
         raise PerfmodelError(f"fetch_granularity must be 32, 64 or 128 bytes, not {granularity}")
@@ -122,13 +148,12 @@ def _check_numbers(control: L2Control, device: Device) -> None:
         )
     if control.set_aside < 0:
         raise PerfmodelError(f"set_aside must not be negative, not {control.set_aside}")
-    if control.set_aside or (control.window is not None and control.window.num_bytes):
-        capability = tuple(int(part) for part in device.compute_capability.split("."))
-        if capability < LEAST_CAPABILITY:
-            raise PerfmodelError(
-                f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
-                f"{device.name} has {device.compute_capability}: take them out"
-            )
+    opened = shared or (control.window is not None and control.window.num_bytes)
+    if (control.set_aside or opened) and not has_residency(device):
+        raise PerfmodelError(
+            f"L2 set-aside and access policy windows need compute capability 8.0 or later; "
+            f"{device.name} has {device.compute_capability}: take them out"
+        )
     most = device.l2_persisting_max
     if most is not None and control.set_aside > most:
         raise PerfmodelError(
@@ -184,33 +209,39 @@ def _check_buffer(window: AccessPolicyWindow, instance: Instance) -> None:
 def _without_effect(control: L2Control, instance: Instance, claimed: float) -> list[str]:
     found = []
     window = control.window
-    if window is not None and window.hit_prop == "persisting" and not control.set_aside:
-        found.append("nothing is set aside, so persisting accesses count as normal ones")
-    if control.compression > 1:
+    persists = window is not None and window.hit_prop == "persisting"
+    if persists and not control.set_aside:
         found.append(
-            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
-            "and writes: only memory made compressible has any (cuMemCreate with "
-            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+            "nothing is set aside, so persisting accesses count as normal ones; a program that "
+            "never sets the limit may start with some (an H200 with 11.25 MiB: cudaDeviceGetLimit "
+            "tells, --set-aside takes it)"
         )
-    if control.set_aside and (window is None or window.hit_prop != "persisting") and not claimed:
+    if claimed and not control.set_aside:
+        found.append("nothing is set aside, so windows of concurrent kernels have no effect here")
+    if control.set_aside and not claimed and not (persists and window and window.hit_ratio):
         found.append("nobody persists in the set-aside: it only takes L2 from everyone else")
-    if window is not None:
-        sizes = instance.lengths[window.buffer] * instance.element_bytes[window.buffer]
-        if int(min(map(int, [sizes] if isinstance(sizes, int) else sizes.ravel()))) < (
-            window.offset + window.num_bytes
-        ):
-            found.append(
-                f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
-            )
+    if window is not None and window.offset + window.num_bytes > _bytes(window.buffer, instance):
+        found.append(
+            f"the window reaches past buffer {window.buffer!r}: what lies there is not counted"
+        )
     return found
 
 
-def _over_set_aside(control: L2Control, claimed: float, device: Device) -> list[str]:
+def _bytes(buffer: str, instance: Instance) -> int:
+    """Return the bytes of a buffer: of several launches, of the smallest."""
+    return int(np.min(instance.lengths[buffer] * instance.element_bytes[buffer]))
+
+
+def _over_set_aside(
+    control: L2Control, instance: Instance, claimed: float, device: Device
+) -> list[str]:
     """Say when windows mark more than is set aside: whether it evicts, the ways granted decide."""
     window = control.window
     marked = claimed
     if window is not None and window.hit_prop == "persisting":
-        marked += window.hit_ratio * window.num_bytes
+        # Lines beyond the buffer are never read, so never marked.
+        within = _bytes(window.buffer, instance) - window.offset
+        marked += window.hit_ratio * max(0, min(window.num_bytes, within))
     if not control.set_aside or marked <= control.set_aside:
         return []
     aside = _sized(control.set_aside)

@@ -18,24 +18,16 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.geometry import alike, block_shape
-from perfmodel.models.memory import CacheState, closed_form_traffic
-from perfmodel.models.occupancy import check_block, occupancy
-from perfmodel.models.roofline import ceilings, intensities
-from perfmodel.models.time import Timing, time_model
+from perfmodel.models.geometry import alike
+from perfmodel.models.memory import CacheState
+from perfmodel.models.time import Timing
 from perfmodel.models.unrolled import runs_once
-from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
+from perfmodel.prediction.evaluate import evaluate, prediction_of
 from perfmodel.prediction.interval import bottleneck
-from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.l2_rules import l2_setting
 from perfmodel.prediction.menu import fastest, open_parameters
-from perfmodel.prediction.record import (
-    Ceiling,
-    Method,
-    OccupancyResult,
-    Prediction,
-    RooflineResult,
-)
+from perfmodel.prediction.record import Method, Prediction
 
 Array = npt.NDArray[Any]
 
@@ -133,56 +125,7 @@ def predict(
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
     details = evaluate(instance, gpu, timing, cache, setting, traffic, sets)
-    time = details.time
-    terms = {name: float(value[0]) for name, value in time.terms_s.items()}
-    total = float(time.time_s[0])
-    moved = details.traffic.numbers()
-    largest = str(bottleneck(terms))
-    occupied = details.occupied
-    blocks = float(np.max(np.asarray(instance.blocks)))
-    blocks_per_sm = int(occupied.blocks_per_sm)
-    flop = float(np.max(np.asarray(instance.flop)))
-    return Prediction(
-        kernel=chosen.name,
-        mapping=getattr(chosen, "mapping", None),
-        params={
-            parameter.name: parameter.shown(int(np.max(instance.values[parameter.name])))
-            for parameter in chosen.parameters
-        },
-        grid=_triple(instance.grid),
-        block=_triple(instance.block),
-        device=gpu.name,
-        method=traffic,
-        timing=timing,
-        cache=cache,
-        time_s=total,
-        bottleneck=largest,
-        terms_s=terms,
-        traffic=moved,
-        occupancy=OccupancyResult(
-            blocks_per_sm=blocks_per_sm,
-            warps_per_sm=int(occupied.warps_per_sm),
-            fraction=float(occupied.fraction),
-            limiter=str(occupied.limiter),
-            waves=blocks / (gpu.sm_count * blocks_per_sm),
-        ),
-        roofline=RooflineResult(
-            flop=flop,
-            flop_per_s=flop / total,
-            intensity=intensities(
-                flop,
-                moved["global_load_sectors"] + moved["global_store_sectors"],
-                moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
-                moved["dram_read_bytes"] + moved["dram_write_bytes"],
-            ),
-            ceilings=tuple(
-                Ceiling(name, kind, value)  # type: ignore[arg-type]
-                for name, (kind, value) in ceilings(gpu).items()
-            ),
-        ),
-        warnings=tuple(cautions(details, traffic, cache)),
-        details=details,
-    )
+    return prediction_of(details, timing, cache, traffic)
 
 
 def predict_many(
@@ -282,48 +225,6 @@ def _times_of(
     return times
 
 
-def evaluate(
-    instance: Instance,
-    gpu: Device,
-    timing: Timing,
-    cache: CacheState,
-    setting: L2Setting,
-    method: Method = "closed-form",
-    sets: int = 1,
-) -> Details:
-    """Return occupancy, requests, traffic and time of bound launches, without the interval."""
-    shape = block_shape(_triple(instance.block))
-    # The largest stand for all: what one block may use has upper limits only.
-    registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
-    check_block(gpu, shape.threads, registers, shared)
-    used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
-    occupied = occupancy(gpu, shape.threads, *used)
-    emptied = timing == "profiler" and cache == "cold"
-    traffic, requests, on_chip = closed_form_traffic(
-        instance, shape, gpu, occupied, cache, setting.control, setting.claimed, full=not emptied
-    )
-    notes: tuple[str, ...] = ()
-    if method == "simulated":
-        from perfmodel.prediction.simulated import simulable, simulated_traffic, simulation_notes
-
-        traffic, simulation = simulated_traffic(
-            traffic, instance, occupied, gpu, cache, simulable(setting), sets
-        )
-        notes = simulation_notes(simulation, instance.kernel)
-    time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
-    return Details(
-        instance,
-        gpu,
-        occupied,
-        tuple(requests),
-        time.traffic,
-        time,
-        setting,
-        notes,
-        on_chip=tuple(on_chip),
-    )
-
-
 def _batches(
     kernel: Kernel, flat: Mapping[str, Array], chunk: slice
 ) -> Iterator[tuple[slice | Array, Instance]]:
@@ -351,11 +252,6 @@ def _totals(details: Details) -> dict[str, Array]:
 
 def _named(prefix: str, values: Mapping[str, Array]) -> dict[str, Array]:
     return {prefix + name: value for name, value in values.items()}
-
-
-def _triple(values: Any) -> tuple[int, int, int]:
-    x, y, z = (int(np.max(value)) for value in values)
-    return x, y, z
 
 
 def _kernel(kernel: str | Path | Kernel, mapping: str | None) -> Kernel:

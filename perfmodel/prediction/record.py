@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from perfmodel.models.dram import OVER_FETCH, over_fetch
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.details import Details
@@ -162,4 +163,9 @@ class Prediction:
             },
             "warnings": list(self.warnings),
             "l2_control": self.details.setting.to_json(),
+            "over_fetch": {
+                access.name: float(OVER_FETCH(**given)[0])
+                for access in self.details.traffic.accesses
+                if (given := over_fetch([access])) is not None
+            },
         }

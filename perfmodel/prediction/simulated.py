@@ -224,7 +224,7 @@ def simulated_traffic(
             sectors=np.full(1, count.sectors),
             lines=np.full(1, count.lines),
             l1_fill_sectors=np.full(1, count.sectors - count.l1_hit_sectors),
-            dram_bytes=np.full(1, count.dram_read_sectors * 32 / control.compression),
+            dram_bytes=np.full(1, count.dram_read_sectors * 32.0),
             sampled=None,
         )
         for access, count in zip(closed.accesses, found.accesses, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rich.console import Group, RenderableType
 
@@ -28,7 +29,10 @@ def advice_report(advice: Advice) -> RenderableType:
         "",
     ]
     if advice.options:
-        parts += [part for i, o in enumerate(advice.options, 1) for part in _option(i, o)]
+        numbers = {o.kind: i for i, o in enumerate(advice.options, 1)}
+        for option in advice.options:
+            other = numbers.get(_ALTERNATIVES.get(option.kind, ""), len(numbers) + 1)
+            parts += _option(numbers[option.kind], option, other)
     else:
         parts += [plain(advice.reason[:1].upper() + advice.reason[1:] + ".", "bold"), ""]
     if advice.rejected:
@@ -46,10 +50,16 @@ def advice_report(advice: Advice) -> RenderableType:
     return Group(*parts)
 
 
-def _option(number: int, option: Option) -> Iterator[RenderableType]:
+_ALTERNATIVES: Final = {"padding": "swizzle", "swizzle": "padding"}
+"""Two ways to the same thing."""
+
+
+def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:
     low, high = option.gain_interval
+    instead = f", in place of {other}" if other < number else ""
     yield plain(
-        f"{number}. {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}): {option.what}",
+        f"{number}. {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}){instead}: "
+        f"{option.what}",
         "bold",
     )
     yield plain(

@@ -8,7 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import DIRTY_KEPT, DIRTY_LEFT, MIXED_EFFICIENCY, kept_inputs
+from perfmodel.models.dram import (
+    DIRTY_KEPT,
+    DIRTY_LEFT,
+    MIXED_EFFICIENCY,
+    OVER_FETCH,
+    kept_inputs,
+    over_fetch,
+)
 from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.memory_times import BYTES_TIME
 from perfmodel.models.residency import granted_ways
@@ -43,19 +50,27 @@ def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step
         )
         if reuse.happens(sum(scalar(sectors) for sectors in asked)):
             yield from reuse_steps(DRAM, reuse, "L2")
-    reads = scalar(traffic.dram_read_bytes)
+    reads, packed = scalar(traffic.dram_read_bytes), scalar(traffic.compression)
     parts: dict[str, Any] = {}
     for share in shares:
         access = traffic.accesses[share.position]
         if access.kind != "store" and scalar(access.dram_bytes) > 0:
             parts[share.symbol] = scalar(access.dram_bytes)
-    others = reads - sum(parts.values())
+            if (found := over_fetch([access])) is not None:
+                granule = details.setting.control.fetch_granularity
+                formula = named(OVER_FETCH, f"over-fetch of {access.name}")
+                yield step(DRAM, formula, found, f"a miss fetches {granule} B")
+    others = reads * packed - sum(parts.values())
     meanings = {symbol: f"DRAM bytes that {symbol} reads [B]" for symbol in parts}
-    if not parts or others > 1e-9 * reads:
+    if not parts or others > 1e-9 * reads * packed:
         parts["others"] = others
         meanings["others"] = "read by accesses left out [B]"
     hits = f"L2 hit rate {scalar(traffic.l2_hit_rate):.1%} of the SMs' sectors"
-    formula = definition("DRAM reads", "B", " + ".join(parts), meanings)
+    every = " + ".join(parts)
+    if packed > 1:
+        every = f"({every})/packed" if len(parts) > 1 else f"{every}/packed"
+        parts["packed"], meanings["packed"] = packed, "compression ratio, as given [1]"
+    formula = definition("DRAM reads", "B", every, meanings)
     yield step(DRAM, formula, parts, hits)
     yield from _written_steps(details)
     writes = scalar(traffic.dram_write_bytes)

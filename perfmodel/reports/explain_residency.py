@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.residency import GRANTED_WAYS, PICKED, TABLE_MISSES, WAYS
+from perfmodel.models.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
 from perfmodel.models.table_costs import filled_share, kept_share, marked_reads, normal_reads
 from perfmodel.models.tables import Table
 from perfmodel.models.writeback import WRITEBACK_TIME, writebacks
@@ -27,6 +27,9 @@ def residency_steps(prediction: Prediction) -> Iterator[Step]:
         given = {"s": float(control.set_aside), "c": capacity}
         aside = units.capacity(scalar(GRANTED_WAYS(**given)) * capacity / WAYS)
         yield step(RESIDENCY, GRANTED_WAYS, given, f"whole ways: {aside}")
+    if control.set_aside and details.setting.claimed:
+        held = {"others": details.setting.claimed, "granted": granted(control.set_aside, capacity)}
+        yield step(RESIDENCY, ROOM, {"c": capacity, **held})
     if control.window is not None:
         yield step(RESIDENCY, PICKED, {"r": float(control.window.hit_ratio)})
     for table in tables:

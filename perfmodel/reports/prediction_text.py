@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 
 from perfmodel.kernels.l2_control import DEFAULT_FETCH
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.dram import OVER_FETCH, over_fetch
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
@@ -152,12 +153,14 @@ def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
     """Return what each access asks for and gets from where, a row each; none for those not made."""
     accesses = prediction.details.traffic.accesses
     made = [access for access in accesses if scalar(access.requests)]
-    return [_access([access]) for access in made or accesses]
+    packed = scalar(prediction.details.traffic.compression)
+    return [_access([access], packed) for access in made or accesses]
 
 
 def _accesses(prediction: Prediction) -> RenderableType:
     right: list[Align] = ["right" for _ in ACCESS_HEADERS[1:]]
-    rows = [_access(alike) for alike in _alike(prediction)]
+    packed = scalar(prediction.details.traffic.compression)
+    rows = [_access(alike, packed) for alike in _alike(prediction)]
     return table(ACCESS_HEADERS, rows, align=["left", *right])
 
 
@@ -177,14 +180,16 @@ def _alike(prediction: Prediction) -> list[list[AccessTraffic]]:
     return list(found.values())
 
 
-def _access(accesses: Sequence[AccessTraffic]) -> tuple[str, ...]:
-    """Return a row of accesses that are alike, with their count if there are several."""
+def _access(accesses: Sequence[AccessTraffic], packed: float) -> tuple[str, ...]:
+    """Return a row of accesses that are alike, with their count if there are several.
+
+    `packed` is how many times fewer bytes DRAM moves, as they are compressed.
+    """
     first = accesses[0]
     requests = sum(scalar(a.requests) for a in accesses)
     sectors = sum(scalar(a.sectors) for a in accesses)
     filled = sum(scalar(a.l1_fill_sectors) for a in accesses)
-    read = (a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors for a in accesses)
-    dram = sum(scalar(a.dram_bytes) for a in accesses)
+    dram = sum(scalar(a.dram_bytes) for a in accesses) / packed
     loads = first.kind == "load"
     return (
         f"{first.kind} {first.name}" + (f" ({len(accesses)} times)" if len(accesses) > 1 else ""),
@@ -192,7 +197,7 @@ def _access(accesses: Sequence[AccessTraffic]) -> tuple[str, ...]:
         units.count(sectors),
         units.number(sectors / requests) if requests else "-",
         units.percent(1 - filled / sectors) if loads and sectors else "-",
-        units.data(sum(map(scalar, read)) * SECTOR),
+        units.data(sum(scalar(a.asked_sectors) for a in accesses) * SECTOR),
         # L2 writes lines back whoever wrote them: stores have no DRAM bytes of their own.
         units.data(dram) if loads else "-",
     )
@@ -223,16 +228,33 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
-    yield from _control(prediction)
+    if parts := control_parts(prediction):
+        yield "L2 control", "; ".join(parts)
     yield (
         "DRAM",
         f"{units.data(read)} read, {units.data(written)} written: "
         f"{units.bandwidth((read + written) / prediction.time_s)} on average",
     )
+    if (wasted := over_fetch_text(prediction)) is not None:
+        yield "over-fetch", wasted
 
 
-def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
-    """Say what L2 control is in effect, if any."""
+def over_fetch_text(prediction: Prediction) -> str | None:
+    """Return which loads make DRAM move more than they ask for, or None."""
+    parts = []
+    for alike in _alike(prediction):
+        if (given := over_fetch(alike)) is not None:
+            moved, asked = units.data(scalar(given["moved"])), units.data(scalar(given["asked"]))
+            times = units.number(float(f"{scalar(OVER_FETCH(**given)):.3g}"))
+            parts.append(f"{alike[0].name} {times} times: {moved} for {asked} asked of L2")
+    if not parts:
+        return None
+    fetched = prediction.details.setting.control.fetch_granularity
+    return f"{'; '.join(parts)} (a miss fetches {fetched} B: --fetch-granularity)"
+
+
+def control_parts(prediction: Prediction) -> list[str]:
+    """Return what L2 control is in effect, a phrase each; none where it is the driver's."""
     setting = prediction.details.setting
     control, parts = setting.control, []
     if control.set_aside:
@@ -249,8 +271,7 @@ def _control(prediction: Prediction) -> Iterator[tuple[str, str]]:
         parts.append(f"fetches of {control.fetch_granularity} B")
     if control.compression > 1:
         parts.append(f"compressed {control.compression:g} times")
-    if parts:
-        yield "L2 control", "; ".join(parts)
+    return parts
 
 
 def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
+from perfmodel.models.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, labelled, plain, table
@@ -85,7 +86,7 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
     yield (
         "L2",
         f"{units.data(asked * SECTOR)} asked for, {units.percent(found.l2_hit_rate)} without "
-        f"waiting for DRAM; {units.percent(near)} served by the near side",
+        f"waiting for DRAM; {units.percent(near)} served by the near side{_mixed(launch, near)}",
     )
     yield (
         "DRAM",
@@ -115,6 +116,19 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
         yield "note", note
     if found.interrupted:
         yield "warning", f"interrupted after {units.percent(found.sampled)}: counts until then"
+
+
+def _mixed(launch: SimulatedLaunch, near: float) -> str:
+    """Say how long hits take on average, where the far side's latency is known."""
+    device = launch.device
+    if device.l2_far_latency is None:
+        return ""
+    clocks = device.sm_clock
+    mean = HIT_LATENCY(share=near, near=device.l2_latency, far=device.l2_far_latency) * clocks
+    return (
+        f" (a hit: {device.l2_latency * clocks:.0f} clocks near, "
+        f"{device.l2_far_latency * clocks:.0f} far, {float(mean):.0f} in this mix)"
+    )
 
 
 def hit_rates(launch: SimulatedLaunch, level: str) -> list[float]:

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from math import log2
 from typing import TYPE_CHECKING, Any, Final
 
+from perfmodel.prediction import Prediction
 from perfmodel.prediction.sweep import SIZES, Sweep
+from perfmodel.reports import units
 from perfmodel.reports.figure_style import BLUE, FAINT, STYLE, VERMILION
-from perfmodel.reports.prediction_text import title
+from perfmodel.reports.prediction_text import control_parts, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMN: Final = 4.6
-_HEIGHT: Final = 5.6
+_HEIGHT: Final = 6.0
 _MIB: Final = 2.0**20
 _LABELLED: Final = 12
-"""Values up to which each has a label of its own."""
+"""Labels that find room beside each other."""
 _WIDE: Final = 8.0
 """Ratio of the last to the first value from which sizes are drawn on a logarithmic axis."""
+_ROOM: Final = 1.2
+"""Height of an axis over what is drawn: the legend has a row of its own above."""
+_SECONDS: Final = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+_BYTES: Final = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+_MOVED: Final = ("dram_read_bytes", "dram_write_bytes")
+_AXES: Final = {
+    "hit-ratio": "hitRatio",
+    "fetch-granularity": "fetch granularity [B]",
+    "compression": "compression ratio",
+}
 
 
 def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
     """Draw sweeps side by side: time with its 90% band above, DRAM bytes below.
+
+    All columns share both vertical axes; what is the same in every launch stands under the title.
 
     Parameters
     ----------
@@ -36,18 +52,66 @@ def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
     import matplotlib
     from matplotlib.figure import Figure
 
+    found = [prediction for sweep in sweeps for prediction in sweep.predictions]
+    longest = max(prediction.interval_s[1] for prediction in found)
+    most = max(prediction.traffic[key] for prediction in found for key in _MOVED)
+    time_unit, second = next((u, f) for u, f in _SECONDS if longest >= f or u == "µs")
+    data_unit, byte = next((u, f) for u, f in _BYTES if most >= f or u == "kB")
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(_COLUMN * len(sweeps) + 0.6, _HEIGHT), layout="constrained")
+        width = _COLUMN * len(sweeps) + 0.6
+        figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
         axes = figure.subplots(2, len(sweeps), squeeze=False, sharey="row", sharex="col")
-        figure.suptitle(title(sweeps[0].predictions[0]), fontsize=11)
+        # Ten points of text take about 0.085 inch a letter.
+        same = _lines(_same(found), int(width / 0.085))
+        figure.suptitle("\n".join([title(found[0]), *same]), fontsize=10)
         for column, sweep in enumerate(sweeps):
-            _draw(axes[0][column], axes[1][column], sweep)
-        axes[0][0].set_ylabel("time [µs]")
-        axes[1][0].set_ylabel("DRAM [MiB]")
+            _draw(axes[0][column], axes[1][column], sweep, second, byte)
+        axes[0][0].set(ylabel=f"time [{time_unit}]", ylim=(0, _ROOM * longest / second))
+        axes[1][0].set(ylabel=f"DRAM [{data_unit}]", ylim=(0, _ROOM * max(most, 1) / byte))
+        for row in axes:
+            row[0].legend(
+                loc="upper left",
+                ncols=2,
+                borderaxespad=0.2,
+                facecolor="white",
+                edgecolor="none",
+                framealpha=1,
+            )
     return figure
 
 
-def _draw(above: Any, below: Any, sweep: Sweep) -> None:
+def _same(found: Sequence[Prediction]) -> list[str]:
+    """Return the parameters, and what L2 control does, that all launches share."""
+    first = found[0]
+    parts = [
+        f"{name} {units.capacity(value) if name.endswith('bytes') else value}"  # type: ignore[arg-type]
+        for name, value in first.params.items()
+        if all(p.params[name] == value for p in found)
+    ]
+    control = [_control(prediction) for prediction in found]
+    parts += [part for part in control[0] if all(part in other for other in control)]
+    return [*parts, f"L2 {first.cache} at the start"]
+
+
+def _control(prediction: Prediction) -> list[str]:
+    """Return what L2 control is in effect, a window apart from what it does with its lines."""
+    return [piece for part in control_parts(prediction) for piece in part.split(": ")]
+
+
+def _lines(parts: Sequence[str], most: int) -> list[str]:
+    """Return parts with commas between, in lines of so many letters at most."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]}, {part}" if lines[-1] else part
+        if len(longer) > most and lines[-1]:
+            lines[-1] += ","
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _draw(above: Any, below: Any, sweep: Sweep, second: float, byte: float) -> None:
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
     labels = [value if isinstance(value, str) else None for value in sweep.values]
     at = [
@@ -55,23 +119,39 @@ def _draw(above: Any, below: Any, sweep: Sweep) -> None:
         for i, value in enumerate(sweep.values)
     ]
     found = sweep.predictions
-    micro = [p.time_s * 1e6 for p in found]
-    low, high = ([p.interval_s[i] * 1e6 for p in found] for i in (0, 1))
-    above.fill_between(at, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    above.plot(at, micro, color=BLUE, marker="o", markersize=4, label="time, 90% band")
+    low, high = ([p.interval_s[i] / second for p in found] for i in (0, 1))
+    above.fill_between(at, low, high, color=BLUE, alpha=0.15, linewidth=0, label="90% band")
+    above.plot(
+        at, [p.time_s / second for p in found], color=BLUE, marker="o", markersize=4, label="time"
+    )
     for name, colour, marker, key in (
         ("read", BLUE, "o", "dram_read_bytes"),
         ("written", VERMILION, "s", "dram_write_bytes"),
     ):
-        moved = [p.traffic[key] / _MIB for p in found]
+        moved = [p.traffic[key] / byte for p in found]
         below.plot(at, moved, color=colour, marker=marker, markersize=4, label=name)
-    below.set_xlabel(f"{sweep.name} [MiB]" if sized else sweep.name)
+    below.set_xlabel(f"{sweep.name} [MiB]" if sized else _AXES.get(sweep.name, sweep.name))
+    logarithmic = (sized or _geometric(at)) and min(at) > 0 and max(at) >= _WIDE * min(at)
     for axes in (above, below):
         axes.grid(color=FAINT)
-        axes.set_ylim(bottom=0)
-        if sized and min(at) > 0 and max(at) >= _WIDE * min(at):
+        if logarithmic:
             axes.set_xscale("log", base=2)
-        if len(at) <= _LABELLED:
+            axes.xaxis.set_major_formatter("{x:g}")  # 32, not 2 to the fifth
+        if any(labels) or not _crowded([log2(value) for value in at] if logarithmic else at):
             shown = [label or f"{value:g}" for label, value in zip(labels, at, strict=True)]
             axes.set_xticks(at, labels=shown)
-    below.legend(frameon=False)
+            axes.minorticks_off()
+
+
+def _crowded(places: Sequence[float]) -> bool:
+    """Say whether values lie too close for each to have a label of its own."""
+    ordered = sorted(set(places))
+    gaps = [after - before for before, after in pairwise(ordered)]
+    return bool(gaps) and (ordered[-1] - ordered[0]) / min(gaps) > _LABELLED
+
+
+def _geometric(values: Sequence[float]) -> bool:
+    """Say whether values grow by a factor rather than by a step."""
+    if len(values) < 3 or min(values) <= 0:
+        return False
+    return values[-1] - values[-2] > 1.5 * (values[1] - values[0])

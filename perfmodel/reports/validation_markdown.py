@@ -24,7 +24,10 @@ from perfmodel.validation.validate import Transfer, Validation
 
 
 def validation_markdown(
-    validation: Validation, transfers: Sequence[Transfer] = (), plot: str | None = None
+    validation: Validation,
+    transfers: Sequence[Transfer] = (),
+    plot: str | None = None,
+    source: str | None = None,
 ) -> str:
     """Return the report of a validation.
 
@@ -34,15 +37,22 @@ def validation_markdown(
     transfers : sequence of Transfer
     plot : str, optional
         File of the figure, which the report shows if it lies beside it.
+    source : str, optional
+        Options that say what was validated, as they were given; the device's name without.
     """
-    return "\n".join(_lines(validation, transfers, plot)) + "\n"
+    source = source or f"--device {validation.device.name}"
+    command = (
+        f"perfmodel validate {source}{' --transfer' * bool(transfers)} -o FILE.md"
+        f"{' --plot FILE.svg' * (plot is not None)}"
+    )
+    return "\n".join(_lines(validation, transfers, plot, command)) + "\n"
 
 
 def _lines(
-    validation: Validation, transfers: Sequence[Transfer], plot: str | None
+    validation: Validation, transfers: Sequence[Transfer], plot: str | None, command: str
 ) -> Iterator[str]:
     held, fit = validation.used("validation"), validation.used("fit")
-    yield from _heading(validation, plot, bool(transfers))
+    yield from _heading(validation, plot, command)
     yield "## Never fitted on"
     yield ""
     if held:
@@ -82,15 +92,12 @@ def _lines(
         yield from _transfer(transfers)
 
 
-def _heading(validation: Validation, plot: str | None, moved: bool) -> Iterator[str]:
+def _heading(validation: Validation, plot: str | None, command: str) -> Iterator[str]:
     device, machine = validation.device, validation.machine
     held, fit = validation.used("validation"), validation.used("fit")
     yield f"# Validation on {device.name}"
     yield ""
-    yield (
-        f"Written by `perfmodel validate --device {device.name}{' --transfer' * moved} -o FILE.md"
-        f"{' --plot FILE.svg' * (plot is not None)}`; do not edit."
-    )
+    yield f"Written by `{command}`; do not edit."
     yield ""
     facts = [str(machine.get("gpu", device.title))]
     facts += [f"driver {machine['driver']}"] if "driver" in machine else []

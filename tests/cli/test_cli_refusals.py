@@ -211,3 +211,26 @@ def test_a_file_that_is_no_text(refused: Refused, tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     assert "is not UTF-8 text" in refused("predict", str(path))
     assert "is not UTF-8 text" in refused("devices", str(path))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--from", "measurements", "--gpu", "0"), "--gpu is about measuring"),
+        (("--from", "measurements", "--no-profiler"), "--no-profiler is about measuring"),
+        (("--against", "simulator", "-o", "x", "--gpu", "1"), "--gpu is about measuring"),
+    ],
+)
+def test_options_of_measuring_are_not_passed_over(
+    words: tuple[str, ...], part: str, refused: Refused
+) -> None:
+    # property: an option that would do nothing is refused
+    assert part in refused("calibrate", *words)
+
+
+def test_a_folder_of_other_rows_is_refused_for_what_it_lacks(refused: Refused) -> None:
+    # h200-sxm was measured by a program of its own: it names its GPU, but no row of `measure`'s
+    folder = str(Path(__file__).parents[2] / "measurements" / "h200-sxm")
+    message = refused("calibrate", "--from", folder)
+    assert "takes the rows that `perfmodel measure` writes" in message
+    assert "launch_floor: no rows of launch tell it" in message

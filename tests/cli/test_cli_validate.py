@@ -201,3 +201,14 @@ def test_many_launches_are_announced_where_no_bar_shows_them(
     monkeypatch.setattr("perfmodel.cli.validate.MANY", 18)
     announce(recordings)
     assert capsys.readouterr().err == "predicting 18 launches, some minutes\n"
+
+
+def test_a_report_names_the_command_that_made_it(
+    folder: Path, run: Callable[..., str], tmp_path: Path
+) -> None:
+    # property: what was given, and no more
+    report = tmp_path / "report.md"
+    for words in ((), ("--device", "h200-sxm")):
+        run("validate", "--from", str(folder), *words, "-o", str(report))
+        command = " ".join(("perfmodel validate --from", str(folder), *words, "-o FILE.md"))
+        assert f"Written by `{command}`; do not edit." in report.read_text()

@@ -13,6 +13,7 @@ import perfmodel
 from perfmodel.frontends.toolchain import find_tool
 
 Run = Callable[..., str]
+NEWLINE = "\n"
 Refused = Callable[..., str]
 
 
@@ -42,7 +43,7 @@ def test_a_sweep_as_a_figure(suffix: str, run: Run, tmp_path: Path) -> None:
     content = path.read_bytes()
     assert len(content) > 5000
     if suffix == "svg":
-        for label in (b"time [", b"DRAM [MiB]", b"fetch-granularity", b"run"):
+        for label in (b"time [", b"DRAM [MB]", b"fetch granularity [B]", b"run"):
             assert label in content
 
 
@@ -124,14 +125,69 @@ def test_the_lines_of_advice_are_cuda(run: Run, tmp_path: Path) -> None:
         "cudaCtxResetPersistingL2Cache();",
         "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);",
     ]
-    source = tmp_path / "advice.cu"
-    body = "\n".join(lines)
-    source.write_text(f"void use(cudaStream_t stream, float* in) {{\n{body}\n}}\n")
+    compiled(f"void use(cudaStream_t stream, float* in) {{\n{NEWLINE.join(lines)}\n}}\n", tmp_path)
+
+
+def compiled(text: str, folder: Path) -> None:
+    """Let nvcc compile a source, and fail with what it says."""
+    source = folder / "advice.cu"
+    source.write_text(text)
     nvcc = str(find_tool("nvcc"))
     made = subprocess.run(
-        [nvcc, "-arch=sm_90", "-c", str(source), "-o", str(tmp_path / "advice.o")],
+        [nvcc, "-arch=sm_90", "-c", str(source), "-o", str(folder / "advice.o")],
         capture_output=True,
         text=True,
         check=False,
     )
     assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
+def test_every_kind_of_change_has_lines_that_compile(run: Run, tmp_path: Path) -> None:
+    # independent: the compiler takes them, with the kernel's own names around them
+    names = "float* in, float* out, float* A, float* B, float* C, int* data"
+    sizes = "int i, int k, int n, int m, int K, int N, int stride, int offset"
+    kinds, functions = set(), []
+    for words in (
+        ("strided-copy", "-D", "stride=32"),
+        ("copy", "-D", "vector=1", "-D", "block=1024"),
+        ("atomic-add", "-D", "n=1048576", "-D", "addresses=1"),
+        ("gemm", "--mapping", "naive", "-D", "N=1024"),
+        ("data-reset", "--mps"),
+        ("data-reset", "--set-aside", "30MiB", "--window", "8MiB", "--hit-ratio", "0.25"),
+    ):
+        found = json.loads(run("advise", *words, "--json"))
+        for option in (*found["options"], *found["rejected"]):
+            assert option["cuda"], (words, option["kind"])
+            kinds.add(option["kind"])
+            own = "__global__ " if "threadIdx" in " ".join(option["cuda"]) else ""
+            stream = "" if own else ", cudaStream_t stream"
+            head = f"{own}void f{len(functions)}({names}, {sizes}{stream})"
+            functions.append(f"{head} {{\n{NEWLINE.join(option['cuda'])}\n}}")
+    assert kinds == {
+        *("coalescing", "vector width", "block size", "privatisation", "mapping"),
+        *("fetch granularity", "residency"),
+    }
+    compiled(NEWLINE.join(functions), tmp_path)
+
+
+def test_under_mps_the_environment_sets_l2_aside(run: Run) -> None:
+    # the rule of the platform: no call does
+    lines = json.loads(run("advise", "data-reset", "--mps", "--json"))["options"][0]["cuda"]
+    assert any("PERSISTING_L2_CACHE_PERCENTAGE_LIMIT=25" in line for line in lines)
+    assert not any("cudaDeviceSetLimit" in line for line in lines)
+
+
+def test_a_window_that_harms_is_closed(run: Run) -> None:
+    # property: a change is offered that is not what there is, and it gains what it says
+    words = ("data-reset", "--set-aside", "30MiB", "--window", "8MiB", "--hit-ratio", "0")
+    found = json.loads(run("advise", *words, "--json"))
+    assert found["options"][0]["gain"] > 2
+    now = found["prediction"]["l2_control"]
+    assert all(option["l2_control"] != now for option in found["options"])
+
+
+def test_advice_says_why_no_window_was_tried(run: Run) -> None:
+    found = json.loads(run("advise", "data-reset", "--mig", "--json"))
+    assert "MIG" in found["reason"]
+    assert not any(o["kind"] == "residency" for o in (*found["options"], *found["rejected"]))

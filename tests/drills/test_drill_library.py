@@ -43,6 +43,10 @@ BY_HAND: dict[str, tuple[float, ...]] = {
     "strided": (1024,),
     # 1024 B / 128 B
     "strided-cost": (8,),
+    # 60 MiB less 24 of the 30 set aside
+    "left-persisting": (36 * 2**20,),
+    # (290 + 470)/2
+    "near-and-far": (380,),
     # one address, one sector
     "broadcast": (1,),
     # bytes 4 to 131: sectors 0 to 4, five against four
@@ -242,6 +246,7 @@ def test_order_of_topics_and_sources() -> None:
     topics = list(dict.fromkeys(drill.topic for drill in DRILLS.values()))
     assert topics == [
         *("memory hierarchy", "sectors", "matrix product", "atomics", "residency", "exam"),
+        "persistence",
     ]
     assert all(drill.source and drill.hint for drill in DRILLS.values())
 
