@@ -16,11 +16,12 @@ Array = npt.NDArray[Any]
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
-    text="max((reads + filled + unpacked)/read + scattered/dram, fetched/dram)",
+    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, fetched/dram)",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.64 [B]",
         "filled": "bytes that misses at random places bring in, lone sectors as 1.64 [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
+        "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
@@ -91,6 +92,11 @@ def reads_beside(traffic: Traffic) -> Array:
     """Return the share of L2's reads, where they hit, that run beside its writes."""
     found = READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * _tables(traffic)
     return np.atleast_1d(np.where(traffic.compression > 1, TABLES_BESIDE, found))
+
+
+def pinned_bytes(traffic: Traffic) -> Array:
+    """Return what reads of private parts take of L2 beyond others beside persisting lines [B]."""
+    return np.asarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
 
 
 def unpacked_bytes(traffic: Traffic) -> Array:

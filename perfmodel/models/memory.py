@@ -230,6 +230,7 @@ def _below_l1(
     of_atomics = sum((a.read * a.read_cost for a in atomics.values()), _ZERO)
     cost = _read_cost(accesses, misses, atomics) + of_atomics
     cost = cost + scattered_cost(tables, reads, written, warm)
+    cost = cost + sum((t.read(warm) * t.pinned for t in tables), _ZERO)
     persisting, fleeting = marked_reads(tables, warm)
     again = normal_reads(tables, warm)
     # Parts that are read again and again take DRAM's time first, L2's later.

@@ -11,7 +11,14 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2 import L2_READS, L2_TIME, read_sectors, reads_beside, unpacked_bytes
+from perfmodel.models.l2 import (
+    L2_READS,
+    L2_TIME,
+    pinned_bytes,
+    read_sectors,
+    reads_beside,
+    unpacked_bytes,
+)
 from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
 from perfmodel.models.slices import slice_count
 from perfmodel.models.writeback import WRITEBACK_TIME
@@ -36,6 +43,7 @@ def l2_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
         "reads": np.atleast_1d(read_sectors(traffic, slice_count(device)) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
+        "pinned": np.atleast_1d(pinned_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
         # What makes sectors whole is read while L2 takes other stores.
         "fetched": np.atleast_1d(

@@ -28,7 +28,7 @@ from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
 from perfmodel.models.sides import near_lost
-from perfmodel.models.windows import fleeting_misses, marked, spilled_share
+from perfmodel.models.windows import fleeting_misses, marked, pinned, spilled_share
 from perfmodel.models.writeback import reaching_writes
 
 Array = npt.NDArray[Any]
@@ -90,6 +90,8 @@ class Table:
         Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
     meeting : tuple of (Formula, mapping)
         How these were worked out.
+    pinned : array
+        What a byte read takes of L2 beyond one, beside persisting lines.
     """
 
     buffer: str
@@ -112,6 +114,7 @@ class Table:
     met: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
     meeting: residency.Workings = ()
+    pinned: Array = field(default_factory=lambda: np.zeros(1))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -251,7 +254,7 @@ def _table(
     moves: Any = 0
     met = waiting = np.zeros(1)
     meeting: residency.Workings = ()
-    in_parts = False
+    in_parts, held_back = False, np.zeros(1)
     drawn = None
     if random:
         drawn = random_reads(
@@ -295,6 +298,9 @@ def _table(
             of = [requests[i] for i in members[buffer]]
             met, waiting, meeting = caught(instance, of, workings, moves, passes, device)
         in_parts = True
+        granted = residency.granted(control.set_aside, capacity)
+        stays = size * persisting * (1 - spilled * lost)
+        held_back = pinned(size, stays, granted, capacity)
         # What a launch before has left has to outlast all blocks, not those beside it only.
         left = held(kept + beside, capacity, WARM_KNEE)
         scattered = np.zeros(1)
@@ -349,6 +355,7 @@ def _table(
         met=np.atleast_1d(in_turn * met),
         waiting=np.atleast_1d(in_turn * waiting),
         meeting=meeting,
+        pinned=held_back,
     )
 
 

@@ -30,6 +30,31 @@ FLEETING_MISSES = Formula(
 )
 
 
+PINNED = Formula(
+    name="what private parts take of L2 and DRAM beyond others beside persisting lines",
+    unit="1",
+    text="1.15*max(0, min(picked, set_aside)/c - 0.43)*min(1, max(0, size/c - 0.8)/0.1)",
+    symbols={
+        "picked": "bytes marked persisting that stay in L2 [B]",
+        "set_aside": "bytes of the ways set aside [B]",
+        "size": "bytes of the set [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="sets of 40 to 96 MiB on an H200, each block its own part; a set that fits L2 loses "
+    "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
+    source="fitted: 48 to 64 MiB at hitRatios of 1/2 and 3/4 take 1.0 to 1.25 times as long with "
+    "37 MiB set aside as with 16, at equal DRAM reads. Lines that are kept lie on one side: with "
+    "36 MiB of them 8% of the reads find theirs on the other, with 19 MiB 1% "
+    "(measurements/h200-advised/sets.csv, sides.csv)",
+)
+
+
+def pinned(size: Array, picked: Array, set_aside: Array, capacity: float) -> Array:
+    """Return what a byte of private parts takes beyond one, beside persisting lines."""
+    given = {"size": size, "picked": picked, "set_aside": set_aside, "c": capacity}
+    return np.asarray(PINNED(**given))
+
+
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
     """Return the shares of a buffer's lines that its window marks persisting, and streaming.
 

@@ -79,8 +79,7 @@ def _sets(out):
                 k: given[k]
                 for k in ("bytes", "iterations", "set_mib", "hit_eighths", "miss_prop", "launch")
             },
-            # The fit is to set-asides of 16 MiB.
-            "use": "fit" if given["set_mib"] == "16" else "validation",
+            "use": "fit" if given["set_mib"] in ("16", "37") else "validation",
             "timing": "profiler",
             "cache": "warm" if int(given["launch"]) else "cold",
             "repeats": 1,
@@ -89,6 +88,33 @@ def _sets(out):
             "l2_read_sectors": int(read),
             "l2_hit_sectors": int(_number(row, "lts__t_sectors_srcunit_tex_lookup_hit.sum")),
             "l2_clock_mhz": round(_number(row, "lts__cycles_elapsed.avg.per_second") / 1e6, 1),
+        }
+
+
+def _sides(out):
+    listed = list(csv.DictReader((out / "sides_list.csv").open()))
+    counted = list(_profiled(out / "sides_ncu.csv"))
+    sets = sum(given["function"] == "set" for given in listed) // 2
+    # Before every two launches over a set one reads the 256 MiB of others' lines.
+    launches = [row for i, row in enumerate(counted) if i >= 3 * sets or i % 3]
+    for given, row in zip(listed, launches, strict=True):
+        yield {
+            "function": given["function"].rstrip("18"),
+            "bytes": int(given["mib"]) * MIB,
+            "run": given["function"].removeprefix("gather").removeprefix("set"),
+            **{k: given[k] for k in ("set_mib", "hit_eighths", "launch")},
+            "use": "validation",
+            "timing": "profiler",
+            "cache": "warm" if int(given["launch"]) else "cold",
+            "repeats": 1,
+            "time_us": _number(row, "gpu__time_duration.sum") / 1000,
+            "dram_read_bytes": int(_number(row, "dram__bytes_read.sum")),
+            "dram_write_bytes": int(_number(row, "dram__bytes_write.sum")),
+            "l2_read_sectors": int(_number(row, "lts__t_sectors_srcunit_tex_op_read.sum")),
+            "l2_hit_sectors": int(_number(row, "lts__t_sectors_srcunit_tex_lookup_hit.sum")),
+            "l2_all_sectors": int(_number(row, "lts__t_sectors.sum")),
+            "far_sectors": int(_number(row, "lts__t_sectors_srcunit_ltcfabric.sum")),
+            "far_hit_sectors": int(_number(row, "lts__t_sectors_srcunit_ltcfabric_lookup_hit.sum")),
         }
 
 
@@ -103,6 +129,7 @@ def main(out, folder):
     """Write the CSVs."""
     _write(folder / "gains.csv", list(_gains(out)))
     _write(folder / "sets.csv", list(_sets(out)))
+    _write(folder / "sides.csv", list(_sides(out)))
 
 
 if __name__ == "__main__":
