@@ -333,15 +333,7 @@ def normal_misses(
     tuple of (Formula, mapping)
         Each formula and what it takes; the last gives the share.
     """
-    lost = {
-        "high": LEAK_HIGH,
-        "slope": LEAK_SLOPE,
-        "start": LEAK_START,
-        "write": LEAK_WRITES,
-        "sr": np.asarray(read - harmless[0], dtype=float),
-        "sw": np.asarray(written - harmless[1], dtype=float),
-        "c": capacity,
-    }
+    lost = _leak_inputs(read - harmless[0], written - harmless[1], capacity)
     used = distance_inputs(TABLE_WEIGHT, kept, read, written)
     crowded = {"d": DISTANCE(**used), "c": capacity, "middle": KNEE_MIDDLE, "width": KNEE_WIDTH}
     both = {"leak": LEAK(**lost), "knee": KNEE(**crowded)}
@@ -362,10 +354,11 @@ def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[st
 
 def random_line_hits(
     table: Any, stream: Any, draws: Any, capacity: float, line: float
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
-    And the share at the end, which the same launch finds again; 0 where nothing has left L2 yet.
+    And the share at the end, which the same launch finds again, 0 where nothing has left L2 yet;
+    and the share of the draws that are made with L2 full.
 
     Parameters
     ----------
@@ -397,4 +390,29 @@ def random_line_hits(
     t = np.minimum(-n * np.log(np.maximum(1 - steady, 1e-12)), drawn)
     first = n * (1 - np.exp(-t / n))
     hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
-    return np.asarray(hits), np.where(t < drawn, steady, 0.0)
+    return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
+
+
+def leak(read: Any, written: Any, capacity: float) -> Array:
+    """Return the share of re-reads that are lost though there is room: see `LEAK`.
+
+    Parameters
+    ----------
+    read, written : array
+        Bytes of normal streams in one pass over the table.
+    capacity : float
+        L2 [B].
+    """
+    return np.asarray(LEAK(**_leak_inputs(read, written, capacity)))
+
+
+def _leak_inputs(read: Any, written: Any, capacity: float) -> dict[str, Any]:
+    return {
+        "high": LEAK_HIGH,
+        "slope": LEAK_SLOPE,
+        "start": LEAK_START,
+        "write": LEAK_WRITES,
+        "sr": np.asarray(read, dtype=float),
+        "sw": np.asarray(written, dtype=float),
+        "c": capacity,
+    }

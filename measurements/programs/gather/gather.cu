@@ -39,6 +39,7 @@ extern "C" const char* setup(long long table){ cudaMalloc(&T,table); cudaMalloc(
   flush_write<<<(u32)(FB/16/256),256>>>((uint4*)OUTB,FB/16,3); return cudaGetErrorString(cudaDeviceSynchronize()); }
 extern "C" const char* rows(long long n,long long bound){ fill_rows<<<1056,256>>>((u32*)ROWS,n,bound); return cudaGetErrorString(cudaGetLastError()); }
 extern "C" void flush(int how){ u32 g=(u32)(FB/16/256); flush_write<<<g,256>>>((uint4*)FL,FB/16,seed++); if(how) flush_read<<<g,256>>>((const uint4*)(FL+FB),FB/16,(u32*)FL); }
+extern "C" void granularity(int bytes){ cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity,bytes); }
 extern "C" void mark(){ marker_kernel<<<1,32>>>(); }
 // id, n, run, table bytes, blocks or every
 extern "C" void launch(int id,long long n,long long run,long long bytes,long long x){
@@ -51,7 +52,7 @@ extern "C" const char* sequence(int id,long long n,long long run,long long bytes
   mark(); if(!cold){launch(id,n,run,bytes,x);launch(id,n,run,bytes,x);}
   for(int k=0;k<reps;k++){ if(cold) flush(1); launch(id,n,run,bytes,x); } return cudaGetErrorString(cudaDeviceSynchronize()); }
 extern "C" const char* peek(long long count,void* to){ cudaMemcpy(to,LOG,count*16,cudaMemcpyDeviceToHost); return cudaGetErrorString(cudaGetLastError()); }
-int main(int c,char** v){ // for counters: lines "id n run bytes x cold"
-  time_t began=time(0); setup(4ll<<30); char line[256]; FILE* f=fopen(v[1],"r"); long long n,run,b,x; int id,cold,k=0;
-  while(fgets(line,sizeof line,f)) if(sscanf(line,"%d %lld %lld %lld %lld %d",&id,&n,&run,&b,&x,&cold)==6){ if(id!=9) rows((n+run-1)/run,b/4/run); if(cold) flush(1); else { launch(id,n,run,b,x); launch(id,n,run,b,x); } cudaDeviceSynchronize(); printf("launch %d: %s",k++,line); fflush(stdout); cudaProfilerStart(); launch(id,n,run,b,x); cudaDeviceSynchronize(); cudaProfilerStop(); if(time(0)-began>atol(v[2])) break; }
+int main(int c,char** v){ // for counters: lines "id n run bytes x cold [granularity]"
+  time_t began=time(0); setup(4ll<<30); char line[256]; FILE* f=fopen(v[1],"r"); long long n,run,b,x; int id,cold,g,k=0;
+  while(fgets(line,sizeof line,f)) if(sscanf(line,"%d %lld %lld %lld %lld %d%n",&id,&n,&run,&b,&x,&cold,&g)==6){ granularity(atoi(line+g)?atoi(line+g):64); if(id!=9) rows((n+run-1)/run,b/4/run); if(cold) flush(1); else { launch(id,n,run,b,x); launch(id,n,run,b,x); } cudaDeviceSynchronize(); printf("launch %d: %s",k++,line); fflush(stdout); cudaProfilerStart(); launch(id,n,run,b,x); cudaDeviceSynchronize(); cudaProfilerStop(); if(time(0)-began>atol(v[2])) break; }
   printf("%s\n",cudaGetErrorString(cudaGetLastError())); return 0; }
