@@ -21,6 +21,14 @@ FRONT_OVERLAP: Final = 2.0
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
+ATOMICS_OVERLAP: Final = 1.4
+"""Exponent between global atomics and loads: what waits for a busy slice holds up what is behind
+it, and warps that started together come to their atomics together.
+
+Fitted: streams of 4 to 1200 MB, then an addition of each warp to one word, of floats (best alone
+with 1.63) and of integers (1.20), or of each lane to 16 KiB (1.20), in 1 to 12 rounds of blocks
+(measurements/h200-after/tails.csv, fit rows): 7% rms where a maximum has 21%.
+"""
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -79,8 +87,11 @@ def combine(
         return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
-    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
+    # Loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
+    if "atomics" in beside:
+        loaded = power_mean((memory_time(memory), beside["atomics"]), ATOMICS_OVERLAP)
+        parts = [loaded, *(time for name, time in beside.items() if name != "atomics")]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.

@@ -9,6 +9,7 @@ requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -221,6 +222,75 @@ def beyond_sample(
     hot = Hot(*map(np.minimum, seen.hot, whole.hot))
     hottest = np.minimum(seen.hottest, whole.hottest)
     return replace(seen, addresses=whole.addresses, hottest=hottest, hot=hot)
+
+
+def distinct_places(looked: int, found: int, most: int) -> float:
+    """Return how many places lanes go to, if `looked` of them found so many different ones.
+
+    Parameters
+    ----------
+    looked : int
+        Lanes.
+    found : int
+        Distinct places of theirs.
+    most : int
+        Places that there are.
+    """
+    low, high = float(found), float(max(most, found))
+    for _ in range(60):
+        middle = (low + high) / 2
+        few = -middle * np.expm1(looked * np.log1p(-1 / max(middle, 1.001))) < found
+        low, high = (middle, high) if few else (low, middle)
+    return high
+
+
+def without_chance(seen: Sharing, addresses: Array, active: Array, size: float) -> Sharing:
+    """Return what a sample shows of popular places, without those that chance made popular there.
+
+    Of equally popular places some have more of a sample's lanes than others, and the fewer it has
+    the more. So a place is as much more popular than the mean as was seen, times the part of the
+    variance between places that is not chance: the estimator of James and Stein.
+
+    Parameters
+    ----------
+    seen : Sharing
+        Of the sample.
+    addresses, active : array, shape (..., 32)
+        Of the sample, as for `counted_sharing`.
+    size : float
+        Bytes of the buffer.
+    """
+    request = np.broadcast_to(np.arange(len(addresses))[:, None], addresses.shape)[active]
+    pitch = max(float(seen.pitch.max()), 1.0)
+    requests, lanes = len(np.unique(request)), len(request)
+
+    def shrunk(granule: float, *found: tuple[int, Array]) -> list[Array]:
+        place = (addresses[active] // granule).astype(np.int64)
+        pairs = np.unique(np.stack([place, request]), axis=1)[0]
+        times = np.sort(np.unique(place, return_counts=True)[1])[::-1]
+        most = round(size / max(granule, pitch))
+        # Lanes of one warp that go together count once; those that meet by chance do not.
+        every = distinct_places(len(pairs), len(times), most)
+        apart = -every * math.expm1(lanes / requests * math.log1p(-1 / max(every, 1.001)))
+        together = max(1.0, requests * apart / len(pairs))
+        every = distinct_places(max(round(lanes / together), len(times)), len(times), most)
+        return [_shrunk(share, times[rank:], every - rank, together) for rank, share in found]
+
+    (hottest,) = shrunk(1.0, (0, seen.hottest))
+    (sector,) = shrunk(SECTOR, (0, seen.hot.sector))
+    granule, third = shrunk(GRANULE, (0, seen.hot.granule), (2, seen.hot.third))
+    return replace(seen, hottest=hottest, hot=Hot(sector, granule, third))
+
+
+def _shrunk(share: Array, times: Array, places: float, together: float) -> Array:
+    """Return the share of the first of so many places that were met so many times."""
+    if not len(times) or places < 1:
+        return share
+    mean = times.sum() / places
+    variance = float((times.astype(float) ** 2).sum()) / places - mean**2
+    own = max(0.0, 1 - together * mean / max(variance, 1e-30))
+    even = share * mean / times[0]
+    return np.asarray(np.minimum(share, even + (share - even) * own))
 
 
 def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:

@@ -21,7 +21,12 @@ from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.contention import beyond_sample, counted_sharing, stacked_sharing
+from perfmodel.models.contention import (
+    beyond_sample,
+    counted_sharing,
+    stacked_sharing,
+    without_chance,
+)
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
 
@@ -62,6 +67,9 @@ def given_requests(
             whole = sharing(access, index, instance.known, variables, everybody, element)
             if whole is not None:
                 shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
+        if counted.sampled < 1:
+            size = float(np.max(instance.lengths[access.buffer])) * element
+            shared = without_chance(shared, np.maximum(addresses, 0), active, size)
 
     def one(value: float) -> Array:
         return np.full(1, float(value))

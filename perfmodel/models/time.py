@@ -33,6 +33,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs
 from perfmodel.models.requests import Requests
+from perfmodel.models.several_atomics import several_times
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.sm_times import sm_times
 from perfmodel.models.steps import step_loop, time_in_steps
@@ -147,7 +148,7 @@ def time_model(
     inputs |= waits.inputs
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
-        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
+        terms["atomics"], looked_up = several_times(atomics, requests)
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
@@ -173,7 +174,9 @@ def time_model(
     )
     terms["l2"], given = l2_time(traffic, device)
     inputs |= given
-    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
+    lookups = None
+    if atomics:
+        lookups = lookup_inputs(requests, traffic, atomics, looked_up, inputs, device)
     written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
     if written is not None:
         terms["writeback"], given = written
