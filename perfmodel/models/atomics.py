@@ -24,6 +24,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE, Hot
+from perfmodel.models.counted_requests import uses_random
 from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.requests import Requests
@@ -295,7 +296,8 @@ def _atomic_time(
     unhindered = np.atleast_1d(NETWORK_TIME(**alone))
     lookups = np.maximum(quick.most, unhindered)
     usual = lanes * shared.hottest
-    wanted = contenders(usual, r.random, 1 / np.maximum(shared.hottest, 1e-12))
+    drawn = r.random and uses_random(instance.expression(r.access.index))
+    wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
     blocks = np.asarray(instance.blocks, dtype=float)
     lookups = np.atleast_1d(np.where(passes > 0, lookups, 0.0))
     if r.access.operation in ("lock-loop", "cas-loop"):
@@ -308,7 +310,9 @@ def _atomic_time(
     if r.access.operation == "cas-loop":
         meet = lanes / np.maximum(r.requests * c.addresses, 1e-9)
         span = np.minimum(shared.addresses, lanes / meet) * shared.pitch
-        first = r.requests * c.sectors / rate
+        # Sources state the first reads themselves.
+        loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")
+        first = r.requests * c.sectors / rate * (r.access.buffer not in loads)
         once_each = (first, parts["slice"], parts["network"])
         inputs |= loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
         parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))

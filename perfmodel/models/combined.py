@@ -22,8 +22,8 @@ to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
 ATOMICS_OVERLAP: Final = 1.4
-"""Exponent between global atomics and loads: what waits for a busy slice holds up what is behind
-it, and warps that started together come to their atomics together.
+"""Exponent between global atomics and what moves through L2 and DRAM: what waits for a busy slice
+holds up what is behind it. Atomics fill the waits for loads, so these do not add.
 
 Fitted: streams of 4 to 1200 MB, then an addition of each warp to one word, of floats (best alone
 with 1.63) and of integers (1.20), or of each lane to 16 KiB (1.20), in 1 to 12 rounds of blocks
@@ -83,20 +83,22 @@ def combine(
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
     others = beside.values()
+    # What waits for a busy slice holds up what is behind it; waits for loads go on meanwhile.
+    atomics = beside.get("atomics", np.zeros(1))
+    loaded = power_mean((memory["bandwidth"], atomics), ATOMICS_OVERLAP)
     if in_steps is not None:
-        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
+        together = power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
+        return np.asarray(np.maximum(together, loaded))
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
     # Loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
-    if "atomics" in beside:
-        loaded = power_mean((memory_time(memory), beside["atomics"]), ATOMICS_OVERLAP)
-        parts = [loaded, *(time for name, time in beside.items() if name != "atomics")]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+    parts = [np.maximum(front, in_turns), power_mean(parts, OVERLAP), loaded]
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*parts)))
 
 
 def beside_memory(

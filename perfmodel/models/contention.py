@@ -47,6 +47,8 @@ GRANULE: Final = 256
 
 _EVERYWHERE: Final = 4.0
 """Lanes an address from which on hardly any is left out: assumed."""
+_NEAR: Final = 2.0
+"""Bytes between words over those that were seen, from which on they are another's: by choice."""
 
 
 class Conflicts(NamedTuple):
@@ -219,9 +221,16 @@ def beyond_sample(
     first, every = (np.unique(addresses[:n][active[:n]] // GRANULE) for n in (half, len(addresses)))
     if half and len(first) == len(every):
         return seen
-    hot = Hot(*map(np.minimum, seen.hot, whole.hot))
-    hottest = np.minimum(seen.hottest, whole.hottest)
-    return replace(seen, addresses=whole.addresses, hottest=hottest, hot=hot)
+    # Words that the sample left out lie between those that it has.
+    used = np.unique(addresses[active])
+    closest = float(np.diff(used).min(initial=LINE))
+    span = float(used[-1] - used[0])
+    pitch = np.maximum(span / np.maximum(whole.addresses - 1, 1), closest)
+    near = whole.pitch < _NEAR * pitch
+    hot = Hot(
+        *(np.where(near, np.minimum(s, w), s) for s, w in zip(seen.hot, whole.hot, strict=True))
+    )
+    return replace(seen, addresses=whole.addresses, pitch=pitch, hottest=whole.hottest, hot=hot)
 
 
 def distinct_places(looked: int, found: int, most: int) -> float:
@@ -244,7 +253,9 @@ def distinct_places(looked: int, found: int, most: int) -> float:
     return high
 
 
-def without_chance(seen: Sharing, addresses: Array, active: Array, size: float) -> Sharing:
+def without_chance(
+    seen: Sharing, addresses: Array, active: Array, size: float, width: int
+) -> Sharing:
     """Return what a sample shows of popular places, without those that chance made popular there.
 
     Of equally popular places some have more of a sample's lanes than others, and the fewer it has
@@ -259,24 +270,29 @@ def without_chance(seen: Sharing, addresses: Array, active: Array, size: float) 
         Of the sample, as for `counted_sharing`.
     size : float
         Bytes of the buffer.
+    width : int
+        Bytes of a lane's word.
     """
     request = np.broadcast_to(np.arange(len(addresses))[:, None], addresses.shape)[active]
-    pitch = max(float(seen.pitch.max()), 1.0)
     requests, lanes = len(np.unique(request)), len(request)
 
-    def shrunk(granule: float, *found: tuple[int, Array]) -> list[Array]:
-        place = (addresses[active] // granule).astype(np.int64)
+    def shrunk(granule: int, *found: tuple[int, Array]) -> list[Array]:
+        place = addresses[active] // granule
         pairs = np.unique(np.stack([place, request]), axis=1)[0]
         times = np.sort(np.unique(place, return_counts=True)[1])[::-1]
-        most = round(size / max(granule, pitch))
+        most = max(1, round(size / granule))
         # Lanes of one warp that go together count once; those that meet by chance do not.
         every = distinct_places(len(pairs), len(times), most)
         apart = -every * math.expm1(lanes / requests * math.log1p(-1 / max(every, 1.001)))
         together = max(1.0, requests * apart / len(pairs))
         every = distinct_places(max(round(lanes / together), len(times)), len(times), most)
-        return [_shrunk(share, times[rank:], every - rank, together) for rank, share in found]
+        # No place is less popular than all would be if they were as popular.
+        return [
+            np.maximum(_shrunk(share, times[rank:], every - rank, together), 1 / most)
+            for rank, share in found
+        ]
 
-    (hottest,) = shrunk(1.0, (0, seen.hottest))
+    (hottest,) = shrunk(width, (0, seen.hottest))
     (sector,) = shrunk(SECTOR, (0, seen.hot.sector))
     granule, third = shrunk(GRANULE, (0, seen.hot.granule), (2, seen.hot.third))
     return replace(seen, hottest=hottest, hot=Hot(sector, granule, third))

@@ -62,14 +62,14 @@ def given_requests(
         addresses = np.asarray(counted.addresses)
         active = addresses >= 0
         shared = counted_sharing(np.maximum(addresses, 0), active)
+        if counted.sampled < 1:
+            size = float(np.max(instance.lengths[access.buffer])) * element
+            shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
         everybody = warp_classes((), instance.known, variables) if shape.regular else None
         if counted.sampled < 1 and everybody is not None and not uses_random(index):
             whole = sharing(access, index, instance.known, variables, everybody, element)
             if whole is not None:
                 shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
-        if counted.sampled < 1:
-            size = float(np.max(instance.lengths[access.buffer])) * element
-            shared = without_chance(shared, np.maximum(addresses, 0), active, size)
 
     def one(value: float) -> Array:
         return np.full(1, float(value))

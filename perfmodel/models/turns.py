@@ -137,7 +137,7 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     return tuple(name for name in ("issue", *PIPES) if name in terms and name not in free)
 
 
-def power_mean(parts: Any, exponent: float) -> Array:
+def power_mean(parts: Any, exponent: Any) -> Array:
     """Return ``sum(part**exponent)**(1/exponent)``, without overflow."""
     stacked = np.stack(np.broadcast_arrays(*parts))
     largest = np.max(stacked, axis=0)
