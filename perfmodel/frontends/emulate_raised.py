@@ -19,8 +19,8 @@ from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import MOST_BACKED, Region
 from perfmodel.frontends.ptx.syntax import Function, Immediate
-from perfmodel.models.contention import distinct_places
 from perfmodel.models.formula import Formula
+from perfmodel.models.sampled_places import distinct_places
 
 Array = npt.NDArray[Any]
 

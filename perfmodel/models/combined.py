@@ -21,15 +21,23 @@ FRONT_OVERLAP: Final = 2.0
 to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
+LOADED_TIME = Formula(
+    name="bandwidth and atomics, at the least",
+    unit="s",
+    text="(bandwidth**p + atomics**p)**(1/p)",
+    symbols={
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "atomics": "time of global atomics [s]",
+        "p": "how sharply one of both decides [1]",
+    },
+    holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
+    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
+    "lane to many, after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 "
+    "and 13.5 with 8 (measurements/h200-beside/tails.csv, fit rows). Integers at one word, which "
+    "stand close where nobody is between them, ask for less, and floats for 1.7",
+)
 ATOMICS_OVERLAP: Final = 1.7
-"""Exponent between global atomics and what moves through L2 and DRAM: what waits for a busy slice
-holds up what is behind it. Atomics fill the waits for loads, so these do not add.
-
-Fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each lane to many,
-after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 and 13.5 with 8
-(measurements/h200-beside/tails.csv, fit rows). Integers at one word, which stand close where nobody
-is between them, ask for less, and floats for no more than 2.
-"""
+"""`p` of `LOADED_TIME`."""
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -84,22 +92,17 @@ def combine(
         Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
     """
     others = beside.values()
-    # What waits for a busy slice holds up what is behind it; waits for loads go on meanwhile.
-    atomics = beside.get("atomics", np.zeros(1))
-    loaded = power_mean((memory["bandwidth"], atomics), ATOMICS_OVERLAP)
     if in_steps is not None:
-        together = power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
-        return np.asarray(np.maximum(together, loaded))
+        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((arithmetic, memory["own"]), FRONT_OVERLAP)
-    # Loops in shared memory wait for their turn beside all else.
+    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
     parts = [memory_time(memory), *others]
     if not memory.get("queued", False):
         parts.append(busy)  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((arithmetic, terms["l1"], terms["stalls"]), FRONT_OVERLAP)
-    parts = [np.maximum(front, in_turns), power_mean(parts, OVERLAP), loaded]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*parts)))
+    return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 
 def beside_memory(

@@ -21,14 +21,10 @@ from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.contention import (
-    beyond_sample,
-    counted_sharing,
-    stacked_sharing,
-    without_chance,
-)
+from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
+from perfmodel.models.sampled_places import beyond_sample, without_chance
 
 Array = npt.NDArray[Any]
 _ALONE: Final = 0.9

@@ -6,8 +6,8 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +49,25 @@ POPULAR: Final = 16.0
 """`least` and `popular` of `APART`; by the same rows."""
 
 
-def several_times(
-    atomics: Sequence[AtomicTime], requests: Sequence[Requests]
-) -> tuple[Array, Array]:
-    """Return the time of all atomics of a kernel, and that of their lookups [s].
+class SeveralTimes(NamedTuple):
+    """All atomics of a kernel, arrays over configurations.
+
+    Attributes
+    ----------
+    time_s, lookups_s : array
+        Time of all of them, and of their lookups [s].
+    inputs : mapping of str to mapping of str to array
+        Of several: what went into "apart" and "several-slices", and the parts of the time as
+        "several".
+    """
+
+    time_s: Array
+    lookups_s: Array
+    inputs: Mapping[str, Mapping[str, Any]]
+
+
+def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -> SeveralTimes:
+    """Return the time of all atomics of a kernel.
 
     Parameters
     ----------
@@ -62,23 +77,28 @@ def several_times(
         Of the global accesses.
     """
     if len(atomics) == 1:
-        return atomics[0].time_s, atomics[0].lookups_s
+        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s, {})
     # Who tries again has waits of its own.
     again = [a for a in atomics if not {"loop", "lock"}.isdisjoint(a.parts_s)]
     once = [a for a in atomics if {"loop", "lock"}.isdisjoint(a.parts_s)]
-    time = sum((a.time_s for a in again), np.zeros(1))
-    lookups = sum((a.lookups_s for a in again), np.zeros(1))
+    parts = {"again": _total(a.time_s for a in again)}
+    lookups = _total(a.lookups_s for a in again)
+    time = parts["again"]
+    inputs: dict[str, dict[str, Any]] = {}
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
-        parts = {name: _total(a.parts_s[name] for a in once) for name in ("network", "send")}
-        parts["slice"] = _busiest([a.load for a in once], buffers)
-        time = time + together(parts)
-        brief = _busiest([a.brief for a in once], buffers)
+        slices, inputs = _busiest([a.load for a in once], buffers)
+        shared = {name: _total(a.parts_s[name] for a in once) for name in ("network", "send")}
+        parts |= shared | {"slice": slices}
+        time = time + together({"slice": slices, **shared})
+        brief, _ = _busiest([a.brief for a in once], buffers)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
-    return np.asarray(time), np.asarray(lookups)
+    return SeveralTimes(np.asarray(time), np.asarray(lookups), {**inputs, "several": parts})
 
 
-def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str]) -> Array:
+def _busiest(
+    loads: Sequence[SliceLoad], buffers: Sequence[str]
+) -> tuple[Array, dict[str, dict[str, Any]]]:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
         _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
@@ -86,9 +106,13 @@ def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str]) -> Array:
     ]
     weights = _total(load.most for load in loads)
     share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
-    exponent = np.asarray(APART(least=LEAST, popular=POPULAR, share=share))
-    even = _total(load.even for load in loads)
-    return np.asarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, exponent)))
+    apart = {"least": LEAST, "popular": POPULAR, "share": share}
+    slices = {
+        "even": _total(load.even for load in loads),
+        "beyond": power_mean(beyond, np.asarray(APART(**apart))),
+    }
+    time = np.asarray(BUSIEST_OF_SEVERAL(**slices))
+    return time, {"apart": apart, "several-slices": slices}
 
 
 def _total(values: Any) -> Array:

@@ -22,7 +22,14 @@ from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.block_waits import block_waits
 from perfmodel.models.bursts import BURST_TIME, burst_inputs
 from perfmodel.models.chain import Chain
-from perfmodel.models.combined import FRONT_OVERLAP, beside_memory, busiest_pipe, combine
+from perfmodel.models.combined import (
+    ATOMICS_OVERLAP,
+    FRONT_OVERLAP,
+    LOADED_TIME,
+    beside_memory,
+    busiest_pipe,
+    combine,
+)
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
@@ -148,7 +155,9 @@ def time_model(
     inputs |= waits.inputs
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
-        terms["atomics"], looked_up = several_times(atomics, requests)
+        several = several_times(atomics, requests)
+        terms["atomics"] = several.time_s
+        inputs |= several.inputs
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
@@ -176,7 +185,7 @@ def time_model(
     inputs |= given
     lookups = None
     if atomics:
-        lookups = lookup_inputs(requests, traffic, atomics, looked_up, inputs, device)
+        lookups = lookup_inputs(requests, traffic, atomics, several.lookups_s, inputs, device)
     written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
     if written is not None:
         terms["writeback"], given = written
@@ -192,6 +201,10 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
+    if "atomics" in others and in_steps is None:
+        moved = inputs["memory"]["bandwidth"]
+        inputs["loaded"] = {"bandwidth": moved, "atomics": others["atomics"], "p": ATOMICS_OVERLAP}
+        together = np.maximum(together, LOADED_TIME(**inputs["loaded"]))
     if lookups is not None and in_steps is None:
         inputs["lookups"] = lookups
         together = np.maximum(together, LOOKUPS_TIME(**lookups))

@@ -12,9 +12,10 @@ from programs import launch, written
 
 from perfmodel.frontends.emulate import Emulation, emulate
 from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY, distinct_places
+from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY
 from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.launched import bound
+from perfmodel.models.sampled_places import distinct_places
 
 PLACE = """
     ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; mov.u32 %r29, %ctaid.x; mov.u32 %r28, %ntid.x;

@@ -15,12 +15,11 @@ from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
 from perfmodel.models.contention import (
     Sharing,
-    beyond_sample,
     counted_conflicts,
     counted_sharing,
     random_conflicts,
-    without_chance,
 )
+from perfmodel.models.sampled_places import beyond_sample, without_chance
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:
