@@ -26,8 +26,8 @@ LOADED_TIME = Formula(
     unit="s",
     text="(bandwidth**p + atomics**p)**(1/p)",
     symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "atomics": "time of global atomics [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
+        "atomics": "time of global atomics, and of what they miss [s]",
         "p": "how sharply one of both decides [1]",
     },
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",

@@ -202,7 +202,8 @@ def time_model(
     others = beside_memory(terms, inputs)
     together = combine(terms, inputs["memory"], arithmetic, in_turns, others, in_steps)
     if "atomics" in others and in_steps is None:
-        moved = inputs["memory"]["bandwidth"]
+        # What atomics miss is in their own time.
+        moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0)
         inputs["loaded"] = {"bandwidth": moved, "atomics": others["atomics"], "p": ATOMICS_OVERLAP}
         together = np.maximum(together, LOADED_TIME(**inputs["loaded"]))
     if lookups is not None and in_steps is None:
