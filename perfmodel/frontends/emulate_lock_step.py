@@ -37,6 +37,7 @@ from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
+from perfmodel.frontends.retry_loops import retry_loops
 from perfmodel.frontends.sure_waits import waits_within
 from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
 
@@ -114,6 +115,13 @@ class LockStep:
         self.left: list[str] = []
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
+        # Of many lanes few are here: how often they try is up to the model of retries.
+        self.tried = {
+            block: target
+            for tried in retry_loops(function, self.flow)
+            if tried.always
+            for block, target in tried.loop.exits
+        }
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.told: list[str] = []
@@ -224,6 +232,8 @@ class LockStep:
         taken = self.machine.read(name, np.dtype(bool), active)
         if last.guard.negated:
             taken = ~taken
+        if block in self.tried:
+            taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
             taken = self._let_go(block, taken, targets)
         if block in self.together and copy in LAST_COPIES:

@@ -20,6 +20,7 @@ from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import MOST_BACKED, Region
 from perfmodel.frontends.ptx.syntax import Function, Immediate
 from perfmodel.models.formula import Formula
+from perfmodel.models.sampled_places import distinct_places
 
 Array = npt.NDArray[Any]
 
@@ -106,7 +107,7 @@ def raised_before(
         looks = max(c.lanes for at, c in counts.items() if c.region == number and at not in ats)
         places = np.concatenate([p[a] for at in ats for p, a in counts[at].kept]) - _ORIGIN
         distinct = np.unique(places)
-        every = distinct_words(len(places), len(distinct), region.size // width)
+        every = distinct_places(len(places), len(distinct), region.size // width)
         each = max(looks * scale * (1 - first) / every, 0.01)
         once = all(_claims(function, at) for at in ats)
         share = min(float(RAISING(each=each, once=float(once))), 1.0)
@@ -123,26 +124,6 @@ def raised_before(
     for region in regions:
         region.forget()
     return Raised(first, words, "; ".join(told))
-
-
-def distinct_words(looked: int, found: int, most: int) -> float:
-    """Return how many words lanes look at, if `looked` of them found so many different ones.
-
-    Parameters
-    ----------
-    looked : int
-        Lanes.
-    found : int
-        Distinct words of theirs.
-    most : int
-        Words that there are.
-    """
-    low, high = float(found), float(max(most, found))
-    for _ in range(60):
-        middle = (low + high) / 2
-        few = -middle * np.expm1(looked * np.log1p(-1 / max(middle, 1.001))) < found
-        low, high = (middle, high) if few else (low, middle)
-    return high
 
 
 def _raised_regions(function: Function, counts: Mapping[int, Count]) -> dict[int, list[int]]:

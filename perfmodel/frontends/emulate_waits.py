@@ -1,7 +1,8 @@
 """Loops in which threads wait for what others write: flags, tickets, locks of other blocks.
 
 Which block runs when is not emulated, so nobody may ever write it. Such a loop reads memory past
-L1 or by an atomic, writes nothing else, and is left once it was gone round a few times.
+L1 or by an atomic, writes nothing else, and is left once it was gone round a few times. Loops that
+try a compare-and-swap again with what they found are no such: each round lets somebody go on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Final
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, SpecialRegister
+from perfmodel.frontends.retry_loops import retry_loops
 
 PATIENCE: Final = 4
 """Rounds after which a wait is taken to be over."""
@@ -29,7 +31,10 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     flow : ControlFlow
     """
     found: dict[int, int] = {}
+    tries = [tried.loop for tried in retry_loops(function, flow)]
     for loop in flow.loops:
+        if loop in tries:
+            continue
         inside = [
             function.instructions[at]
             for block in loop.blocks

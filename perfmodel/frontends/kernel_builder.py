@@ -76,6 +76,7 @@ class Builder:
     ) -> None:
         self.emulation = emulation
         self.machine: MachineCode = ()
+        self.parents: dict[str, str | None] = {}
         self.module = module
         self.function = function
         self.launch = launch
@@ -88,6 +89,7 @@ class Builder:
 
     def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
+        self.parents = {loop.variable: loop.parent for loop in found.loops}
         parts = self._index_names(found, placed)
         elements = self._elements(placed)
         lengths = self._lengths(placed, elements)
@@ -348,6 +350,9 @@ class Builder:
         An index that is made of several loads is as different as the most different of them.
         """
         known = [indices[at] for at in sorted(p.access.sources, reverse=True) if at in indices]
+        # A place that comes out of a loop is no longer any of its turns.
+        others = self.parents.keys() - self._around(p.access.loop)
+        known = [k for k in known if others.isdisjoint(names(k))]
         if not known:
             return self._thread
         differing = (k for k in known if any(n.startswith("threadIdx.") for n in names(k)))
@@ -355,6 +360,14 @@ class Builder:
         if own == known[0]:
             return own
         return Operation("+", (own, Operation("*", (known[0], Number(_APART)))))
+
+    def _around(self, loop: str | None) -> set[str]:
+        """Return the variables of a loop and of those around it."""
+        around: set[str] = set()
+        while loop is not None:
+            around.add(loop)
+            loop = self.parents.get(loop)
+        return around
 
     @property
     def _thread(self) -> Node:

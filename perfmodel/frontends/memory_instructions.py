@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
+from perfmodel.frontends.retry_loops import retry_loops
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel
 
@@ -107,7 +109,11 @@ def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
         return "exchange"
     if counts_lanes(function, instruction):
         return "increment"
-    return "cas" if "cas" in modifiers else "add"
+    if "cas" not in modifiers:
+        return "add"
+    tried = retry_loops(function, control_flow(function))
+    found = [t for t in tried if function.instructions[t.at] is instruction]
+    return "cas-loop" if found and found[0].always else "cas"
 
 
 def _is_used(function: Function, instruction: Instruction) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import GRANULE, Hot
+from perfmodel.models.counted_requests import uses_random
 from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.requests import Requests
@@ -127,6 +128,24 @@ _HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
 _DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
 
 
+class SliceLoad(NamedTuple):
+    """How long L2's slices work on an atomic, arrays over configurations.
+
+    Attributes
+    ----------
+    most : array
+        Time of the busiest slice [s].
+    even : array
+        Time of each, if all had as much to do [s].
+    popular : array
+        Share of the passes in the most popular 256 B.
+    """
+
+    most: Array
+    even: Array
+    popular: Array
+
+
 @dataclass(frozen=True, slots=True)
 class AtomicTime:
     """Time of one atomic access on its own, arrays over configurations.
@@ -144,6 +163,10 @@ class AtomicTime:
     lookups_s : array
         Time that L2's slices need for it without what it waits for, so that others have to wait:
         see `perfmodel.models.lookups`. Zero for loops, of which this is not known.
+    load, brief : SliceLoad
+        With what passes wait for, and without.
+    alone_s : array
+        Time of the way to L2 without operands and old values.
     """
 
     position: int
@@ -151,6 +174,9 @@ class AtomicTime:
     parts_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
     lookups_s: Array
+    load: SliceLoad
+    brief: SliceLoad
+    alone_s: Array
 
 
 def atomic_times(
@@ -254,14 +280,24 @@ def _atomic_time(
         "network": network,
         "send": send,
     }
-    time = _together(parts)
+    time = together(parts)
     # Nobody else waits for a type's operands, old values, or turns at one sector.
     least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=per_packet)
     brief = at_slice | {"each": np.minimum(at_slice["each"], least / device.sm_clock)}
     alone = network | {"cost": network["cost"] / RETURN_COST if compares else 1.0}
-    lookups = np.maximum(SLICE_TIME(**brief), NETWORK_TIME(**alone))
+    load, quick = (
+        SliceLoad(
+            np.atleast_1d(SLICE_TIME(**given)),
+            np.atleast_1d(SLICE_TIME(**given | {"share": 1 / slices})),
+            hot.granule,
+        )
+        for given in (at_slice, brief)
+    )
+    unhindered = np.atleast_1d(NETWORK_TIME(**alone))
+    lookups = np.maximum(quick.most, unhindered)
     usual = lanes * shared.hottest
-    wanted = contenders(usual, r.random, 1 / np.maximum(shared.hottest, 1e-12))
+    drawn = r.random and uses_random(instance.expression(r.access.index))
+    wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
     blocks = np.asarray(instance.blocks, dtype=float)
     lookups = np.atleast_1d(np.where(passes > 0, lookups, 0.0))
     if r.access.operation in ("lock-loop", "cas-loop"):
@@ -270,19 +306,30 @@ def _atomic_time(
         one_try = (parts["slice"], parts["network"])
         inputs |= lock_inputs(wanted, usual, r.requests, blocks, one_try, device)
         parts["lock"] = np.atleast_1d(LOCK_TIME(**inputs["lock"]))
-        time = _together(parts)
+        time = together(parts)
     if r.access.operation == "cas-loop":
         meet = lanes / np.maximum(r.requests * c.addresses, 1e-9)
         span = np.minimum(shared.addresses, lanes / meet) * shared.pitch
-        first = r.requests * c.sectors / rate
+        # Sources state the first reads themselves.
+        loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")
+        first = r.requests * c.sectors / rate * (r.access.buffer not in loads)
         once_each = (first, parts["slice"], parts["network"])
         inputs |= loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
         parts["loop"] = np.atleast_1d(LOOP_TIME(**inputs["loop"]))
-        time = _together(parts)
-    return AtomicTime(position, np.where(passes > 0, time, 0.0), parts, inputs, lookups)
+        time = together(parts)
+    return AtomicTime(
+        position,
+        np.where(passes > 0, time, 0.0),
+        parts,
+        inputs,
+        lookups,
+        load=load,
+        brief=quick,
+        alone_s=unhindered,
+    )
 
 
-def _together(parts: Mapping[str, Array]) -> Array:
+def together(parts: Mapping[str, Array]) -> Array:
     """Return the time of parts that overlap."""
     stacked = np.stack(np.broadcast_arrays(*parts.values()))
     largest = np.maximum(stacked.max(axis=0), 1e-30)

@@ -28,6 +28,23 @@ Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/h200-parts/over
 """
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
+LOADED_TIME = Formula(
+    name="bandwidth and atomics, at the least",
+    unit="s",
+    text="(bandwidth**p + atomics**p)**(1/p)",
+    symbols={
+        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
+        "atomics": "time of global atomics, and of what they miss [s]",
+        "p": "how sharply one of both decides [1]",
+    },
+    holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
+    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
+    "lane to many, after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 "
+    "and 13.5 with 8 (measurements/h200-beside/tails.csv, fit rows). Integers at one word, which "
+    "stand close where nobody is between them, ask for less, and floats for 1.7",
+)
+ATOMICS_OVERLAP: Final = 1.7
+"""`p` of `LOADED_TIME`."""
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",

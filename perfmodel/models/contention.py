@@ -10,7 +10,7 @@ requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomic
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.distinct import distinct, first_of_equals
+from perfmodel.models.distinct import first_of_equals
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -43,10 +43,6 @@ HALF: Final = LINE // 2
 measurements/h200-cas/counters.csv)."""
 GRANULE: Final = 256
 """Bytes that one L2 slice holds together, as far as atomics show (atomics.csv)."""
-
-
-_EVERYWHERE: Final = 4.0
-"""Lanes an address from which on hardly any is left out: assumed."""
 
 
 class Conflicts(NamedTuple):
@@ -185,40 +181,6 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
         np.atleast_1d(times.max() / total),
         Hot(*(np.atleast_1d(share) for share in (top(SECTOR)[0], *top(GRANULE)[[0, 2]]))),
     )
-
-
-def beyond_sample(
-    seen: Sharing, addresses: Array, active: Array, lanes: float, whole: Sharing
-) -> Sharing:
-    """Return what a sample shows, at the places that all of the launch's lanes go to.
-
-    Few sampled blocks may make most of the sample's requests, at the few places that are theirs,
-    where as many others go elsewhere. A sample that has few of the addresses of a place stays as it
-    is: somebody chose among them. So does one of a launch with too few lanes for all places, and
-    one whose second half goes to no place that the first has not been to.
-
-    Parameters
-    ----------
-    seen : Sharing
-        Of the sample.
-    addresses, active : array, shape (..., 32)
-        Of the sample, as for `counted_sharing`.
-    lanes : float
-        Of the launch.
-    whole : Sharing
-        If all threads took part, one configuration.
-    """
-    room = GRANULE / min(max(float(whole.pitch.max()), 1.0), GRANULE)
-    chosen = len(distinct(addresses[active] % GRANULE)) < room / 2
-    if chosen or lanes < _EVERYWHERE * float(whole.addresses.max()):
-        return seen
-    half = len(addresses) // 2
-    first, every = (distinct(addresses[:n][active[:n]] // GRANULE) for n in (half, len(addresses)))
-    if half and len(first) == len(every):
-        return seen
-    hot = Hot(*map(np.minimum, seen.hot, whole.hot))
-    hottest = np.minimum(seen.hottest, whole.hottest)
-    return replace(seen, addresses=whole.addresses, hottest=hottest, hot=hot)
 
 
 def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:

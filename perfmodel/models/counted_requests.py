@@ -21,9 +21,10 @@ from perfmodel.models.affine import Variable, index_variables, plane
 from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.contention import beyond_sample, counted_sharing, stacked_sharing
+from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
+from perfmodel.models.sampled_places import beyond_sample, without_chance
 
 Array = npt.NDArray[Any]
 _ALONE: Final = 0.9
@@ -57,6 +58,9 @@ def given_requests(
         addresses = np.asarray(counted.addresses)
         active = addresses >= 0
         shared = counted_sharing(np.maximum(addresses, 0), active)
+        if counted.sampled < 1:
+            size = float(np.max(instance.lengths[access.buffer])) * element
+            shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
         everybody = warp_classes((), instance.known, variables) if shape.regular else None
         if counted.sampled < 1 and everybody is not None and not uses_random(index):
             whole = sharing(access, index, instance.known, variables, everybody, element)

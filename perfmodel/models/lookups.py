@@ -62,10 +62,11 @@ def lookup_inputs(
     requests: Sequence[Requests],
     traffic: Traffic,
     atomics: Sequence[AtomicTime],
+    looked_up: Array,
     l2: Mapping[str, Mapping[str, Any]],
     device: Device,
-) -> dict[str, Any] | None:
-    """Return what `LOOKUPS_TIME` takes, and what went into "again"; None without atomics.
+) -> dict[str, Any]:
+    """Return what `LOOKUPS_TIME` takes, and what went into "again".
 
     Parameters
     ----------
@@ -73,12 +74,12 @@ def lookup_inputs(
         Of the global accesses, in the order of ``traffic.accesses``.
     traffic : Traffic
     atomics : sequence of AtomicTime
+    looked_up : array
+        Time of the lookups of all atomics together [s].
     l2 : mapping
         What went into the time of L2.
     device : Device
     """
-    if not atomics:
-        return None
     reads, writes = l2["l2_reads"], l2["l2"]
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
@@ -88,7 +89,7 @@ def lookup_inputs(
         "loads": (reads["reads"] + reads["filled"]) / reads["read"],
         "stores": writes["writes"] * writes["cost"] / writes["write"],
         "again": again * AGAIN_COST * lone * (device.l2_partitions > 1),
-        "atomics": sum((a.lookups_s for a in atomics), np.zeros(1)),
+        "atomics": looked_up,
     }
 
 

@@ -22,7 +22,14 @@ from perfmodel.models.atomics import AtomicTime, atomic_times
 from perfmodel.models.block_waits import block_waits
 from perfmodel.models.bursts import BURST_TIME, burst_inputs
 from perfmodel.models.chain import Chain
-from perfmodel.models.combined import beside_memory, busiest_pipe, combine, front_overlap
+from perfmodel.models.combined import (
+    ATOMICS_OVERLAP,
+    LOADED_TIME,
+    beside_memory,
+    busiest_pipe,
+    combine,
+    front_overlap,
+)
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
@@ -33,6 +40,7 @@ from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs
 from perfmodel.models.requests import Requests
+from perfmodel.models.several_atomics import several_times
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.sm_times import sm_times
 from perfmodel.models.steps import step_loop, time_in_steps
@@ -148,7 +156,9 @@ def time_model(
     inputs |= waits.inputs
     atomics = atomic_times(instance, requests, device, units.balance)
     if atomics:
-        terms["atomics"] = np.asarray(sum((a.time_s for a in atomics), np.zeros(1)))
+        several = several_times(atomics, requests)
+        terms["atomics"] = several.time_s
+        inputs |= several.inputs
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
@@ -174,7 +184,9 @@ def time_model(
     )
     terms["l2"], given = l2_time(traffic, device)
     inputs |= given
-    lookups = lookup_inputs(requests, traffic, atomics, inputs, device)
+    lookups = None
+    if atomics:
+        lookups = lookup_inputs(requests, traffic, atomics, several.lookups_s, inputs, device)
     written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
     if written is not None:
         terms["writeback"], given = written
@@ -191,6 +203,11 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)
+    if "atomics" in others and in_steps is None:
+        # What atomics miss is in their own time.
+        moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0)
+        inputs["loaded"] = {"bandwidth": moved, "atomics": others["atomics"], "p": ATOMICS_OVERLAP}
+        together = np.maximum(together, LOADED_TIME(**inputs["loaded"]))
     if lookups is not None and in_steps is None:
         inputs["lookups"] = lookups
         together = np.maximum(together, LOOKUPS_TIME(**lookups))

@@ -14,6 +14,7 @@ from perfmodel.models.block_waits import DISPATCH_TIME
 from perfmodel.models.bursts import BURST_TIME
 from perfmodel.models.combined import (
     FRONT_OVERLAP,
+    LOADED_TIME,
     MISSING_TIME,
     OVERLAP,
     STAGES_TIME,
@@ -67,11 +68,12 @@ _INVISIBLE: Final = 1e-12
 _TOGETHER: Final = definition(
     "all of them, together",
     "s",
-    "max(waiting, turns, resources, lookups, last, after, burst)",
+    "max(waiting, turns, resources, loaded, lookups, last, after, burst)",
     {
         "waiting": "time of an SM with its waits for loads [s]",
         "turns": "time of warps that wait and compute in turn [s]",
         "resources": "time of all resources [s]",
+        "loaded": "time of bandwidth and atomics, at the least [s]",
         "lookups": "time of L2's lookups, atomics and all else [s]",
         "last": "time until the last block ends, at the least [s]",
         "after": "time until the last data arrives, at the least [s]",
@@ -252,11 +254,16 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
         "waiting": waiting.result,
         "turns": in_turns.result,
         "resources": resources.result,
+        "loaded": 0.0,
         "lookups": 0.0,
         "last": 0.0,
         "after": 0.0,
         "burst": 0.0,
     }
+    if "loaded" in given:
+        loaded = step(TIME, LOADED_TIME, given["loaded"])
+        yield loaded
+        values["loaded"] = loaded.result
     if "lookups" in given:
         lookups = step(TIME, LOOKUPS_TIME, given["lookups"])
         yield lookups

@@ -15,6 +15,7 @@ from perfmodel.models.atomics import (
 from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, WAITING
 from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
+from perfmodel.models.several_atomics import APART, BUSIEST_OF_SEVERAL
 from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.models.waves import BALANCE
@@ -31,6 +32,7 @@ _PASSES = definition(
         "each": "over the sectors of a request, the lanes at the most popular address of each [1]",
     },
 )
+_AGAIN: Final = {"again": "time of those that try again, one after the other [s]"}
 _SEND_TIME = definition(
     "time of an SM to send",
     "s",
@@ -52,10 +54,20 @@ def atomic_steps(details: Details) -> Iterator[Step]:
         yield from _access_steps(
             details, found, ATOMICS if len(times) == 1 else f"{ATOMICS}: {name}"
         )
+    given = details.time.inputs
     if len(times) > 1:
-        parts = {f"atomic_{i + 1}": scalar(found.time_s) for i, found in enumerate(times)}
-        meanings = dict.fromkeys(parts, "time of that access [s]")
-        yield step(ATOMICS, definition("time of atomics", "s", " + ".join(parts), meanings), parts)
+        parts = {name: scalar(value) for name, value in given["several"].items()}
+        if "slice" not in parts:
+            yield step(ATOMICS, definition("time of atomics", "s", "again", _AGAIN), parts)
+            return
+        yield step(ATOMICS, APART, given["apart"])
+        yield step(ATOMICS, BUSIEST_OF_SEVERAL, given["several-slices"])
+        power = f"{OVERLAP:g}"
+        text = f"again + (slice**{power} + network**{power} + send**{power})**(1/{power})"
+        meanings = _AGAIN | {
+            n: f"time of the {n} for all others [s]" for n in parts if n != "again"
+        }
+        yield step(ATOMICS, definition("time of atomics", "s", text, meanings), parts)
 
 
 def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator[Step]:

@@ -12,9 +12,10 @@ from programs import launch, written
 
 from perfmodel.frontends.emulate import Emulation, emulate
 from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY, distinct_words
+from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY
 from perfmodel.frontends.launch import Buffer
 from perfmodel.frontends.launched import bound
+from perfmodel.models.sampled_places import distinct_places
 
 PLACE = """
     ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; mov.u32 %r29, %ctaid.x; mov.u32 %r28, %ntid.x;
@@ -71,12 +72,12 @@ def test_words_at_random_as_counted() -> None:
             assert share * n == pytest.approx(float(r["atomic_sectors"]), rel=0.25)
 
 
-def test_distinct_words_are_as_many_as_lanes_were_drawn_from() -> None:
+def test_distinct_places_are_as_many_as_lanes_were_drawn_from() -> None:
     # property: of w words, n lanes at random meet w*(1 - (1 - 1/w)**n)
     for words, lanes in ((1000, 700), (4096, 16384), (10**6, 16384)):
         met = words * (1 - (1 - 1 / words) ** lanes)
-        assert distinct_words(lanes, round(met), 10**9) == pytest.approx(words, rel=0.05)
-    assert distinct_words(512, 512, 2048) == 2048
+        assert distinct_places(lanes, round(met), 10**9) == pytest.approx(words, rel=0.05)
+    assert distinct_places(512, 512, 2048) == 2048
 
 
 @pytest.mark.parametrize("blocks", [2048, 16384])

@@ -15,11 +15,11 @@ from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
 from perfmodel.models.contention import (
     Sharing,
-    beyond_sample,
     counted_conflicts,
     counted_sharing,
     random_conflicts,
 )
+from perfmodel.models.sampled_places import beyond_sample, without_chance
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:
@@ -149,3 +149,44 @@ def test_a_sample_that_chose_its_words_stays_as_it_is() -> None:
     assert beyond_sample(one, addresses, active, 2.0**20, whole) is one
     few, addresses, active = sampled([3, 9, 40])
     assert beyond_sample(few, addresses, active, 1000.0, whole) is few
+
+
+def sampled_from(shares: Any, lanes: int, spacing: int = 4) -> tuple[Sharing, Any, Any]:
+    random = np.random.default_rng(11)
+    drawn = random.choice(len(shares), size=(lanes // 32, 32), p=shares) * spacing
+    active = np.ones(drawn.shape, dtype=bool)
+    return counted_sharing(drawn, active), drawn, active
+
+
+@pytest.mark.parametrize("places", [4096, 1 << 16, 1 << 20])
+def test_equally_popular_places_are_so_in_spite_of_a_sample(places: int) -> None:
+    # independent: what the lanes were drawn from
+    seen, drawn, active = sampled_from(np.full(places, 1 / places), 1 << 14)
+    found = without_chance(seen, drawn, active, 4.0 * places, 4)
+    assert float(seen.hottest.max()) > 1.8 / places
+    assert float(found.hottest.max()) == pytest.approx(1 / places, rel=0.25)
+    assert float(found.hot.granule.max()) == pytest.approx(64 / places, rel=0.1)
+
+
+def test_places_that_are_more_popular_stay_so() -> None:
+    # independent: one place of 65536 has a twentieth of the lanes, or a quarter of the places all
+    one = np.full(1 << 16, 0.95 / (1 << 16))
+    one[777] += 0.05
+    seen, drawn, active = sampled_from(one, 1 << 14)
+    found = without_chance(seen, drawn, active, 4.0 * len(one), 4)
+    assert float(found.hottest.max()) == pytest.approx(0.05, rel=0.1)
+    few = np.where(np.arange(1 << 14) < 1 << 12, 1 / (1 << 12), 0.0)
+    seen, drawn, active = sampled_from(few, 1 << 14)
+    found = without_chance(seen, drawn, active, 4.0 * len(few), 4)
+    assert float(found.hot.granule.max()) == pytest.approx(64 / (1 << 12), rel=0.3)
+
+
+def test_lanes_of_a_warp_that_go_together_are_one_choice() -> None:
+    # independent: 512 warps, each at one of 1024 words; some have three by chance
+    random = np.random.default_rng(5)
+    drawn = np.repeat(random.integers(0, 1024, 512)[:, None] * 4, 32, axis=1)
+    active = np.ones(drawn.shape, dtype=bool)
+    seen = counted_sharing(drawn, active)
+    found = without_chance(seen, drawn, active, 4096.0, 4)
+    assert float(seen.hottest.max()) >= 3 / 512
+    assert float(found.hottest.max()) == pytest.approx(1 / 1024, rel=0.5)
