@@ -32,6 +32,7 @@ TOP = [
     "roofline",
     "warnings",
     "l2_control",
+    "over_fetch",
 ]
 TRAFFIC = {
     "global_load_requests",

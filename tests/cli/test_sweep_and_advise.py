@@ -11,6 +11,9 @@ import pytest
 
 import perfmodel
 from perfmodel.frontends.toolchain import find_tool
+from perfmodel.hardware import load_device
+from perfmodel.prediction.cuda_lines import MPS_VARIABLE
+from perfmodel.prediction.l2_rules import percent_of_l2
 
 Run = Callable[..., str]
 NEWLINE = "\n"
@@ -173,8 +176,10 @@ def test_every_kind_of_change_has_lines_that_compile(run: Run, tmp_path: Path) -
 
 def test_under_mps_the_environment_sets_l2_aside(run: Run) -> None:
     # the rule of the platform: no call does
-    lines = json.loads(run("advise", "data-reset", "--mps", "--json"))["options"][0]["cuda"]
-    assert any("PERSISTING_L2_CACHE_PERCENTAGE_LIMIT=25" in line for line in lines)
+    (option,) = json.loads(run("advise", "data-reset", "--mps", "--json"))["options"]
+    lines, aside = option["cuda"], option["l2_control"]["set_aside"]
+    percent = percent_of_l2(aside, load_device("h100-sxm"))
+    assert f"// {MPS_VARIABLE}={percent}" in lines
     assert not any("cudaDeviceSetLimit" in line for line in lines)
 
 
