@@ -17,11 +17,10 @@ from perfmodel import predict
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import Advice, Option, advise
-from perfmodel.validation.sweeps import KERNELS
 
 FOLDER = root() / "h200-advised"
 MIB = 1 << 20
-TWO = KERNELS / "two-tables.toml"
+TWO = root() / "programs" / "advised" / "two-tables.toml"
 STREAMED = [
     ("data-reset", 11, 900),
     ("data-reset", 20, 700),
