@@ -115,7 +115,7 @@ def front_overlap(traffic: Traffic, translated: bool) -> Array | float:
     others = np.maximum(traffic.l1_data_wavefronts, traffic.l1_tag_wavefronts)
     part = shared / np.maximum(shared + others, 1.0)
     # With as many digits as an explanation shows.
-    return np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2)
+    return np.asarray(np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2))
 
 
 def beside_memory(
