@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.kernels.kernel import PIPES
+from perfmodel.kernels.kernel import PIPES, Kernel
+from perfmodel.models.chain import Chain
 from perfmodel.models.formula import Formula
 from perfmodel.models.queueing import memory_time
 from perfmodel.models.turns import power_mean
@@ -116,24 +117,28 @@ def combine(
     return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 
-def front_overlap(traffic: Traffic, translated: bool) -> Array | float:
+def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | float:
     """Return the exponent between issue and L1.
 
     Parameters
     ----------
     traffic : Traffic
         For the share of L1's time that is shared memory's.
-    translated : bool
-        Whether the kernel was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
+    chain : Chain
+        For the share of a block's instructions that are in loops: between barriers outside of loops
+        its warps go in step, which was not measured.
+    kernel : Kernel
+        Whether it was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
     """
-    if not translated:
+    if not kernel.translated:
         return FRONT_OVERLAP
     shared = np.atleast_1d(traffic.shared_wavefronts)
     others = np.maximum(traffic.l1_data_wavefronts, traffic.l1_tag_wavefronts)
     part = shared / np.maximum(shared + others, 1.0)
+    if kernel.barriers:
+        part = part * chain.looped / np.maximum(chain.looped + chain.instructions, 1.0)
     # With as many digits as an explanation shows.
-    found: Array = np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2)
-    return found
+    return np.asarray(np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2))
 
 
 def beside_memory(

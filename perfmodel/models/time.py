@@ -191,7 +191,7 @@ def time_model(
     if written is not None:
         terms["writeback"], given = written
         inputs |= given
-    overlap = front_overlap(traffic, instance.kernel.translated)
+    overlap = front_overlap(traffic, chain, instance.kernel)
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), overlap)
     mean = mean_turns(instance, requests)
     inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)

@@ -197,7 +197,8 @@ def _time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]
     memory = prediction.details.time.inputs["memory"]
     named = {pipe: terms[pipe]}
     translated = prediction.details.instance.kernel.translated
-    overlap = scalar(front_overlap(prediction.details.time.traffic, translated))
+    model = prediction.details.time
+    overlap = scalar(front_overlap(model.traffic, model.chain, prediction.details.instance.kernel))
     if arithmetic:
         names = sorted(queued_pipes(terms, translated))
         queued = {name: terms[name] for name in names if terms[name] > 0}
