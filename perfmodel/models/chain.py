@@ -293,10 +293,11 @@ def behind_writes(chain: Chain, dram_round: Any, latency: float, scattered: bool
     -----
     A round is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
     a row; of blocks that read at random places, which are at different points of their work at any
-    time, for all else too. Measured: gathers whose rows L2 has, 16 to 36 Mi floats, come out 13 to
-    28% too slow if it is DRAM alone, 3 to 6% by this (measurements/h200-gather-runs/times.csv,
-    rows marked validation). Copies of runs and sliding windows come out 2 to 3% faster by this,
-    which is too fast; streams of h200-l2-waits would have it so (3.8% rms, 4.6% without).
+    time, for all else too, and its instructions. Measured: gathers of 20 to 36 Mi floats whose rows
+    L2 has come out 13 to 28% too slow if it is DRAM alone, within 7% by this
+    (measurements/h200-builtins, all for validation). Streams of h200-l2-waits would have it so too
+    (mixed: 3.8% rms, 4.6% without), but copies of runs and sliding windows, which come out 5 to 7%
+    too fast already, would be 2 to 3% faster.
     """
     waits = sum((b.count * b.inputs["p1"] * b.inputs["p2"] for b in chain.batches), np.zeros(1))
     whole = chain.between / chain.clock + sum(

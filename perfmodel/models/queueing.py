@@ -73,9 +73,9 @@ RANDOM_OVERLAP: Final = 2.2
 others have nothing to do.
 
 Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 GiB ask for 2.0
-(h200-sxm-suite/gather.csv, fit rows), of 2 and 12 Mi floats for 2.3 (h200-gather-runs/times.csv,
-fit rows): 6 and 3.7% rms; 8.2 and 7% with the exponent of dense reads. The latency of a row under
-such load grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
+(h200-sxm-suite/gather.csv, fit rows: 5.6% rms, 8.2% with the exponent of dense reads), of 2 and 12
+Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
+grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
 """
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
