@@ -157,7 +157,7 @@ def time_model(
     if atomics:
         several = several_times(atomics, requests)
         terms["atomics"] = several.time_s
-        inputs |= several.inputs
+        inputs |= {name: dict(given) for name, given in several.inputs.items()}
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
