@@ -158,7 +158,7 @@ def time_model(
     if atomics:
         several = several_times(atomics, requests)
         terms["atomics"] = several.time_s
-        inputs |= several.inputs
+        inputs |= {name: dict(given) for name, given in several.inputs.items()}
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
@@ -204,8 +204,9 @@ def time_model(
     others = beside_memory(terms, inputs)
     together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)
     if "atomics" in others and in_steps is None:
-        # What atomics miss is in their own time.
-        moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0)
+        # What atomics themselves miss and leave to be written is in their own time.
+        beside = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
+        moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0) * beside
         inputs["loaded"] = {"bandwidth": moved, "atomics": others["atomics"], "p": ATOMICS_OVERLAP}
         together = np.maximum(together, LOADED_TIME(**inputs["loaded"]))
     if lookups is not None and in_steps is None:

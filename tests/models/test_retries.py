@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,19 @@ def test_a_stream_of_lanes_tries_more_often_than_a_burst() -> None:
         for n in (1 << 17, 1 << 20)
     ]  # fmt: skip
     assert found[1] / found[0] == pytest.approx(81.5 / 33.7, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("launch", "n", "places"), [(9, 10000, 40), (10, 90000, 1000), (11, 600000, 5000)]
+)
+def test_loops_of_warps_that_were_measured_after_the_model(
+    launch: int, n: int, places: int
+) -> None:
+    # measured on an H200, never fitted on: `bounded_count` of unseen_loops.csv, medians of places
+    path = Path(__file__).parents[2] / "measurements" / "h200-beside" / "unseen_loops.csv"
+    with path.open(newline="") as file:
+        found = [float(r["time_us"]) for r in csv.DictReader(file) if r["launch"] == str(launch)]
+    assert len(found) == 5
+    given = {"n": n, "addresses": places, "spacing": 8, "pattern": "warp", "dtype": "uint32"}
+    p = predict("cas-loop", device="h200-sxm", timing="events", cache="cold", **given)
+    assert p.time_s * 1e6 == pytest.approx(median(found), rel=0.3)
