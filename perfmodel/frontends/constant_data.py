@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import SIZES, Address, Function, Module, Symbol
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
-from perfmodel.hardware.device import WARP_SIZE
 
 
 def constant_bytes(module: Module, function: Function) -> float:
@@ -24,13 +23,12 @@ def constant_bytes(module: Module, function: Function) -> float:
 
 
 def constants_read(
-    function: Function,
-    flow: ControlFlow,
-    found: Followed,
-    trips: Mapping[str, float],
-    varying: Collection[int],
+    function: Function, flow: ControlFlow, found: Followed, trips: Mapping[str, float]
 ) -> float:
-    """Return the bytes that a warp reads of constant memory, were all of them different [B].
+    """Return the bytes of constant memory that a warp waits for, were all of them different [B].
+
+    Loads of one block of instructions are on their way together, so one of them counts; words at
+    fixed places are operands of instructions, which wait in order.
 
     Parameters
     ----------
@@ -39,8 +37,6 @@ def constants_read(
     found : Followed
     trips : mapping of str to float
         Iterations of each loop.
-    varying : collection of int
-        Loads whose lanes may read different words.
     """
     parents = {loop.variable: loop.parent for loop in found.loops}
     read = 0.0
@@ -50,10 +46,14 @@ def constants_read(
             times *= max(trips[loop], 1.0)
             loop = parents[loop]
         block = flow.blocks[run.block]
+        moving = 0.0
         for at in range(block.start, block.stop):
             i = function.instructions[at]
             if i.opcode == "ld" and "const" in i.modifiers:
                 width = SIZES.get(i.type_name, 4) * len(written_registers(i))
-                moves = times if read_registers(i) else 1.0
-                read += width * moves * (WARP_SIZE if at in varying else 1)
+                if read_registers(i):
+                    moving = max(moving, float(width))
+                else:
+                    read += width
+        read += moving * times
     return read

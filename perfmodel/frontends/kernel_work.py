@@ -181,7 +181,7 @@ def work_of(
             for loop, p in found_paces.items()
             for every in (_number(abreast[loop]),)
         ),
-        constants_read(function, flow, found, trips, varying),
+        constants_read(function, flow, found, trips),
     )
 
 
