@@ -270,7 +270,7 @@ def _clocks_note(prediction: Prediction) -> str:
     counted = counted_terms(terms)
     shown = [
         f"{name} {units.number(terms[name] * factor)}"
-        for name in sorted(counted, key=lambda name: -terms[name])
+        for name in sorted(counted, key=lambda name: (-terms[name], name))
         if terms[name] >= NEGLIGIBLE * prediction.time_s
     ]
     return f"alone, each would need: {', '.join(shown)}"
