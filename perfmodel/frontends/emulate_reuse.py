@@ -106,7 +106,7 @@ class Touches:
         return MappingProxyType(
             {
                 int(one): (float(new[0][at == one].mean()), float(new[1][at == one].mean()))
-                for one in np.unique(at)
+                for one in distinct(at)
             }
         )
 
@@ -131,7 +131,7 @@ class Touches:
         asks = np.zeros(len(new), dtype=bool)
         asks[start] = True
         found = {}
-        for load in np.unique(at):
+        for load in distinct(at):
             own = at == load
             every, request = np.unique((turn[own] << 32) + warp[own], return_inverse=True)
             waits, first = (
@@ -188,7 +188,7 @@ class Touches:
         at = at[order]
         found = {
             int(one): tuple(float(share) for share in absent[:, at == one].mean(axis=1))
-            for one in np.unique(at)
+            for one in distinct(at)
         }
         return MappingProxyType(found)
 

@@ -14,6 +14,7 @@ from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
+    aggregated,
     chained,
     data_type,
     factored,
@@ -38,7 +39,6 @@ from perfmodel.frontends.symbolic_instructions import Interpreter
 from perfmodel.frontends.symbolic_launch import Base, KernelLaunch
 from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
-from perfmodel.frontends.symbolic_values import DATUM
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
@@ -113,7 +113,7 @@ class Builder:
                     returns=p.moved.returns,
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
-                    aggregated=self._aggregated(p),
+                    aggregated=aggregated(p),
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=self.function.instructions[p.access.at].opcode == "cp"
@@ -390,13 +390,3 @@ class Builder:
             return f"PTX:{instruction.line}"
         file = self.module.files.get(source.file, "")
         return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
-
-    def _aggregated(self, p: Placed) -> bool:
-        """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""
-        if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
-            return False
-        lanes = ("threadIdx.", DATUM)
-        if p.offset is None:
-            return False
-        same = not any(name.startswith(lanes) for name in p.offset.names)
-        return same and p.moved.operation == "add" and not p.moved.returns

@@ -55,11 +55,16 @@ CONSTANT_TIME = Formula(
     },
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
     source="measured: a walk over constant memory takes 58 clocks a word, 170 and 328 where each "
-    "word is 64 and 256 B from the last and L2 has them, 260 and 650 where it has not, on all SMs",
+    "word is 64 and 256 B from the last and L2 has them, 260 and 650 where it has not, on all SMs; "
+    "`far` and `near` are what goes beyond the 58 (measurements/h200-parts/first_time.csv)",
 )
 CONSTANT_FAR: Final = (270.0, 590.0)
+"""`far` of `CONSTANT_TIME`: from L2, and from DRAM."""
 CONSTANT_NEAR: Final = 60.0
-"""See `CONSTANT_TIME`: from L2, and from DRAM."""
+"""`near` of `CONSTANT_TIME`."""
+_FAR_PIECE: Final = 256
+_NEAR_PIECE: Final = 64
+"""Bytes that come at once from L2 or DRAM, and from there to an SM: by the same rows."""
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
@@ -109,19 +114,19 @@ def code_fetch(device: Device, blocks: Array) -> Array:
     return np.asarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=float(device.sm_count)))
 
 
-def constant_fetch(device: Device, timing: str, cold: bool, count: Array) -> Array:
-    """Return what it takes to fetch so many bytes of constant memory for the first time [s].
+def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Array:
+    """Return what it takes to fetch `size` bytes of constant memory for the first time [s].
 
     Between events the caches of constants are taken to hold what the launch before has read.
     """
     if timing == "events":
-        return np.zeros(np.shape(count))
+        return np.zeros(np.shape(size))
     return np.asarray(
         CONSTANT_TIME(
             far=CONSTANT_FAR[int(cold)],
             near=CONSTANT_NEAR,
-            pieces=np.ceil(count / 256),
-            lines=np.ceil(count / 64),
+            pieces=np.ceil(size / _FAR_PIECE),
+            lines=np.ceil(size / _NEAR_PIECE),
             clock=device.sm_clock,
         )
     )

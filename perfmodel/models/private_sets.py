@@ -174,7 +174,7 @@ def moved_misses(
     )
 
 
-def settled_share(workings: Workings, even: float) -> tuple[Any, Any]:
+def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
     """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
 
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
@@ -186,7 +186,7 @@ def settled_share(workings: Workings, even: float) -> tuple[Any, Any]:
     ----------
     workings : tuple of (Formula, mapping)
         From `private_misses` or `moved_misses`.
-    even : float
+    even : array
         Share missed at which DRAM takes as long as L2.
     """
     age, (knee, room) = workings[-2][1], workings[-1]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.contention import GRANULE, Hot, Sharing
-from perfmodel.models.distinct import distinct
+from perfmodel.models.distinct import distinct, distinct_pairs
 
 Array = npt.NDArray[Any]
 
@@ -110,7 +110,7 @@ def without_chance(
 
     def shrunk(granule: int, *found: tuple[int, Array]) -> list[Array]:
         place = addresses[active] // granule
-        pairs = np.unique(np.stack([place, request]), axis=1)[0]
+        pairs = distinct_pairs(place, request)
         times = np.sort(np.unique(place, return_counts=True)[1])[::-1]
         most = max(1, round(size / granule))
         # Lanes of one warp that go together count once; those that meet by chance do not.

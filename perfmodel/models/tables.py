@@ -18,30 +18,21 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.agreement import agreed
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.competing_misses import (
+    CompetingMisses,
+    TableLaunch,
+    buffer_uses,
+    competing_misses,
+    is_private,
+    table_use,
+)
 from perfmodel.models.followed_loads import comes_back
-from perfmodel.models.followers import caught
-from perfmodel.models.placement import buffer_bytes
-from perfmodel.models.private_sets import part_misses, settled_share
-from perfmodel.models.random_tables import random_reads
-from perfmodel.models.request_record import past_l1
+from perfmodel.models.private_sets import settled_share
 from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import WARM_KNEE, held
-from perfmodel.models.sides import near_lost
-from perfmodel.models.windows import fleeting_misses, marked, pinned, spilled_share
-from perfmodel.models.writeback import reaching_writes
+from perfmodel.models.windows import fleeting_misses
 
 Array = npt.NDArray[Any]
 
-_INTRUDING: Final = 0.3
-"""Share of the lines marked streaming that take room from the others where nothing else passes;
-fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
-_BEFORE_COPIES: Final = 0.5
-"""Share of the lines marked streaming that leave sooner than copies on the near side.
-
-Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on,
-0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
-"""
 ALONE: Final = 1.5
 """Power of the share of lines that stay with which those beside them, which do not, miss alone.
 
@@ -122,15 +113,6 @@ class Table:
         return np.asarray(self.first * lost + self.again * self.misses)
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """What a launch asks of one buffer: bytes that loads and stores ask of L2, bytes touched."""
-
-    loads: Array
-    stores: Array
-    touched: Array
-
-
 def find_tables(
     instance: Instance,
     requests: Sequence[Requests],
@@ -171,239 +153,89 @@ def find_tables(
     full : bool
         Whether L2 is full of others' lines at the start, not empty.
     """
-    window = control.window
-    uses: dict[str, _Use] = {}
-    members: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
-        members.setdefault(r.access.buffer, []).append(i)
-    for buffer, positions in members.items():
-        loads = [i for i in positions if requests[i].access.kind == "load"]
-        stores = [i for i in positions if requests[i].access.kind != "load"]
-        uses[buffer] = _Use(
-            sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
-            sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
-            np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in positions))),
-        )
-    chosen = []
-    for buffer, positions in members.items():
-        own = [requests[i] for i in positions if requests[i].access.kind == "load"]
-        repeats = any(r.period is not None or r.random for r in own) and not comes_back(own)
-        looped = (
-            (window is not None and window.buffer == buffer)
-            or any(_private(instance, requests[i]) for i in positions)
-        ) and agreed(uses[buffer].loads > _AGAIN * uses[buffer].touched)
-        if repeats or looped:
-            chosen.append(buffer)
-    return [
-        _table(
-            buffer,
-            chosen,
-            members,
-            uses,
-            instance,
-            requests,
-            misses,
-            device,
-            control,
-            claimed,
-            running,
-            granule,
-            warm,
-            full,
-        )
-        for buffer in chosen
-    ]
+    launch = TableLaunch(
+        *(instance, requests, misses, device, control, claimed, running, granule, warm, full),
+        uses=buffer_uses(requests, fills, touched),
+    )
+    chosen = [buffer for buffer in launch.uses if _is_table(launch, buffer)]
+    return [_table(launch, buffer, chosen) for buffer in chosen]
 
 
-def _table(
-    buffer: str,
-    tables: Sequence[str],
-    members: Mapping[str, Sequence[int]],
-    uses: Mapping[str, _Use],
-    instance: Instance,
-    requests: Sequence[Requests],
-    misses: Sequence[Array],
-    device: Device,
-    control: L2Control,
-    claimed: float,
-    running: Array,
-    granule: float,
-    warm: bool,
-    full: bool,
-) -> Table:
-    own = uses[buffer]
-    left: Any = 1.0
-    random = any(requests[i].random for i in members[buffer])
-    size = buffer_bytes(instance, requests[members[buffer][0]]) if random else own.touched
-    capacity = float(device.l2_size)
-    passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
-    persisting, streaming = marked(control, buffer, size)
-    spilled = spilled_share(control, buffer, size, random, claimed, capacity)
-    capacity = float(residency.room_beside(capacity, control.set_aside, claimed))
-    normal = 1 - persisting - streaming
-    others = {name: use for name, use in uses.items() if name != buffer}
-    read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
-    kept = _beside_tables(np.asarray(size * (1 - streaming)), others, tables, passes, control)
-    beside = read + written
-    read, fleeting_read = read + size * streaming, fleeting_read + size * streaming
-    first = np.minimum(size, own.loads)
-    again = own.loads - first
-    workings: residency.Workings = ()
-    crossing, settled = np.zeros(1), np.zeros(1)
-    settled_lost: Any = 0.0
-    moves: Any = 0
-    met = waiting = np.zeros(1)
-    meeting: residency.Workings = ()
-    in_parts, held_back = False, np.zeros(1)
-    drawn = None
-    if random:
-        drawn = random_reads(
-            size,
-            (read, written),
-            passes,
-            capacity,
-            past_l1(requests, members[buffer], own.loads),
-            members[buffer],
-            granule,
-        )
-        first, again, lost = drawn.first, drawn.again, drawn.misses
-        scattered = np.ones(1)
-    elif any(requests[i].period is not None for i in members[buffer]):
-        reaching = reaching_writes(device, residency.granted_ways(control.set_aside, capacity))
-        harmless = (fleeting_read, fleeting_written * reaching)
-        workings = residency.normal_misses(kept, read, written * reaching, harmless, capacity)
-        both = workings[-1][1]
-        lost = np.asarray(residency.NORMAL_MISSES(**both))
-        used = residency.DISTANCE(
-            **residency.distance_inputs(
-                residency.TABLE_WEIGHT,
-                kept,
-                read - _BEFORE_COPIES * fleeting_read,
-                written - _BEFORE_COPIES * fleeting_written,
-            )
-        )
-        kept_aside = persisting * (1 - spilled)
-        crossing = near_lost(used, capacity, kept_aside, persisting * spilled + normal, lost)
-        scattered = both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9)
-    elif all(_private(instance, requests[i]) for i in members[buffer]):
-        # A block comes back to its own while it runs: only what runs beside it is in the way.
-        own_kept = (kept + _INTRUDING * size * streaming) * running
-        between = ((read - size * streaming) * running, written * running)
-        first_of = instance.kernel.accesses.index(requests[members[buffer][0]].access)
-        moves = np.asarray(instance.moves[first_of]) % np.asarray(instance.blocks)
-        workings, lost = part_misses(
-            own_kept, between, capacity, passes, running, moves, device.sm_count, warm
-        )
-        if not agreed(moves == 0):
-            of = [requests[i] for i in members[buffer]]
-            met, waiting, meeting = caught(instance, of, workings, moves, passes, device)
-        in_parts = True
-        granted = residency.granted(control.set_aside, capacity)
-        stays = size * persisting * (1 - spilled * lost)
-        held_back = pinned(size, stays, granted, capacity)
-        # What a launch before has left has to outlast all blocks, not those beside it only.
-        left = held(kept + beside, capacity, WARM_KNEE)
-        scattered = np.zeros(1)
-    else:
-        dram = sum((misses[i] for i in members[buffer]), np.zeros(1))
-        lost = np.clip((dram - size) / np.maximum(own.loads - size, 1.0), 0.0, 1.0)
-        scattered = np.zeros(1)
-    alone = fleeting_misses(size, size * streaming, capacity, full)
-    together = residency.REUSE_IN_WAVE * running * own.loads
+def _is_table(launch: TableLaunch, buffer: str) -> bool:
+    """Say whether a buffer's index repeats or is random, or loops read it again and again."""
+    window, use = launch.control.window, launch.uses[buffer]
+    every = [launch.requests[i] for i in use.members]
+    own = [r for r in every if r.access.kind == "load"]
+    if any(r.period is not None or r.random for r in own) and not comes_back(own):
+        return True
+    looped = (window is not None and window.buffer == buffer) or any(
+        is_private(launch.instance, r) for r in every
+    )
+    return looped and agreed(use.loads > _AGAIN * use.touched)
+
+
+def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
+    one = table_use(launch, buffer, tables)
+    found = competing_misses(launch, one)
+    size, running, streaming = one.size, launch.running, one.streaming
+    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full)
+    together = residency.REUSE_IN_WAVE * running * one.own.loads
     in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
-    fleeting_lost = np.where(beside > 0, 1 - in_wave, alone)
+    fleeting_lost = np.where(one.beside > 0, 1 - in_wave, alone)
     inputs = {
-        "persisting": np.atleast_1d(persisting),
-        "overflow": np.atleast_1d(spilled),
-        "normal": np.atleast_1d(normal),
-        "normal_miss": np.atleast_1d(lost),
+        "persisting": np.atleast_1d(one.persisting),
+        "overflow": np.atleast_1d(one.spilled),
+        "normal": np.atleast_1d(one.normal),
+        "normal_miss": np.atleast_1d(found.lost),
         "streaming": np.atleast_1d(streaming),
         "streaming_miss": np.atleast_1d(fleeting_lost),
     }
-    misses_of_all = np.asarray(residency.TABLE_MISSES(**inputs))
-    in_turn = inputs["persisting"] * spilled + inputs["normal"]
+    misses = np.asarray(residency.TABLE_MISSES(**inputs))
+    in_turn = inputs["persisting"] * one.spilled + inputs["normal"]
     competing = in_turn * inputs["normal_miss"]
-    if in_parts:
-        even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
-        # What windows keep never misses, and what they let pass misses from first to last.
-        even = (even - (misses_of_all - competing)) / np.maximum(in_turn, 1e-9)
-        settled, settled_lost = settled_share(workings, even)
-        # Blocks that move on do not stay in step: some find what others fetch at that time.
-        settled_lost = np.where(moves > 0, lost, settled_lost)
-        settled = np.where(running < 1, 0.0, np.where(moves > 0, 1.0, settled))
+    settled, settled_lost = _settled(launch, found, misses - competing, in_turn)
     # Lines that a window did not pick lie alone where it picked their neighbours.
-    kept_beside = (inputs["persisting"] * (1 - spilled)) ** ALONE
-    apart = scattered * competing + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
+    kept_beside = (inputs["persisting"] * (1 - one.spilled)) ** ALONE
+    scattered = found.scattered * competing
+    apart = scattered + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
+    drawn = found.drawn
+    at_random = {} if drawn is None else {n: getattr(drawn, n) for n in ("kept", "draws", "wide")}
     return Table(
         buffer=buffer,
-        members=tuple(members[buffer]),
-        random=random,
+        members=one.own.members,
+        random=one.random,
         size=np.atleast_1d(size),
-        first=np.atleast_1d(first),
-        again=np.atleast_1d(again),
+        first=np.atleast_1d(one.first if drawn is None else drawn.first),
+        again=np.atleast_1d(one.again if drawn is None else drawn.again),
         inputs=inputs,
-        misses=misses_of_all,
-        gone=np.maximum(misses_of_all, np.where(running < 1, 1 - left, 0.0)),
-        workings=workings,
-        kept=np.zeros(1) if drawn is None else drawn.kept,
-        draws=np.zeros(1) if drawn is None else drawn.draws,
-        wide=np.ones(1) if drawn is None else drawn.wide,
-        crossing=np.atleast_1d(crossing),
+        misses=misses,
+        gone=np.maximum(misses, np.where(running < 1, 1 - found.left, 0.0)),
+        workings=found.workings,
+        crossing=np.atleast_1d(found.crossing),
         settled=np.atleast_1d(settled),
-        settled_misses=np.maximum(misses_of_all - in_turn * (lost - settled_lost), 0.0),
-        scattered=np.atleast_1d(apart / np.maximum(misses_of_all, 1e-9)),
-        met=np.atleast_1d(in_turn * met),
-        waiting=np.atleast_1d(in_turn * waiting),
-        meeting=meeting,
-        pinned=held_back,
+        settled_misses=np.maximum(misses - in_turn * (found.lost - settled_lost), 0.0),
+        scattered=np.atleast_1d(apart / np.maximum(misses, 1e-9)),
+        met=np.atleast_1d(in_turn * found.met),
+        waiting=np.atleast_1d(in_turn * found.waiting),
+        meeting=found.meeting,
+        pinned=found.pinned,
+        **at_random,
     )
 
 
-def _passing(
-    others: Mapping[str, _Use], tables: Sequence[str], passes: Array, control: L2Control
-) -> tuple[Array, Array, Array, Array]:
-    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
-    read = written = fleeting_read = fleeting_written = np.zeros(1)
-    for name, use in others.items():
-        if name in tables:
-            continue
-        _, fleeting = marked(control, name, use.touched)
-        loads = np.minimum(use.loads, use.touched) / passes
-        stores = np.minimum(use.stores, use.touched) / passes
-        # What is read and then written takes its lines once.
-        loads = np.maximum(loads - stores, 0.0)
-        read, written = read + loads, written + stores
-        fleeting_read = fleeting_read + loads * fleeting
-        fleeting_written = fleeting_written + stores * fleeting
-    return read, written, fleeting_read, fleeting_written
+def _settled(
+    launch: TableLaunch, found: CompetingMisses, let_pass: Array, in_turn: Array
+) -> tuple[Array, Array]:
+    """Return the share of the re-reads that come when L2 decides, and what misses of them.
 
-
-def _beside_tables(
-    kept: Array,
-    others: Mapping[str, _Use],
-    tables: Sequence[str],
-    passes: Array,
-    control: L2Control,
-) -> Array:
-    """Return the bytes that a table and the others want to keep in L2 together [B].
-
-    Of a longer table, what is read of it in one pass over this one.
+    Of all re-reads `in_turn` compete for L2; `let_pass` is what misses of the others.
     """
-    for name, use in others.items():
-        if name in tables:
-            _, fleeting = marked(control, name, use.touched)
-            kept = kept + np.minimum(use.touched, use.loads / passes) * (1 - fleeting)
-    return kept
-
-
-def _private(instance: Instance, request: Requests) -> bool:
-    """Return whether an outer loop reads the same again, each block its own part."""
-    nest = instance.kernel.loop_nest(request.access.loop)
-    if not nest or request.strides is None or request.access.kind != "load":
-        return False
-    if agreed(request.strides[nest[0].variable] != 0):
-        return False
-    moves = (
-        (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
-    )
-    return all(agreed(m) for m in moves)
+    if found.moves is None:
+        return np.zeros(1), np.zeros(1)
+    device = launch.device
+    even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
+    # What windows keep never misses, and what they let pass misses from first to last.
+    settled, lost = settled_share(found.workings, (even - let_pass) / np.maximum(in_turn, 1e-9))
+    # Blocks that move on do not stay in step: some find what others fetch at that time.
+    lost = np.where(found.moves > 0, found.lost, lost)
+    return np.where(launch.running < 1, 0.0, np.where(found.moves > 0, 1.0, settled)), lost

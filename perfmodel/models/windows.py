@@ -10,6 +10,7 @@ import numpy.typing as npt
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models import residency
 from perfmodel.models.formula import Formula
+from perfmodel.models.set_overflow import overflow, random_overflow
 
 Array = npt.NDArray[Any]
 
@@ -28,8 +29,6 @@ FLEETING_MISSES = Formula(
     "to 3/4, 0.007 rms of the share missed; 0.023 with 30 and 37 MiB "
     "(measurements/h200-advised/sets.csv)",
 )
-
-
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others beside persisting lines",
     unit="1",
@@ -98,8 +97,8 @@ def spilled_share(
     way = capacity / residency.WAYS
     inside = _window_bytes(control, buffer, size) / way
     if random:
-        return residency.random_overflow(inside, _picked(control), ways, claimed / way)
-    return residency.overflow(inside, _picked(control), ways - claimed / way)
+        return random_overflow(inside, _picked(control), ways, claimed / way)
+    return overflow(inside, _picked(control), ways - claimed / way)
 
 
 def fleeting_misses(size: Array, streaming: Array, capacity: float, full: bool) -> Array:

@@ -100,25 +100,7 @@ def l2_setting(
             "accesses count as normal ones"
         )
         control = replace(control, set_aside=0)
-    if mig:
-        warnings.append(
-            "a MIG instance has a part of the SMs, of L2 and of DRAM: describe it in "
-            "a device file, for here the whole GPU is predicted"
-        )
-    if mps and control.set_aside:
-        warnings.append(
-            "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
-            f"{MPS_VARIABLE}={percent_of_l2(control.set_aside, device)} (percent of L2) to get "
-            "this prediction"
-        )
-    if control.compression > 1:
-        warnings.append(
-            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
-            "and writes: only memory made compressible has any (cuMemCreate with "
-            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
-            + f"; {MOST_COMPRESSED} is the most that was seen, of zeros"
-            * (control.compression > MOST_COMPRESSED)
-        )
+    warnings += _taken_as_given(control, device, mig=mig, mps=mps)
     warnings += _over_set_aside(control, instance, claimed, device)
     return L2Setting(control, claimed, tuple(warnings))
 
@@ -204,6 +186,31 @@ def _check_buffer(window: AccessPolicyWindow, instance: Instance) -> None:
             f"window buffer {shown(window.buffer)} is no global buffer of kernel "
             f"{instance.kernel.name!r}{hint}"
         )
+
+
+def _taken_as_given(control: L2Control, device: Device, *, mig: bool, mps: bool) -> list[str]:
+    """Say what the platform and the memory have to be for a prediction to hold."""
+    found = []
+    if mig:
+        found.append(
+            "a MIG instance has a part of the SMs, of L2 and of DRAM: describe it in "
+            "a device file, for here the whole GPU is predicted"
+        )
+    if mps and control.set_aside:
+        found.append(
+            "under MPS cudaDeviceSetLimit cannot set L2 aside: start the server with "
+            f"{MPS_VARIABLE}={percent_of_l2(control.set_aside, device)} (percent of L2) to get "
+            "this prediction"
+        )
+    if control.compression > 1:
+        found.append(
+            f"compression of {control.compression:g} is taken as given, for all that DRAM reads "
+            "and writes: only memory made compressible has any (cuMemCreate with "
+            "CU_MEM_ALLOCATION_COMP_GENERIC), and then its content decides"
+            + f"; {MOST_COMPRESSED} is the most that was seen, of zeros"
+            * (control.compression > MOST_COMPRESSED)
+        )
+    return found
 
 
 def _without_effect(control: L2Control, instance: Instance, claimed: float) -> list[str]:

@@ -13,6 +13,9 @@ from perfmodel.reports.binding_text import binding
 from perfmodel.reports.prediction_text import title
 from perfmodel.reports.tables import plain, table
 
+_ALTERNATIVES: Final = {"padding": "swizzle", "swizzle": "padding"}
+"""Two ways to the same thing."""
+
 
 def advice_report(advice: Advice) -> RenderableType:
     """Return the report of an `Advice`."""
@@ -48,10 +51,6 @@ def advice_report(advice: Advice) -> RenderableType:
         )
     parts += [plain(f"warning  {warning}") for warning in base.warnings]
     return Group(*parts)
-
-
-_ALTERNATIVES: Final = {"padding": "swizzle", "swizzle": "padding"}
-"""Two ways to the same thing."""
 
 
 def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:

@@ -50,30 +50,9 @@ def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step
         )
         if reuse.happens(sum(scalar(sectors) for sectors in asked)):
             yield from reuse_steps(DRAM, reuse, "L2")
-    reads, packed = scalar(traffic.dram_read_bytes), scalar(traffic.compression)
-    parts: dict[str, Any] = {}
-    for share in shares:
-        access = traffic.accesses[share.position]
-        if access.kind != "store" and scalar(access.dram_bytes) > 0:
-            parts[share.symbol] = scalar(access.dram_bytes)
-            if (found := over_fetch([access])) is not None:
-                granule = details.setting.control.fetch_granularity
-                formula = named(OVER_FETCH, f"over-fetch of {access.name}")
-                yield step(DRAM, formula, found, f"a miss fetches {granule} B")
-    others = reads * packed - sum(parts.values())
-    meanings = {symbol: f"DRAM bytes that {symbol} reads [B]" for symbol in parts}
-    if not parts or others > 1e-9 * reads * packed:
-        parts["others"] = others
-        meanings["others"] = "read by accesses left out [B]"
-    hits = f"L2 hit rate {scalar(traffic.l2_hit_rate):.1%} of the SMs' sectors"
-    every = " + ".join(parts)
-    if packed > 1:
-        every = f"({every})/packed" if len(parts) > 1 else f"{every}/packed"
-        parts["packed"], meanings["packed"] = packed, "compression ratio, as given [1]"
-    formula = definition("DRAM reads", "B", every, meanings)
-    yield step(DRAM, formula, parts, hits)
+    yield from _read_steps(details, shares)
     yield from _written_steps(details)
-    writes = scalar(traffic.dram_write_bytes)
+    reads, writes = scalar(traffic.dram_read_bytes), scalar(traffic.dram_write_bytes)
     cost = scalar(traffic.dram_read_cost)
     moved = step(
         DRAM,
@@ -104,6 +83,33 @@ def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step
     yield reached
     given = {"bytes": moved.result, "bandwidth": reached.result}
     yield step(DRAM, named(BYTES_TIME, "time of dram"), given)
+
+
+def _read_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step]:
+    """Yield the bytes that DRAM reads, by access, and which fetch more than they ask for."""
+    traffic = details.traffic
+    reads, packed = scalar(traffic.dram_read_bytes), scalar(traffic.compression)
+    parts: dict[str, Any] = {}
+    for share in shares:
+        access = traffic.accesses[share.position]
+        if access.kind != "store" and scalar(access.dram_bytes) > 0:
+            parts[share.symbol] = scalar(access.dram_bytes)
+            if (found := over_fetch([access])) is not None:
+                granule = details.setting.control.fetch_granularity
+                formula = named(OVER_FETCH, f"over-fetch of {access.name}")
+                yield step(DRAM, formula, found, f"a miss fetches {granule} B")
+    others = reads * packed - sum(parts.values())
+    meanings = {symbol: f"DRAM bytes that {symbol} reads [B]" for symbol in parts}
+    if not parts or others > 1e-9 * reads * packed:
+        parts["others"] = others
+        meanings["others"] = "read by accesses left out [B]"
+    hits = f"L2 hit rate {scalar(traffic.l2_hit_rate):.1%} of the SMs' sectors"
+    every = " + ".join(parts)
+    if packed > 1:
+        every = f"({every})/packed" if len(parts) > 1 else f"{every}/packed"
+        parts["packed"], meanings["packed"] = packed, "compression ratio, as given [1]"
+    formula = definition("DRAM reads", "B", every, meanings)
+    yield step(DRAM, formula, parts, hits)
 
 
 def _written_steps(details: Details) -> Iterator[Step]:

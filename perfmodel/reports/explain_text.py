@@ -13,7 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.explain import SM_CLOCKS, TIME, explain, left_out
+from perfmodel.reports.explain import explain, left_out
+from perfmodel.reports.explain_time import SM_CLOCKS, TIME
 from perfmodel.reports.formula_text import legend, pieces
 from perfmodel.reports.prediction_text import parameters, title
 from perfmodel.reports.step import Step

@@ -15,6 +15,8 @@ import pytest
 
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.validate import announce
+from perfmodel.drills import load_drills
+from perfmodel.drills.sources import Measured
 from perfmodel.measure.folders import measured, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
@@ -181,6 +183,17 @@ def test_the_wheel_gets_every_measurement_folder() -> None:
     for folder in (*ours, root() / "published"):
         name = folder.relative_to(ROOT).as_posix()
         assert forced[name] == f"perfmodel/{name}"
+
+
+def test_the_wheel_gets_every_folder_that_drills_read() -> None:
+    # independent: the folders that the drills' solutions name
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    forced = table["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    sources = [step.source for drill in load_drills(()) for step in drill.steps]
+    named = {source.folder for source in sources if isinstance(source, Measured)}
+    assert "h200-after-use" in named
+    for folder in named:
+        assert f"measurements/{folder.partition('/')[0]}" in forced
 
 
 def test_the_committed_report_is_of_what_is_recorded() -> None:

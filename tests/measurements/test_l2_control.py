@@ -18,7 +18,7 @@ from measured import FOLDER, rows
 
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.residency import overflow
+from perfmodel.models.set_overflow import overflow
 from perfmodel.models.writeback import writebacks
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS

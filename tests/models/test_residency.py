@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.models import residency
+from perfmodel.models import residency, set_overflow
 from perfmodel.models.writeback import writebacks
 
 MIB = 2**20
@@ -41,9 +41,9 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
     # some have more lines than others
     generator = np.random.default_rng(1)
     sets, again, missed = 2000, 0, 0
-    rare = residency.UNEVEN_SHARE
+    rare = set_overflow.UNEVEN_SHARE
     for _ in range(sets):
-        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * residency.UNEVEN
+        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * set_overflow.UNEVEN
         count = int(lines + uneven + generator.random())
         persisting = [line for line in range(count) if generator.random() < picked]
         cache = Lru(ways)
@@ -53,7 +53,7 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
                     again += 1
                     missed += line not in cache
                 cache.use(line)
-    found = float(residency.overflow(lines, picked, ways))
+    found = float(set_overflow.overflow(lines, picked, ways))
     assert found == pytest.approx(missed / again, abs=0.03)
 
 
@@ -82,25 +82,25 @@ def test_random_overflow_is_what_an_lru_cache_loses(
                 read += 1
                 missed += every[at] not in cache
             cache.use(every[at])
-    found = float(residency.random_overflow(lines, picked, ways, others))
+    found = float(set_overflow.random_overflow(lines, picked, ways, others))
     assert found == pytest.approx(missed / read, abs=0.03)
 
 
 def test_random_overflow_has_limits() -> None:
     # property: what fits is never lost; without ways everything is
-    assert residency.random_overflow(4.0, 1.0, 8.0, 4.0) == 0
-    assert residency.random_overflow(4.0, 1.0, 0.0) == 1
-    assert residency.random_overflow(8.0, 1.0, 4.0) == pytest.approx(0.5)
+    assert set_overflow.random_overflow(4.0, 1.0, 8.0, 4.0) == 0
+    assert set_overflow.random_overflow(4.0, 1.0, 0.0) == 1
+    assert set_overflow.random_overflow(8.0, 1.0, 4.0) == pytest.approx(0.5)
 
 
 def test_overflow_has_limits() -> None:
     # property: whole ways, all picked: nothing or everything is lost
-    assert residency.overflow(4.4, 1.0, 5.0) == 0
-    assert residency.overflow(7.0, 1.0, 5.0) == pytest.approx(1)
-    assert residency.overflow(4.0, 0.5, 0.0) == 1
-    some = residency.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0)
+    assert set_overflow.overflow(4.4, 1.0, 5.0) == 0
+    assert set_overflow.overflow(7.0, 1.0, 5.0) == pytest.approx(1)
+    assert set_overflow.overflow(4.0, 0.5, 0.0) == 1
+    some = set_overflow.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0)
     assert np.all(np.diff(some) > 0)
-    assert np.all(np.diff(residency.overflow(8.0, 0.5, np.arange(1.0, 9.0))) <= 0)
+    assert np.all(np.diff(set_overflow.overflow(8.0, 0.5, np.arange(1.0, 9.0))) <= 0)
 
 
 @pytest.mark.parametrize("table_lines", [600, 1500, 4000])
@@ -165,7 +165,7 @@ def test_the_best_hit_ratio_does_not_thrash(aside: int, window: int) -> None:
     if window * MIB <= granted:
         assert ratio == 1
     way = H200 / residency.WAYS
-    lost = residency.overflow(window * MIB / way, residency.picked_share(ratio), granted / way)
+    lost = set_overflow.overflow(window * MIB / way, residency.picked_share(ratio), granted / way)
     assert float(lost) < 0.35
 
 
@@ -173,8 +173,8 @@ def test_two_kernels_of_one_set_aside() -> None:
     # the notes' example, in whole ways: windows of 16 over 16; hitRatio 1.0 evicts, 0.5 does not
     way = H200 / residency.WAYS
     lines, ways = 16 * MIB / way, residency.granted_ways(16 * MIB, H200)
-    whole = float(residency.overflow(lines, 1.0, ways - 16 * MIB / way))
-    half = float(residency.overflow(lines, 9 / 16, ways - 9 * MIB / way))
+    whole = float(set_overflow.overflow(lines, 1.0, ways - 16 * MIB / way))
+    half = float(set_overflow.overflow(lines, 9 / 16, ways - 9 * MIB / way))
     assert whole > 0.95
     assert half < 0.65 * whole
 
