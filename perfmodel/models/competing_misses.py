@@ -244,7 +244,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    ways = residency.granted_ways(launch.control.set_aside, one.capacity)
+    ways = residency.granted_ways(launch.control.set_aside, launch.device.l2_size)
     reaching = reaching_writes(launch.device, ways)
     workings = residency.normal_misses(
         one.kept,
@@ -296,7 +296,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     meeting: residency.Workings = ()
     if not agreed(moves == 0):
         met, waiting, meeting = caught(instance, own, workings, moves, one.passes, device)
-    granted = residency.granted(launch.control.set_aside, one.capacity)
+    granted = residency.granted(launch.control.set_aside, launch.device.l2_size)
     stays = size * one.persisting * (1 - one.spilled * lost)
     return CompetingMisses(
         lost,
