@@ -23,8 +23,7 @@ _EVERYWHERE: Final = 4.0
 _NEAR: Final = 2.0
 """Bytes between words over those that were seen, from which on they are another's: by choice."""
 _PARTS: Final = 4
-_POPULAR: Final = 0.01
-"""Share of the requests at one place, in each of so many parts, from which on it is hot: by choice."""
+"""Parts of a count in each of which a hot place is met, and again: by choice."""
 
 
 class StoredPlaces(NamedTuple):
@@ -159,14 +158,14 @@ def counted_places(addresses: Array, active: Array, size: float) -> StoredPlaces
         Bytes of the buffer.
     """
     taking = active.any(axis=-1)
-    if taking.sum() < _PARTS:
+    if taking.sum() < 2 * _PARTS:
         return None
     sectors = np.sort(np.where(active, addresses // SECTOR, -1)[taking], axis=-1)
     piece = sectors[:, -1] * SECTOR // GRANULE
     found, times = np.unique(piece, return_counts=True)
     first = found[np.argmax(times)]
     # Blocks that follow one another may go on to places of their own.
-    if min(float(np.mean(part == first)) for part in np.array_split(piece, _PARTS)) <= _POPULAR:
+    if min(np.count_nonzero(part == first) for part in np.array_split(piece, _PARTS)) < 2:
         return None
     once = first_of_equals(sectors) & (sectors >= 0)
     places = np.maximum(sectors, 0) * SECTOR

@@ -67,10 +67,10 @@ def test_streams_have_no_hot_places(index: str) -> None:
 @settings(max_examples=12, deadline=None)
 @given(places=st.integers(1, 64), more=st.integers(1, 64))
 def test_more_places_never_take_longer(places: int, more: int) -> None:
-    # property: places in pieces of their own; counts of a sample are within 2%
+    # property: places in pieces of their own; a sample of 2048 stores tells shares within 0.1 us
     few, many = stored(SPREAD, places=places), stored(SPREAD, places=places + more)
-    assert hot(many) <= hot(few) * 1.02
-    assert many.time_s <= few.time_s * 1.01
+    assert hot(many) <= hot(few) * 1.02 + 1e-7
+    assert many.time_s <= few.time_s * 1.01 + 1e-7
 
 
 def test_places_of_ones_own_are_not_hot_though_a_sample_goes_to_few() -> None:
