@@ -13,6 +13,7 @@ from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.hot_stores import HOT_STORES_TIME
 from perfmodel.models.sampled_places import counted_places
+from perfmodel.reports.explain import explain
 
 FLAGS = """
 name = "flags"
@@ -62,6 +63,13 @@ def test_streams_have_no_hot_places(index: str) -> None:
     p = stored(index)
     assert hot(p) == 0
     assert "slowest_slice" not in p.details.time.inputs  # type: ignore[attr-defined]
+
+
+def test_explanations_show_the_busiest_slice() -> None:
+    # property: the step is there, with the time that decides
+    text = "\n".join(str(s) for s in explain(stored("7")))
+    assert "slowest slice" in text
+    assert "slowest slice" not in "\n".join(str(s) for s in explain(stored("i")))
 
 
 @settings(max_examples=12, deadline=None)
