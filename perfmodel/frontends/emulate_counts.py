@@ -25,7 +25,7 @@ _ALL: Final = 24
 _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
-"""Requests whose addresses are kept, for how atomics share addresses."""
+"""Requests whose addresses are kept, for how atomics and stores share addresses."""
 LOCAL_REGION: Final = -2
 """Number that stands for local memory among those of buffers."""
 _PIECE: Final = 16
@@ -93,7 +93,7 @@ class Counter:
 
     Parameters
     ----------
-    atomics : collection of int
+    changing : collection of int
         Instructions whose addresses are kept.
     touches : Touches
         Told what goes through L1.
@@ -102,11 +102,11 @@ class Counter:
     """
 
     def __init__(
-        self, atomics: frozenset[int], touches: Touches, constants: frozenset[int] = frozenset()
+        self, changing: frozenset[int], touches: Touches, constants: frozenset[int] = frozenset()
     ) -> None:
         self.counts: dict[int, Count] = {}
         self._constants = constants
-        self._atomics = atomics
+        self._changing = changing
         self.touches = touches
 
     def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
@@ -206,7 +206,7 @@ class Counter:
         halves = (bits & 3 != 0).astype(int) + (bits & 12 != 0)
         count.pairs += weight * float(halves.sum())
         count.tags += weight * float(tag_wavefronts(places, active).sum())
-        if at in self._atomics and count.rows_kept < _KEPT:
+        if at in self._changing and count.rows_kept < _KEPT:
             count.kept.append((places, active))
             count.rows_kept += rows
 

@@ -87,15 +87,15 @@ class LockStep:
         memory = Memory(self.regions, shared, local, self.block_of)
         specials = special_registers(launch, thread, self.sampled[self.block_of])
         self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
-        atomics = frozenset(
-            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red")
+        changing = frozenset(
+            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
         )
         constants = frozenset(
             at for at, i in enumerate(function.instructions) if "const" in i.modifiers
         )
         waits = waits_within(function, self.flow)
         cached = {at: waits.get(at, 0.0) for at in _cached(function)}
-        self.counter = Counter(atomics, Touches(cached, self.padded), constants)
+        self.counter = Counter(changing, Touches(cached, self.padded), constants)
         self.arrivals = Arrivals()
         self.together = unrolled_loops(function, self.flow)
         self.segments, self.first = segments(

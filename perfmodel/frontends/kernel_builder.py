@@ -380,7 +380,7 @@ class Builder:
             return None
         at = p.access.key
         count = self.emulation.counts.get(at)
-        return counted(count, self.emulation, p.moved.kind == "atomic", at)
+        return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""

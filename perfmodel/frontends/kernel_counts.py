@@ -25,7 +25,7 @@ def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     return max(1, round(float(emulation.warps[found.header]) / entries))
 
 
-def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) -> Counted:
+def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -> Counted:
     """Return what an access asks for in the whole launch, from what the sample did."""
     sampled = emulation.sampled / emulation.blocks
     if count is None:
@@ -46,7 +46,7 @@ def counted(count: Count | None, emulation: Emulation, atomic: bool, at: int) ->
         data_wavefronts=total(count.data),
         tag_wavefronts=total(count.tags),
         sampled=sampled,
-        addresses=_addresses(count) if atomic and count.kept else None,
+        addresses=_addresses(count) if changes and count.kept else None,
         run=count.width * count.lanes / count.requests if count.bulk else 0.0,
         misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
         once=emulation.once.get(at, (1.0, 1.0)),

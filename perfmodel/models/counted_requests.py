@@ -24,7 +24,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
 from perfmodel.models.request_record import Requests
-from perfmodel.models.sampled_places import beyond_sample, without_chance
+from perfmodel.models.sampled_places import beyond_sample, counted_places, without_chance
 
 Array = npt.NDArray[Any]
 _ALONE: Final = 0.9
@@ -67,6 +67,12 @@ def given_requests(
             if whole is not None:
                 shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
 
+    stored = None
+    if access.kind == "store" and counted.addresses is not None:
+        places = np.asarray(counted.addresses)
+        size = float(np.max(instance.lengths[access.buffer])) * element
+        stored = counted_places(places, places >= 0, size)
+
     def one(value: float) -> Array:
         return np.full(1, float(value))
 
@@ -93,6 +99,7 @@ def given_requests(
         sampled=counted.sampled,
         random=flat is None,
         sharing=shared,
+        stored=stored,
         pairs=one(counted.pairs),
         filled=one(_filled(counted, width)),
     )
@@ -176,6 +183,8 @@ def counted_requests(
         access.kind == "store",
     )
 
+    size = float(np.max(instance.lengths[access.buffer])) * element
+
     def column(name: str) -> Array:
         return np.array([getattr(row, name)])
 
@@ -194,6 +203,7 @@ def counted_requests(
         shares={},
         sampled=row.sampled,
         sharing=stacked_sharing([row.sharing]),
+        stored=None if row.stored is None else counted_places(*row.stored, size),
         pairs=column("pairs"),
         step=column("step"),
         pages=column("pages"),

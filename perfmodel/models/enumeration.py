@@ -27,6 +27,8 @@ Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
+_STORES: Final = 1 << 11
+"""Store requests of which popular places are looked for."""
 _WHOLE_BLOCKS: Final = 1 << 16
 """Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
@@ -60,6 +62,8 @@ class Counts:
         How the lanes of an atomic share addresses, as far as the sample shows.
     filled : float
         Share of their sectors that the first blocks store before they touch `STORED_LINES`.
+    stored : (array, array) or None
+        Addresses of some stores, and which lanes take part, by request and lane.
     """
 
     requests: float
@@ -75,6 +79,7 @@ class Counts:
     in_blocks: tuple[float, float, float]
     sharing: Sharing | None = None
     filled: float = 1.0
+    stored: tuple[Array, Array] | None = None
 
 
 class Drawn(NamedTuple):
@@ -159,7 +164,12 @@ def count(
     address, active = lanes_at(coordinates)
     takes_part = active.any(axis=-1)
     scale = alike * executions / samples
-    filled = 1.0
+    filled, some_stores = 1.0, None
+    if stored:
+        rows = np.arange(address.size // WARP_SIZE)
+        if len(rows) > _STORES:
+            rows = np.random.default_rng(0).integers(0, len(rows), _STORES)
+        some_stores = (address.reshape(-1, WARP_SIZE)[rows], active.reshape(-1, WARP_SIZE)[rows])
     several = STORED_TOGETHER // (shape.warps * WARP_SIZE)
     while stored:
         # The first blocks: they run together, each iteration of all of them after the last.
@@ -205,6 +215,7 @@ def count(
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
         filled=filled,
+        stored=some_stores,
         in_blocks=(within[0] * blocks, within[1] * blocks, within[2] * blocks),
         **totals,
     )

@@ -11,6 +11,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.formula import Formula
+from perfmodel.models.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
 from perfmodel.models.l2 import (
     L2_READS,
     L2_TIME,
@@ -37,8 +38,8 @@ BYTES_TIME = Formula(
 )
 
 
-def l2_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
-    """Return L2's time [s], and what went into its formulas."""
+def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tuple[Array, Inputs]:
+    """Return L2's time [s], and what went into its formulas; `hot` is of `HOT_STORES_TIME`."""
     asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic, slice_count(device)) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
@@ -67,6 +68,11 @@ def l2_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
         "crossing": np.atleast_1d(CROSSING_TIME(**crossing)),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
+    if hot is not None:
+        inputs["hot_stores"] = hot
+        slowest = {"own": sides["own"], "hot": np.atleast_1d(HOT_STORES_TIME(**hot))}
+        inputs["slowest_slice"] = slowest
+        sides["own"] = np.atleast_1d(SLOWEST_SLICE(**slowest))
     return np.asarray(SIDES_TIME(**sides)), inputs
 
 

@@ -13,6 +13,7 @@ from perfmodel.kernels.access import Access
 from perfmodel.models.affine import Variable
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import Sharing
+from perfmodel.models.sampled_places import StoredPlaces
 
 Array = npt.NDArray[Any]
 
@@ -50,6 +51,8 @@ class Requests:
         Whether the index is random: rows of a table that other data chooses.
     sharing : Sharing or None
         How the lanes of an atomic share addresses.
+    stored : StoredPlaces or None
+        Where the sectors of a store concentrate, if that was counted.
     pairs : array or None
         Distinct 64 B halves of lines, summed over requests; None for a closed form.
     step : array or None
@@ -80,6 +83,7 @@ class Requests:
     period: Array | None = None
     random: bool = False
     sharing: Sharing | None = None
+    stored: StoredPlaces | None = None
     pairs: Array | None = None
     step: Array | None = None
     pages: Array | None = None

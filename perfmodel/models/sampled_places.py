@@ -1,4 +1,4 @@
-"""What a sample of a launch's atomics shows of the places that all its lanes go to.
+"""What a sample of a launch's atomics or stores shows of the places that all its lanes go to.
 
 Few sampled blocks go to few places, and chance makes some of these look popular.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.contention import GRANULE, Hot, Sharing
-from perfmodel.models.distinct import distinct, distinct_pairs
+from perfmodel.models.contention import GRANULE, Hot, Sharing, counted_sharing
+from perfmodel.models.distinct import distinct, distinct_pairs, first_of_equals
 
 Array = npt.NDArray[Any]
 
@@ -22,6 +22,23 @@ _EVERYWHERE: Final = 4.0
 """Lanes an address from which on hardly any is left out: assumed."""
 _NEAR: Final = 2.0
 """Bytes between words over those that were seen, from which on they are another's: by choice."""
+_PARTS: Final = 4
+"""Parts of a count in each of which a hot place is met, and again: by choice."""
+
+
+class StoredPlaces(NamedTuple):
+    """Where the sectors of stores concentrate.
+
+    Attributes
+    ----------
+    hot : Hot
+        As shares of all sectors.
+    pitch : array
+        Bytes between neighbouring ones.
+    """
+
+    hot: Hot
+    pitch: Array
 
 
 def beyond_sample(
@@ -128,6 +145,32 @@ def without_chance(
     (sector,) = shrunk(SECTOR, (0, seen.hot.sector))
     granule, third = shrunk(GRANULE, (0, seen.hot.granule), (2, seen.hot.third))
     return replace(seen, hottest=hottest, hot=Hot(sector, granule, third))
+
+
+def counted_places(addresses: Array, active: Array, size: float) -> StoredPlaces | None:
+    """Return where the sectors of some store requests concentrate; None if nowhere.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `counted_sharing`.
+    size : float
+        Bytes of the buffer.
+    """
+    taking = active.any(axis=-1)
+    if taking.sum() < 2 * _PARTS:
+        return None
+    sectors = np.sort(np.where(active, addresses // SECTOR, -1)[taking], axis=-1)
+    piece = sectors[:, -1] * SECTOR // GRANULE
+    found, times = np.unique(piece, return_counts=True)
+    first = found[np.argmax(times)]
+    # Blocks that follow one another may go on to places of their own.
+    if min(np.count_nonzero(part == first) for part in np.array_split(piece, _PARTS)) < 2:
+        return None
+    once = first_of_equals(sectors) & (sectors >= 0)
+    places = np.maximum(sectors, 0) * SECTOR
+    seen = without_chance(counted_sharing(places, once), places, once, size, SECTOR)
+    return StoredPlaces(seen.hot, seen.pitch)
 
 
 def _shrunk(share: Array, times: Array, places: float, together: float) -> Array:

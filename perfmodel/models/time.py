@@ -30,6 +30,7 @@ from perfmodel.models.combined import (
     combine,
     front_overlap,
 )
+from perfmodel.models.hot_stores import hot_stores_inputs
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
@@ -182,7 +183,7 @@ def time_model(
     traffic = with_merged_reads(
         instance, requests, traffic, device, held, at_work, terms["latency"]
     )
-    terms["l2"], given = l2_time(traffic, device)
+    terms["l2"], given = l2_time(traffic, device, hot_stores_inputs(instance, requests, device))
     inputs |= given
     lookups = None
     if atomics:

@@ -16,6 +16,7 @@ from perfmodel.models.dram import (
     kept_inputs,
     over_fetch,
 )
+from perfmodel.models.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
 from perfmodel.models.l2 import L2_READS, L2_TIME
 from perfmodel.models.memory_times import BYTES_TIME
 from perfmodel.models.residency import granted_ways
@@ -35,6 +36,9 @@ def l2_steps(details: Details) -> Iterator[Step]:
     inputs = details.time.inputs
     yield step(section, named(L2_READS, "asked"), inputs["l2_reads"])
     yield step(section, named(L2_TIME, "time of l2"), inputs["l2"])
+    if "hot_stores" in inputs:
+        yield step(section, named(HOT_STORES_TIME, "hot stores"), inputs["hot_stores"])
+        yield step(section, named(SLOWEST_SLICE, "slowest slice"), inputs["slowest_slice"])
     if np.any(inputs["sides"]["crossing"] > 0):
         yield step(section, named(CROSSING_TIME, "crossing"), inputs["crossing"])
         yield step(section, named(SIDES_TIME, "time of both sides"), inputs["sides"])
