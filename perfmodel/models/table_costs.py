@@ -12,7 +12,7 @@ from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.dram import STREAM_ROOM, random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import LONE_SECTOR
-from perfmodel.models.random_tables import random_draws
+from perfmodel.models.random_tables import both_sides, random_draws
 from perfmodel.models.requests import Requests
 from perfmodel.models.tables import Table
 from perfmodel.traffic import Traffic
@@ -30,12 +30,12 @@ SCATTERED_COST = Formula(
 )
 
 
-DRAWN_ROOM: Final = 0.76
+DRAWN_ROOM: Final = 0.73
 """Share of L2 in which lines drawn at random and streams push changed ones out.
 
 Fitted: DRAM writes of cold gathers, runs of 1, 8 and 32 floats of tables of 16 MiB to 2 GiB, which
 are the same at each fetch granularity (measurements/h200-sxm-suite/gather.csv, fit rows): of all
-DRAM bytes 1.1% rms; 0.74 and 0.78 give 1.3 and 1.2.
+DRAM bytes 1.3% rms; 0.7 and 0.76 give 1.6 and 1.5.
 """
 
 
@@ -72,29 +72,10 @@ def crowding_reads(
         taken = DRAWN_ROOM * capacity * part
         for t in drawn:
             each = t.draws * LINE / np.maximum(t.size, LINE)
-            taken = taken + sides_held(t.size, each * part * alone)
+            taken = taken + t.size * both_sides(each * part * alone)[0]
         fits = taken <= DRAWN_ROOM * capacity
         low, high = np.where(fits, part, low), np.where(fits, high, part)
     return np.asarray(streams / np.maximum(low, 1e-6) - writes)
-
-
-def sides_held(size: Any, times: Any) -> Array:
-    """Return the bytes of L2 that a table's lines take which were drawn at random and stay [B].
-
-    Parameters
-    ----------
-    size : array
-        Bytes of the table.
-    times : array
-        How often each line was drawn, on average.
-
-    Notes
-    -----
-    Derived: a line drawn at all is on its own side of L2, and one drawn from the far side is there
-    as well; draws from either side are Poisson. A miss that brings one sector takes a whole line.
-    """
-    y = np.asarray(times, dtype=float)
-    return np.asarray(size * (2 - np.exp(-y) - np.exp(-y / 2)))
 
 
 def random_misses(
