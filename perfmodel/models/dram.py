@@ -14,10 +14,12 @@ from perfmodel.traffic import AccessTraffic
 
 Array = npt.NDArray[Any]
 
+STREAM_ROOM: Final = 0.7
+"""Share of L2 that the last bytes read and written are in when a launch ends: see `DIRTY_LEFT`."""
 DIRTY_LEFT = Formula(
     name="dirty bytes that L2 has room for",
     unit="B",
-    text="min(min(0.433*c, 0.7*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
+    text=f"min(min(0.433*c, {STREAM_ROOM}*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
     symbols={
         "c": "capacity of L2 [B]",
         "w": "ways set aside, of 16: dirty lines may not use them [1]",

@@ -15,7 +15,7 @@ from perfmodel.models.local_memory import LocalTraffic
 from perfmodel.models.residency import WAYS, granted_ways
 from perfmodel.models.reuse import DIRTY_KNEE, held
 from perfmodel.models.scattered_stores import scattered_stores, strided_parts
-from perfmodel.models.table_costs import crowding_lines, held_cost
+from perfmodel.models.table_costs import crowding_reads, held_cost
 from perfmodel.models.tables import Table
 
 Array = npt.NDArray[Any]
@@ -99,11 +99,11 @@ def dram_writes(
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     ways = granted_ways(accesses.control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
-    crowding = reads + crowding_lines(tables, accesses.requests, accesses.granule, warm)
     if warm:
         kept = kept * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
         left = kept * touched
     else:
+        crowding = crowding_reads(tables, reads, touched, l2_size, warm)
         left = dirty_left(crowding, touched, l2_size, ways)
     written_back = sum((a.written for a in atomics.values()), _ZERO)
     written = np.maximum(touched + misses.rewritten - left, 0.0) + written_back

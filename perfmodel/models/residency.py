@@ -245,47 +245,6 @@ def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[st
     }
 
 
-def random_line_hits(
-    table: Any, stream: Any, draws: Any, capacity: float, line: float
-) -> tuple[Array, Array, Array]:
-    """Return the share of random draws of a table that find their line in L2, from a cold start on.
-
-    And the share at the end, which the same launch finds again, 0 where nothing has left L2 yet;
-    and the share of the draws that are made with L2 full.
-
-    Parameters
-    ----------
-    table : array
-        Bytes.
-    stream : array
-        Bytes of L2 that streams take for each draw.
-    draws : array
-        Lines drawn in the launch.
-    capacity, line : float
-        Bytes of L2, and of a line.
-
-    Notes
-    -----
-    Derived: a line is there if it was drawn within the last t draws, and t is such that what
-    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
-    """
-    n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    f, s = n * line, np.asarray(stream, dtype=float)
-    low, high = np.zeros(np.broadcast(n, s).shape), np.ones(np.broadcast(n, s).shape)
-    for _ in range(40):
-        h = (low + high) / 2
-        t = -n * np.log(np.maximum(1 - h, 1e-12))
-        fits = (1.5 + 0.5 * h) * h * f + s * t <= capacity
-        low, high = np.where(fits, h, low), np.where(fits, high, h)
-    steady = (low + high) / 2
-    drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
-    # Until t draws have been made nothing leaves.
-    t = np.minimum(-n * np.log(np.maximum(1 - steady, 1e-12)), drawn)
-    first = n * (1 - np.exp(-t / n))
-    hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
-    return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
-
-
 def leak(read: Any, written: Any, capacity: float) -> Array:
     """Return the share of re-reads that are lost though there is room: see `LEAK`.
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.dram import random_wait
+from perfmodel.models.dram import STREAM_ROOM, random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import LONE_SECTOR
-from perfmodel.models.random_tables import random_draws
+from perfmodel.models.random_tables import both_sides, random_draws
 from perfmodel.models.requests import Requests
 from perfmodel.models.tables import Table
 from perfmodel.traffic import Traffic
@@ -36,17 +36,52 @@ new, and turns that find the reads of a place: chosen. With many times as many i
 0.1% for batches of 2 reads and more, by 2% for single ones."""
 
 
-def crowding_lines(
-    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+DRAWN_ROOM: Final = 0.73
+"""Share of L2 in which lines drawn at random and streams push changed ones out.
+
+Fitted: DRAM writes of cold gathers, runs of 1, 8 and 32 floats of tables of 16 MiB to 2 GiB, which
+are the same at each fetch granularity (measurements/h200-sxm-suite/gather.csv, fit rows): of all
+DRAM bytes 1.3% rms; 0.7 and 0.76 give 1.6 and 1.5.
+"""
+
+
+def crowding_reads(
+    tables: Sequence[Table], reads: Array, writes: Array, capacity: float, warm: bool
 ) -> Array:
-    """Return the L2 that misses at random places take beyond what they fetch: whole lines [B]."""
-    extra = np.zeros(1)
-    for table in tables:
-        if table.random:
-            _, wide = random_draws(requests, table.members, granule)
-            fetched = table.read(warm)
-            extra = extra + fetched * (1.5 * LINE / wide - 1)
-    return np.asarray(extra)
+    """Return the steady reads beside which as much of what is written stays in L2 [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    reads, writes : array
+        Bytes read from DRAM by the launch, and bytes written to L2.
+    capacity : float
+        Of L2 [B].
+    warm : bool
+        Whether L2 starts as the same launch left it.
+
+    Notes
+    -----
+    Derived: what is still in L2 at the end was written in the last part of the launch, so short
+    that all of what was drawn and streamed in it has room. A table that is drawn again and again
+    takes its room but once, and keeps it.
+    """
+    drawn = [t for t in tables if t.random]
+    if not drawn:
+        return reads
+    read = sum((t.read(warm) for t in drawn), np.zeros(1))
+    streams = np.maximum(np.maximum(reads - read, 0.0) + writes, 1.0)
+    alone = STREAM_ROOM * capacity / streams
+    low, high = np.zeros(alone.shape), np.ones(alone.shape)
+    for _ in range(40):
+        part = (low + high) / 2
+        taken = DRAWN_ROOM * capacity * part
+        for t in drawn:
+            each = t.draws * LINE / np.maximum(t.size, LINE)
+            taken = taken + t.size * both_sides(each * part * alone)[0]
+        fits = taken <= DRAWN_ROOM * capacity
+        low, high = np.where(fits, part, low), np.where(fits, high, part)
+    return np.asarray(streams / np.maximum(low, 1e-6) - writes)
 
 
 def random_misses(
