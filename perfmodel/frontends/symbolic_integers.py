@@ -150,11 +150,18 @@ def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
     return single(Operation("abs", (written(values[0]),)))
 
 
+def _both_negative(algebra: Algebra, a: Sum, b: Sum, bits: int) -> bool:
+    """Say whether two numbers with a sign are below 0: without it they have the same order."""
+    ranges = [algebra.range(v) for v in (a, b)]
+    return all(-(1 << bits - 1) <= r.low and r.high < 0 for r in ranges)
+
+
 def _extreme(which: str) -> _Work:
     def work(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
         a, b = values[:2]
-        if modifiers[-1][:1] == "u":
-            a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
+        if modifiers[-1][:1] != "u" or _both_negative(algebra, a, b, bits_of(modifiers[-1])):
+            return algebra.extreme(which, a, b)
+        a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
         return algebra.extreme(which, a, b)
 
     return work

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Number, Operation, names, text
+from perfmodel.expressions.nodes import LARGEST_LITERAL
 
 Factors = tuple[Node, ...]
 """Names and opaque expressions that are multiplied, in a fixed order; none stands for 1."""
@@ -24,8 +26,8 @@ MOST_TERMS: Final = 128
 _INDEXES: Final = ("threadIdx.", "blockIdx.")
 
 
-class TooLargeError(Exception):
-    """A sum with more than `MOST_TERMS` terms."""
+class TooLargeError(PerfmodelError):
+    """A sum of more than `MOST_TERMS` terms, or a number beyond 64 bits with a sign."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +126,7 @@ def split(value: Sum, divisor: int) -> tuple[Sum, Sum]:
 def _made(terms: Mapping[Factors, int]) -> Sum:
     kept = {factors: times for factors, times in terms.items() if times}
     if len(kept) > MOST_TERMS:
-        raise TooLargeError
+        raise TooLargeError(f"a sum of {len(kept)} terms is not followed")
     for factors in kept:
         for factor in factors:
             if isinstance(factor, Operation) and factor.operator in ("%", "//"):
@@ -284,6 +286,8 @@ def _term(factors: Factors, times: int) -> tuple[Node, int]:
     """Return a product, and the sign that it is added with."""
     ordered = sorted(factors, key=lambda f: not _key(f).startswith(_INDEXES))
     magnitude = abs(times)
+    if magnitude > LARGEST_LITERAL:  # an expression has signed numbers of 64 bits
+        raise TooLargeError(f"an integer of {magnitude.bit_length()} bits is over 2**63 - 1")
     parts: list[Node] = [*ordered]
     if magnitude != 1 or not parts:
         parts.append(Number(magnitude))

@@ -79,6 +79,7 @@ def test_results_were_right() -> None:
         "corpus-blind9",
         "corpus-blind10",
         "corpus-blind11",
+        "corpus-blind12",
         "latency",
         "predicates",
         "walks",
@@ -108,6 +109,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind9", 48, "validation"),
         ("corpus-blind10", 40, "validation"),
         ("corpus-blind11", 48, "validation"),
+        ("corpus-blind12", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
