@@ -119,8 +119,8 @@ def held(name: str) -> tuple[int, int, float, float]:
 
 
 # measured: predicted at commits 0573f59 (two corpora), 7050f5a, 9b5d12f and 2a74cb9, made before
-# the launches ran; all but the last fill what is asked of programs never seen (15%, 40%, 80% inside);
-# seven launches of the last were refused
+# the launches ran; all but the last fill what is asked of programs never seen (15%, 40%, 80% in
+# the interval); seven launches of the last were refused
 @pytest.mark.parametrize(
     ("name", "launches", "inside", "middle", "ninth"),
     [
