@@ -38,13 +38,8 @@ def constants_read(
     trips : mapping of str to float
         Iterations of each loop.
     """
-    parents = {loop.variable: loop.parent for loop in found.loops}
     read = 0.0
     for run in found.blocks:
-        times, loop = 1.0, run.loop
-        while loop is not None:
-            times *= max(trips[loop], 1.0)
-            loop = parents[loop]
         block = flow.blocks[run.block]
         moving = 0.0
         for at in range(block.start, block.stop):
@@ -55,5 +50,5 @@ def constants_read(
                     moving = max(moving, float(width))
                 else:
                     read += width
-        read += moving * times
+        read += moving * found.iterations(run.loop, trips)
     return read

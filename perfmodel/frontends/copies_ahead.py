@@ -17,9 +17,7 @@ def copies_ahead(function: Function) -> frozenset[int]:
     flow = control_flow(function)
     found: set[int] = set()
     for loop in flow.loops:
-        inside = [
-            at for b in loop.blocks for at in range(flow.blocks[b].start, flow.blocks[b].stop)
-        ]
+        inside = flow.places(loop.blocks)
         if any(_leaves_some(function.instructions[at]) for at in inside):
             found |= {at for at in inside if _copies(function.instructions[at])}
     return frozenset(found)

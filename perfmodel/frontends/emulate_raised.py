@@ -19,6 +19,7 @@ from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.emulate_memory import MOST_BACKED, Region
 from perfmodel.frontends.ptx.syntax import Function, Immediate
+from perfmodel.models.distinct import distinct
 from perfmodel.models.formula import Formula
 from perfmodel.models.sampled_places import distinct_places
 
@@ -106,14 +107,14 @@ def raised_before(
         width = counts[ats[0]].width
         looks = max(c.lanes for at, c in counts.items() if c.region == number and at not in ats)
         places = np.concatenate([p[a] for at in ats for p, a in counts[at].kept]) - _ORIGIN
-        distinct = np.unique(places)
-        every = distinct_places(len(places), len(distinct), region.size // width)
+        words_met = distinct(places)
+        every = distinct_places(len(places), len(words_met), region.size // width)
         each = max(looks * scale * (1 - first) / every, 0.01)
         once = all(_claims(function, at) for at in ats)
         share = min(float(RAISING(each=each, once=float(once))), 1.0)
         if share > _RARE:
             continue
-        late = distinct[mixed_arrays(distinct, np.asarray(1 << 20)) >= share * (1 << 20)]
+        late = words_met[mixed_arrays(words_met, np.asarray(1 << 20)) >= share * (1 << 20)]
         words.append((region, late, region.load(late, width, f"u{8 * width}"), width))
         told.append(
             f"{share + first:.2g} of the threads are taken to find {region.name} as it was at "

@@ -99,11 +99,7 @@ def rest(
 
 def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted, int] | None:
     """Return what a loop counts in, and the block after it."""
-    inside = [
-        at
-        for number in sorted(loop.blocks)
-        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-    ]
+    inside = flow.places(sorted(loop.blocks))
     for number in sorted(loop.blocks):
         block = flow.blocks[number]
         leaving = [target for target in block.successors if target not in loop.blocks]

@@ -35,11 +35,7 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     for loop in flow.loops:
         if loop in tries:
             continue
-        inside = [
-            function.instructions[at]
-            for block in loop.blocks
-            for at in range(flow.blocks[block].start, flow.blocks[block].stop)
-        ]
+        inside = [function.instructions[at] for at in flow.places(loop.blocks)]
         if not any(map(_polls, inside)) or any(i.opcode in _CHANGES for i in inside):
             continue
         if len(inside) > _LONGEST:

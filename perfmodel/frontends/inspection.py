@@ -125,11 +125,7 @@ def _depths(flow: ControlFlow) -> list[int]:
 
 def _loop(kernel: Function, flow: ControlFlow, index: int) -> LoopFacts:
     loop = flow.loops[index]
-    inside = [
-        kernel.instructions[i]
-        for b in sorted(loop.blocks)
-        for i in range(flow.blocks[b].start, flow.blocks[b].stop)
-    ]
+    inside = [kernel.instructions[at] for at in flow.places(sorted(loop.blocks))]
     header = kernel.instructions[flow.blocks[loop.header].start]
     sources = [i.source for i in inside if i.source is not None]
     files = [outermost(s) for s in sources]

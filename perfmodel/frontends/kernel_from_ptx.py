@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from perfmodel.expressions import Name, Number, names
+from perfmodel.expressions import Name, Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.frontends.divergence import varying_constants
 from perfmodel.frontends.emulate import (
@@ -55,14 +55,13 @@ from perfmodel.frontends.symbolic_sums import (
     single,
 )
 from perfmodel.frontends.symbolic_values import ALIGNED
-from perfmodel.frontends.uneven_loops import left_apart
+from perfmodel.frontends.uneven_loops import left_apart, left_unevenly
 from perfmodel.kernels.kernel import Kernel
 
 _WORD: Final = 4
 """[B] by which local memory is laid out."""
 _LONGEST: Final = 4000
 """Parts of a condition."""
-_PLACES: Final = ("blockIdx.", "threadIdx.")
 _SMALL: Final = 64
 """What unknown integers are below where a kernel does not end with any."""
 
@@ -104,7 +103,7 @@ def kernel_from_ptx(
     except (NotFollowedError, TooLongError, TooLargeError):
         found = _unfollowed(function, flow, [*shown.values(), "bin"])
     apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
-    apart |= _uneven(found)
+    apart |= left_unevenly(found)
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
     stated = {
@@ -125,17 +124,6 @@ def kernel_from_ptx(
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
-
-
-def _uneven(found: Followed) -> frozenset[str]:
-    """Return the variables of loops that blocks, threads or outer iterations leave apart."""
-    variables = {loop.variable for loop in found.loops}
-    return frozenset(
-        loop.variable
-        for loop in found.loops
-        if loop.trips is not None
-        and any(n in variables or n.startswith(_PLACES) for n in names(loop.trips))
-    )
 
 
 def _too_long(found: Followed) -> bool:

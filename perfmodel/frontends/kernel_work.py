@@ -267,15 +267,10 @@ def _emulated(
     trips = {
         loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
     }
-    parents = {loop.variable: loop.parent for loop in found.loops}
     warps = -(-math.prod(launch.block) // 32) * emulation.sampled
     shares = []
     for run in found.blocks:
-        times = 1
-        loop = run.loop
-        while loop is not None:
-            times *= max(trips[loop], 1)
-            loop = parents[loop]
+        times = found.iterations(run.loop, trips)
         shares.append(
             (
                 float(emulation.warps[run.block]) / (warps * times),

@@ -176,11 +176,7 @@ def _by_machine_code(
         if loop is None or loop not in machine or len(inside) != 1:
             continue
         (numbers, share) = inside[0]
-        instructions = [
-            function.instructions[at]
-            for number in numbers
-            for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-        ]
+        instructions = [function.instructions[at] for at in flow.places(numbers)]
         whole = Wanted(kinds_of(instructions), len(instructions), trips.get(loop, 1.0))
         # A long division is a call, of which the loop shows nothing.
         calls = any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in instructions)

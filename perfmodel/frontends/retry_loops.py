@@ -50,7 +50,7 @@ def retry_loops(function: Function, flow: ControlFlow) -> tuple[RetryLoop, ...]:
 
 def _retried(function: Function, flow: ControlFlow, loop: Loop) -> int | None:
     """Return the compare-and-swap that a loop tries again, if it changes nothing else."""
-    inside = _inside(flow, loop)
+    inside = flow.places(sorted(loop.blocks))
     instructions = [function.instructions[at] for at in inside]
     changes = [at for at in inside if function.instructions[at].opcode in _CHANGES]
     if len(changes) != 1:
@@ -83,9 +83,3 @@ def _copied(source: str, target: str, instructions: Sequence[Instruction]) -> bo
         seen.add(target)
         (target,) = read
     return True
-
-
-def _inside(flow: ControlFlow, loop: Loop) -> list[int]:
-    return [
-        at for b in sorted(loop.blocks) for at in range(flow.blocks[b].start, flow.blocks[b].stop)
-    ]

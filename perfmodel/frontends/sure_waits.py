@@ -30,12 +30,7 @@ def keeps_apart(
 
     Branches alone may turn into predicates, and loads may move up before them.
     """
-    inside = (
-        function.instructions[at]
-        for numbers, _ in blocks
-        for number in numbers
-        for at in range(flow.blocks[number].start, flow.blocks[number].stop)
-    )
+    inside = (function.instructions[at] for numbers, _ in blocks for at in flow.places(numbers))
     return any(i.opcode in _BARRIERS or calls_for_odd_values(i) or _stores(i) for i in inside)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perfmodel.errors import PerfmodelError
@@ -92,6 +93,23 @@ class Followed:
     loops: list[LoopRun] = field(default_factory=list)
     accesses: list[MemoryAccess] = field(default_factory=list)
     blocks: list[BlockRun] = field(default_factory=list)
+
+    def iterations(self, loop: str | None, trips: Mapping[str, float]) -> float:
+        """Return how often a loop's body runs in all, once outside of loops.
+
+        Parameters
+        ----------
+        loop : str or None
+            Variable of the loop.
+        trips : mapping of str to float
+            Iterations of each loop; 0 counts as 1.
+        """
+        parents = {own.variable: own.parent for own in self.loops}
+        times = 1.0
+        while loop is not None:
+            times *= max(trips[loop], 1.0)
+            loop = parents[loop]
+        return times
 
 
 def is_data(node: Node) -> bool:

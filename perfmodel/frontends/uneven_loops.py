@@ -1,4 +1,4 @@
-"""Loops that are put together and that a warp's lanes leave apart: those are counted, not followed.
+"""Loops whose iterations have no formula, since some leave them before others: they are counted.
 
 Where ptxas runs four iterations at a time, then two, then one, lanes with fewer of them run theirs
 while the others wait: a warp runs more iterations than any of its lanes, which has no formula.
@@ -26,6 +26,18 @@ _ITERATIONS: Final = 512
 _SHARE: Final = 0.05
 """Of the warps that run a loop; the last warps of a launch alone are fewer."""
 _LANES: Final = 32
+_PLACES: Final = ("blockIdx.", "threadIdx.")
+
+
+def left_unevenly(found: Followed) -> frozenset[str]:
+    """Return the variables of loops that blocks, threads or outer iterations leave apart."""
+    variables = {loop.variable for loop in found.loops}
+    return frozenset(
+        loop.variable
+        for loop in found.loops
+        if loop.trips is not None
+        and any(n in variables or n.startswith(_PLACES) for n in names(loop.trips))
+    )
 
 
 def left_apart(

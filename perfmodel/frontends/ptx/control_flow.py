@@ -6,7 +6,7 @@ Indirect branches go to every label of their table. A call comes back. The virtu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,6 +72,10 @@ class ControlFlow:
         """Return the index of the innermost loop that a block is in, or None."""
         found = [i for i, loop in enumerate(self.loops) if block in loop.blocks]
         return max(found, key=lambda i: self.loops[i].depth, default=None)
+
+    def places(self, blocks: Iterable[int]) -> list[int]:
+        """Return where the instructions of some blocks are in the function, block by block."""
+        return [at for b in blocks for at in range(self.blocks[b].start, self.blocks[b].stop)]
 
 
 def control_flow(function: Function) -> ControlFlow:
