@@ -103,8 +103,9 @@ HELD = Formula(
 
 
 BESIDE: Final = 1 / 24
-"""Part of a loop's step by which a load before it still counts as one of it: a neighbour's, where
-the loads of 16 iterations that are put together lie at least 1/16 apart."""
+"""Part of a loop's step by which a load before it still counts as one of it, if there are others
+at it: a neighbour's. Loads of iterations that are put together fill the step and end before it."""
+_ROUNDED: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         if v.is_block or v.target.startswith("threadIdx"):
             steps = np.rint(steps)
         else:  # loads of an unrolled loop lie between two of its steps
-            steps = np.trunc(steps + np.copysign(BESIDE, steps))
+            steps = np.copysign(_whole_steps(np.abs(steps)), steps)
         apart = stride != 0
         if len(members) > 1 and v.is_block and _tiled(v, order, strides):
             # Threads in a row have neighbours' data next to theirs, be they of the block or not.
@@ -273,6 +274,17 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     reach, counts["places"] = _distinct(left)
     counts["apart"] = reach / np.maximum(counts["places"] - 1, 1)
     return Group(tuple(members), counts, strides, first.width, first.period)
+
+
+def _whole_steps(steps: Array) -> Array:
+    """Return the step that each member counts to: its own, or the next that has members too."""
+    own = np.floor(steps + _ROUNDED)
+    before = steps - own > 1 - BESIDE
+    if not np.any(before):
+        return own
+    at = np.where(steps - own <= BESIDE, own, -1.0)
+    there = np.any(at[None] == own[:, None] + 1, axis=1)
+    return np.where(before & there, own + 1, own)
 
 
 def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]) -> bool:

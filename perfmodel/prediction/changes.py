@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,6 +28,7 @@ from perfmodel.prediction.cuda_lines import (
 )
 from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
 from perfmodel.prediction.record import Prediction
+from perfmodel.traffic import AccessTraffic
 
 Kind = Literal[
     "residency",
@@ -241,8 +243,12 @@ def _derived(kernel: Kernel) -> list[str]:
 
 
 def _coalescing(base: Prediction) -> Iterator[Change]:
-    """Yield each uncoalesced access as it would be if lanes touched neighbouring elements."""
+    """Yield the uncoalesced accesses of each buffer as they would be with neighbouring lanes.
+
+    An unrolled loop accesses a buffer in many places: moving one of them would not help.
+    """
     kernel = base.details.instance.kernel
+    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, Node]]] = defaultdict(list)
     for access, found, request in zip(
         (a for a in kernel.accesses if kernel.buffer(a.buffer).space == "global"),
         base.details.traffic.accesses,
@@ -254,28 +260,40 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
             continue
         if sectors * SECTOR <= _WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
             continue
-        dense = replace(access, index=_neighbours(access, kernel))
-        accesses = tuple(dense if a is access else a for a in kernel.accesses)
-        share = sectors * SECTOR / wanted
+        element = float(np.max(base.details.instance.element_bytes[access.buffer]))
+        apart = round(float(np.max(request.strides.get("lane.x", 0.0))) / element)
+        far[access.buffer, access.kind].append((access, found, _neighbours(access, kernel, apart)))
+    for (buffer, kind), group in far.items():
+        dense = {id(access): replace(access, index=index) for access, _, index in group}
+        accesses = tuple(dense.get(id(a), a) for a in kernel.accesses)
+        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, _ in group)
+        share = sum(float(np.max(found.sectors)) for _, found, _ in group) * SECTOR / wanted
         yield _with(
             base,
             "coalescing",
-            f"lay {access.buffer!r} out, or map threads, so that lanes of a warp {access.kind} "
+            f"lay {buffer!r} out, or map threads, so that lanes of a warp {kind} "
             f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
-            cuda=index_lines(access, dense.index),
+            cuda=index_lines(group[0][0], group[0][2], len(group) - 1),
             kernel=replace(kernel, accesses=accesses),
         )
 
 
-def _neighbours(access: Access, kernel: Kernel) -> Node:
-    """Return an index whose lanes are neighbours, and whose warps start where they did."""
+def _neighbours(access: Access, kernel: Kernel, apart: int) -> Node:
+    """Return an index whose lanes are neighbours, and whose warps stay where they were.
+
+    Elements between those of two lanes, `apart`, are other accesses' or iterations': each of them
+    gets a row of neighbours in the same place.
+    """
     lane = Operation("%", (Name("threadIdx.x"), Number(32)))
     start = substitute(
         expanded(kernel, access.index),
         {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
     )
-    apart = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
-    return Operation("+", (start, apart))
+    if apart > 1:
+        between = Operation("%", (start, Number(apart)))
+        start = Operation("+", (start, Operation("*", (Number(31), between))))
+    across = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
+    return Operation("+", (start, across))
 
 
 def _parameters(base: Prediction) -> Iterator[Change]:

@@ -121,15 +121,19 @@ def private_lines(counter: str) -> tuple[str, ...]:
     )
 
 
-def index_lines(access: Access, dense: Node) -> tuple[str, ...]:
-    """Return an access whose lanes are neighbours; nothing where CUDA cannot say its index."""
+def index_lines(access: Access, dense: Node, others: int = 0) -> tuple[str, ...]:
+    """Return an access whose lanes are neighbours; nothing where CUDA cannot say its index.
+
+    `others` is the number of accesses to the same buffer that move alike.
+    """
     now, wanted = (text(node).replace("//", "/") for node in (access.index, dense))
     if len(wanted) > _LONGEST or "**" in wanted or _OTHER_CALL.search(wanted):
         return ()
     place = f"{access.buffer}[{wanted}]"
     line = f"const auto element = {place};" if access.kind == "load" else f"{place} = element;"
+    alike = f", and {others} more alike" if others else ""
     # Such a comment may be broken between words, as a report of some width does.
-    return (f"/* {access.buffer}[{now}] now; with the data laid out for it: */", line)
+    return (f"/* {access.buffer}[{now}] now{alike}; with the data laid out for it: */", line)
 
 
 def _property(name: str) -> str:

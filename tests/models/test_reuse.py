@@ -64,14 +64,25 @@ def test_neighbours_of_a_block(block: tuple[int, int, int], radius: int) -> None
     assert sectors_of(requests_of(block, grid, indices)) == pytest.approx(len(rows), rel=1e-9)
 
 
-@pytest.mark.parametrize("together", [2, 4, 8, 16])
+@pytest.mark.parametrize("together", [2, 4, 8, 16, 32])
 def test_iterations_put_together(together: int) -> None:
-    # independent: 1024 columns of 32 rows come once, however many rows one
+    # independent: 1024 columns of 64 rows come once, however many rows one
     # iteration of the loop reads
     at = "blockIdx.x * blockDim.x + threadIdx.x"
     indices = [f"(k * {together} + {i}) * 1024 + {at}" for i in range(together)]
-    found = requests_of((128, 1, 1), (8, 1, 1), indices, 32 // together)
-    assert sectors_of(found, blockIdx_x=8, k=32 // together) == 32 * 1024 * 4 / 32
+    found = requests_of((128, 1, 1), (8, 1, 1), indices, 64 // together)
+    assert sectors_of(found, blockIdx_x=8, k=64 // together) == 64 * 1024 * 4 / 32
+
+
+@pytest.mark.parametrize("trips", [1, 4, 16])
+def test_neighbours_of_the_next_iteration(trips: int) -> None:
+    # independent: places that are read, counted one by one; the load before the next row's
+    # middle one belongs to that row
+    at = "blockIdx.x * blockDim.x + threadIdx.x"
+    offsets = (0, 1023, 1024, 1025)
+    found = requests_of((128, 1, 1), (8, 1, 1), [f"k * 1024 + {o} + {at}" for o in offsets], trips)
+    read = {(k * 1024 + o + t) // 8 for k in range(trips) for o in offsets for t in range(1024)}
+    assert sectors_of(found, blockIdx_x=8, k=trips) == pytest.approx(len(read), abs=4)
 
 
 def test_lines_at_random_places_fill_sets_unevenly() -> None:
