@@ -19,6 +19,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.residency import WAYS, best_hit_ratio, granted
 from perfmodel.prediction.bank_layouts import conflict, layouts
 from perfmodel.prediction.cuda_lines import (
+    FIRST,
     fetch_lines,
     index_lines,
     private_lines,
@@ -248,7 +249,7 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
     An unrolled loop accesses a buffer in many places: moving one of them would not help.
     """
     kernel = base.details.instance.kernel
-    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, Node]]] = defaultdict(list)
+    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, Node, Node]]] = defaultdict(list)
     for access, found, request in zip(
         (a for a in kernel.accesses if kernel.buffer(a.buffer).space == "global"),
         base.details.traffic.accesses,
@@ -262,24 +263,27 @@ def _coalescing(base: Prediction) -> Iterator[Change]:
             continue
         element = float(np.max(base.details.instance.element_bytes[access.buffer]))
         apart = round(float(np.max(request.strides.get("lane.x", 0.0))) / element)
-        far[access.buffer, access.kind].append((access, found, _neighbours(access, kernel, apart)))
+        far[access.buffer, access.kind].append((access, found, *_neighbours(access, kernel, apart)))
     for (buffer, kind), group in far.items():
-        dense = {id(access): replace(access, index=index) for access, _, index in group}
+        dense = {
+            id(access): replace(access, index=substitute(index, {FIRST.name: start}))
+            for access, _, start, index in group
+        }
         accesses = tuple(dense.get(id(a), a) for a in kernel.accesses)
-        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, _ in group)
-        share = sum(float(np.max(found.sectors)) for _, found, _ in group) * SECTOR / wanted
+        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, *_ in group)
+        share = sum(float(np.max(found.sectors)) for _, found, *_ in group) * SECTOR / wanted
         yield _with(
             base,
             "coalescing",
             f"lay {buffer!r} out, or map threads, so that lanes of a warp {kind} "
             f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
-            cuda=index_lines(group[0][0], group[0][2], len(group) - 1),
+            cuda=index_lines(group[0][0], *group[0][2:], len(group) - 1),
             kernel=replace(kernel, accesses=accesses),
         )
 
 
-def _neighbours(access: Access, kernel: Kernel, apart: int) -> Node:
-    """Return an index whose lanes are neighbours, and whose warps stay where they were.
+def _neighbours(access: Access, kernel: Kernel, apart: int) -> tuple[Node, Node]:
+    """Return lane 0's index, and from it an index whose lanes are neighbours.
 
     Elements between those of two lanes, `apart`, are other accesses' or iterations': each of them
     gets a row of neighbours in the same place.
@@ -289,11 +293,12 @@ def _neighbours(access: Access, kernel: Kernel, apart: int) -> Node:
         expanded(kernel, access.index),
         {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
     )
+    first: Node = FIRST
     if apart > 1:
-        between = Operation("%", (start, Number(apart)))
-        start = Operation("+", (start, Operation("*", (Number(31), between))))
+        between = Operation("%", (FIRST, Number(apart)))
+        first = Operation("+", (FIRST, Operation("*", (Number(31), between))))
     across = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
-    return Operation("+", (start, across))
+    return start, Operation("+", (first, across))
 
 
 def _parameters(base: Prediction) -> Iterator[Change]:

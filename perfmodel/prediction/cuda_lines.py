@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from perfmodel.expressions import Node, text
+from perfmodel.expressions import Name, Node, text
 from perfmodel.kernels import Access
 from perfmodel.kernels.l2_control import L2Control
 
@@ -19,6 +19,8 @@ _SET_ATTRIBUTE: Final = (
 )
 
 
+FIRST: Final = Name("first")
+"""What the lines call the index of a warp's first lane."""
 _LONGEST: Final = 200
 """Letters of an index that a person still reads."""
 _OTHER_CALL: Final = re.compile(r"\b(?!min\b|max\b)\w+\(")
@@ -121,19 +123,28 @@ def private_lines(counter: str) -> tuple[str, ...]:
     )
 
 
-def index_lines(access: Access, dense: Node, others: int = 0) -> tuple[str, ...]:
+def index_lines(access: Access, start: Node, dense: Node, others: int = 0) -> tuple[str, ...]:
     """Return an access whose lanes are neighbours; nothing where CUDA cannot say its index.
 
-    `others` is the number of accesses to the same buffer that move alike.
+    Parameters
+    ----------
+    access : Access
+    start, dense : Node
+        Lane 0's index; and every lane's, made from it, which is called `FIRST` there.
+    others : int
+        Accesses to the same buffer that move alike.
     """
-    now, wanted = (text(node).replace("//", "/") for node in (access.index, dense))
-    if len(wanted) > _LONGEST or "**" in wanted or _OTHER_CALL.search(wanted):
+    now, first, wanted = (text(n).replace("//", "/") for n in (access.index, start, dense))
+    if len(first) > _LONGEST or "**" in first or _OTHER_CALL.search(first):
         return ()
     place = f"{access.buffer}[{wanted}]"
-    line = f"const auto element = {place};" if access.kind == "load" else f"{place} = element;"
     alike = f", and {others} more alike" if others else ""
-    # Such a comment may be broken between words, as a report of some width does.
-    return (f"/* {access.buffer}[{now}] now{alike}; with the data laid out for it: */", line)
+    return (
+        # Such a comment may be broken between words, as a report of some width does.
+        f"/* {access.buffer}[{now}] now{alike}; with the data laid out for it: */",
+        f"const auto {FIRST.name} = {first};  /* lane 0's */",
+        f"const auto element = {place};" if access.kind == "load" else f"{place} = element;",
+    )
 
 
 def _property(name: str) -> str:
