@@ -44,7 +44,8 @@ def advise(
     from perfmodel.prediction.advise import advise as advise_on
 
     found, values, platform = chosen.of(kernel)
-    advice = advise_on(found, **platform, **values)
+    blocks = chosen.program.in_other_blocks(kernel, found, platform["device"])
+    advice = advise_on(found, in_other_blocks=blocks, **platform, **values)
     if json:
         print_json(advice.to_json())
     else:

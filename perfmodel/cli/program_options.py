@@ -128,18 +128,24 @@ class ProgramOptions:
                 f"--mapping goes with built-in kernels, not with {shown(text)}: leave it out"
             )
         from perfmodel.cli.progress import progress_bar
-        from perfmodel.frontends.program import load_program
         from perfmodel.frontends.translate import translated
 
-        architecture = None
-        if device is not None and not text.endswith(".ptx"):
-            architecture = f"sm_{device.compute_capability.replace('.', '')}"
-        # One kernel only is assembled, unless a launch file may be about several.
-        wanted = self.kernel_name if self.launch is None else None
-        program = load_program(text, architecture, self.compiler_option or (), wanted)
+        program = self._program(text, device)
         launches = self._launches(program)
         with progress_bar("emulating") as tell:
             return [translated(program, launch, self.kernel_name, tell) for launch in launches]
+
+    def in_other_blocks(
+        self, text: str, made: Kernel, device: Device | None = None
+    ) -> tuple[Kernel, ...]:
+        """Return a program's launch, `made`, in blocks of other sizes; nothing of other kernels."""
+        if not is_program(text):
+            return ()
+        from perfmodel.frontends.other_blocks import in_other_blocks
+
+        program = self._program(text, device)
+        (launch,) = self._launches(program)
+        return in_other_blocks(program, launch, self.kernel_name, made)
 
     def check_unused(self, text: str) -> None:
         """Refuse the options beside `text`, which is no program.
@@ -165,6 +171,16 @@ class ProgramOptions:
                 f"as in --launch {self.launch}:1"
             )
         return found[0]
+
+    def _program(self, text: str, device: Device | None) -> Program:
+        from perfmodel.frontends.program import load_program
+
+        architecture = None
+        if device is not None and not text.endswith(".ptx"):
+            architecture = f"sm_{device.compute_capability.replace('.', '')}"
+        # One kernel only is assembled, unless a launch file may be about several.
+        wanted = self.kernel_name if self.launch is None else None
+        return load_program(text, architecture, self.compiler_option or (), wanted)
 
     def _launches(self, program: Program) -> list[LaunchSpec]:
         from perfmodel.frontends.launch import LaunchSpec

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
@@ -122,11 +124,13 @@ def advise(
     mig: bool = False,
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
+    in_other_blocks: Sequence[Kernel] = (),
     **params: Any,
 ) -> Advice:
     """Try the changes that could concern a launch, and rank what they gain.
 
-    Arguments are those of `predict`. A set-aside given in `l2` is kept, and only the window is
+    Arguments are those of `predict`; and `in_other_blocks`, the same launch with other blocks, of
+    kernels that have no parameter for it. A set-aside given in `l2` is kept, and only the window is
     chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
     is.
 
@@ -151,7 +155,7 @@ def advise(
         base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options = []
     own = base.details.instance.kernel
-    for change in changes(base, fixed_set_aside=fixed, mps=mps):
+    for change in changes(base, fixed_set_aside=fixed, mps=mps, in_other_blocks=in_other_blocks):
         if mig and change.kind == "residency":
             continue
         try:
@@ -164,6 +168,8 @@ def advise(
                 found = predict(change.kernel, l2=change.control, **common, **sizes)
         except PerfmodelError:
             continue  # such as a block that does not fit
+        if change.kernel in in_other_blocks and not (_by_thread(base) and _by_thread(found)):
+            continue
         options.append(_option(change, base, found))
     best: dict[str, Option] = {}
     for option in options:
@@ -173,6 +179,19 @@ def advise(
     good = tuple(o for o in ranked if o.gain >= WORTH)
     rejected = tuple(o for o in ranked if o not in good)
     return Advice(base, good, rejected, _reason(base, good, rejected, mig))
+
+
+def _by_thread(found: Prediction) -> bool:
+    """Say whether what threads access goes by their number in the grid, whatever their block."""
+    for r in found.details.requests:
+        if r.strides is None:
+            if not r.access.needs:  # else other data decides
+                return False
+            continue
+        lane = r.strides.get("lane.x", 0.0) * found.block[0]
+        if not np.all(lane == r.strides["blockIdx.x"]):
+            return False
+    return True
 
 
 def dram_bytes(prediction: Prediction) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.coalescing import SECTOR
@@ -75,7 +75,11 @@ class Change:
 
 
 def changes(
-    base: Prediction, *, fixed_set_aside: int | None = None, mps: bool = False
+    base: Prediction,
+    *,
+    fixed_set_aside: int | None = None,
+    mps: bool = False,
+    in_other_blocks: Sequence[Kernel] = (),
 ) -> Iterator[Change]:
     """Yield the changes that could concern a launch, whether they gain or not.
 
@@ -87,6 +91,8 @@ def changes(
         Set-aside that is given and not to be chosen [B].
     mps : bool
         Whether a multi-process server sets L2 aside.
+    in_other_blocks : sequence of Kernel
+        The same launch in blocks of other sizes, if its kernel has no parameter for it.
     """
     yield from _residency(base, fixed_set_aside, mps)
     yield from _granularity(base)
@@ -94,6 +100,9 @@ def changes(
     yield from _tiles(base)
     yield from _coalescing(base)
     yield from _parameters(base)
+    for kernel in in_other_blocks:
+        threads = int(np.max(evaluate(kernel.launch.block[0], {})))
+        yield _in_blocks(base, threads, kernel=kernel)
     yield from _banks(base)
     yield from _privatisation(base)
 
@@ -316,12 +325,12 @@ def _parameters(base: Prediction) -> Iterator[Change]:
     if "block" in known:
         for block in _BLOCKS:
             if block != base.params["block"] and _allowed(known["block"], block):
-                yield _with(
-                    base,
-                    "block size",
-                    f"use blocks of {block} threads instead of {base.params['block']}",
-                    params=dict(base.params) | {"block": block},
-                )
+                yield _in_blocks(base, block, params=dict(base.params) | {"block": block})
+
+
+def _in_blocks(base: Prediction, threads: int, **other: Any) -> Change:
+    now = base.block[0]
+    return _with(base, "block size", f"use blocks of {threads} threads instead of {now}", **other)
 
 
 def _allowed(parameter: Any, value: int) -> bool:

@@ -1,0 +1,51 @@
+"""The same launch in blocks of other sizes, of a kernel whose threads work each on its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.launch import LaunchSpec
+from perfmodel.frontends.program import Program
+from perfmodel.frontends.translate import translated
+from perfmodel.kernels.kernel import Kernel
+
+SIZES: Final = (64, 128, 256, 512, 1024)
+"""Threads of a block that are tried."""
+
+
+def in_other_blocks(
+    program: Program, launch: LaunchSpec, kernel: str | None, made: Kernel
+) -> tuple[Kernel, ...]:
+    """Return a launch as it would be with as many threads, in blocks of each other size.
+
+    Parameters
+    ----------
+    program : Program
+    launch : LaunchSpec
+    kernel : str or None
+        Its name in the program; the launch's, or the only one, without.
+    made : Kernel
+        The launch as it is.
+
+    Returns
+    -------
+    tuple of Kernel
+        None where threads of a block share memory or wait for one another, or where blocks or the
+        grid have several dimensions: there, other blocks would need other code.
+    """
+    alone = not made.barriers and all(b.space == "global" for b in made.buffers)
+    if not alone or max(*launch.block[1:], *launch.grid[1:]) > 1 or launch.shared_bytes:
+        return ()
+    threads = launch.grid[0] * launch.block[0]
+    found = []
+    for size in SIZES:
+        if size == launch.block[0]:
+            continue
+        try:
+            other = replace(launch, grid=(-(-threads // size), 1, 1), block=(size, 1, 1))
+            found.append(translated(program, other, kernel))
+        except PerfmodelError:
+            continue  # such as a size that the kernel's launch bounds exclude
+    return tuple(found)
