@@ -74,8 +74,8 @@ def test_gain_of_another_layout(before: str, after: str, block: int, within: flo
 
 
 def test_gain_of_other_blocks() -> None:
-    # measured: blocks of 256 threads gain 4.85 over those of 32, more than any other size; predicted
-    # 10% more, since the launch with them is predicted 9% short
+    # measured: blocks of 256 threads gain 4.85 over those of 32, more than any other size; the
+    # launch with them is predicted 9% short, and so the gain too large
     row, option = advised("block size", kernel="poly", block=32)
     times = {int(r["block"]): r["time_us"] for r in rows("layouts", FOLDER, kernel="poly")}
     best = min(times, key=lambda b: times[b])
