@@ -68,19 +68,23 @@ _NEAR_PIECE: Final = 64
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
-    text="first + more*(first**8 + turn**8)**(1/8) + last",
+    text="first + more*(first**8 + turn**8)**(1/8) + last + crowd*(1 - 1/held)/2",
     symbols={
         "first": "time to start the blocks that all SMs have room for [s]",
         "more": "rounds of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "last": "time of one block, what the start-up has of it apart [s]",
+        "crowd": "time of issue or L1 for the first round, whichever is longer [s]",
+        "held": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",
     source="derived: blocks start one by one, the first of each round in the place of one of the "
     "round before, as soon as that one has ended and those before it have started; gathers of 33 "
     "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
     "1.2, 1.6 and 2.4: 0.736 us a round, 0.735 by this, where 1056 empty blocks take 0.634 and a "
-    "block of gathers 0.70 (measurements/h200-gather/times.csv)",
+    "block of gathers 0.70 (measurements/h200-gather/times.csv). Blocks that start together take "
+    "turns: each waits for half of what all of them do; of gathers in runs of 8 one lasts 1060 "
+    "clocks alone, 1170 with 3 others, 1390 with 7, in later rounds 1030 (h200-gather-blocks)",
 )
 
 AFTER_TIME = Formula(
@@ -99,7 +103,13 @@ AFTER_TIME = Formula(
 
 
 def last_inputs(
-    dispatch: Array, running: Array, rounds: Array, turn: Array, last: Array
+    dispatch: Array,
+    running: Array,
+    rounds: Array,
+    turn: Array,
+    last: Array,
+    crowd: Array,
+    held: Array,
 ) -> dict[str, Array]:
     """Return what `LAST_TIME` takes.
 
@@ -111,8 +121,10 @@ def last_inputs(
         Share of the blocks that SMs have room for at a time.
     rounds : array
         Rounds of blocks that have work.
-    turn, last : array
+    turn, last, held : array
         As for `LAST_TIME`.
+    crowd : array
+        Time of issue or L1 for all blocks [s].
     """
     every = np.minimum(rounds, 1 / running)
     return {
@@ -120,6 +132,8 @@ def last_inputs(
         "more": np.maximum(every - 1, 0.0),
         "turn": np.atleast_1d(turn),
         "last": last,
+        "crowd": crowd * np.minimum(running, 1.0),
+        "held": held,
     }
 
 

@@ -23,6 +23,22 @@ Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB a
 _MOST_DRAWN: Final = 40.0
 
 
+STREAMING_WAYS: Final = 1.0
+"""Ways in which lines at random places stay that are marked streaming: whatever comes pushes one of
+them out before any other.
+
+Fitted: DRAM reads of single floats of 20 and 40 MiB at hitRatio 1/4 to 3/4 with 15 to 37.5 MiB set
+aside, of which 10 to 40% hit, ask for 1 to 2 (measurements/h200-advised/sides.csv).
+"""
+
+
+class Shares(NamedTuple):
+    """Of a table's lines, those that a set-aside keeps, and those marked streaming [1]."""
+
+    kept: Array
+    streaming: Array
+
+
 class RandomReads(NamedTuple):
     """What a launch reads of a table at random places.
 
@@ -31,7 +47,9 @@ class RandomReads(NamedTuple):
     first, again : array
         Bytes that first reads fetch, and that the others would if all of them missed.
     misses : array
-        Share of the others that miss.
+        Share of the others that miss, of lines that a window neither keeps nor lets pass.
+    fleeting : array
+        The same of lines marked streaming.
     kept : array
         Share of the first reads that need not miss where the same launch ran before, though L2
         cannot hold all of it.
@@ -42,6 +60,7 @@ class RandomReads(NamedTuple):
     first: Array
     again: Array
     misses: Array
+    fleeting: Array
     kept: Array
     draws: Array
     wide: Array
@@ -55,6 +74,7 @@ def random_reads(
     requests: Sequence[Requests],
     members: Sequence[int],
     granule: float,
+    shares: Shares,
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
@@ -62,7 +82,11 @@ def random_reads(
     """
     draws, wide = random_draws(requests, members, granule)
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
-    hits, steady, full = random_line_hits(size, stream, draws, RANDOM_ROOM * capacity, float(LINE))
+    # What is kept stays on its own side, in ways that nobody else has.
+    passing = STREAMING_WAYS * capacity / residency.WAYS
+    room = RANDOM_ROOM * capacity - shares.kept * size - np.where(shares.streaming > 0, passing, 0)
+    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
+    through = random_line_hits(size * shares.streaming, 0.0, draws, passing, float(LINE))[1]
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -79,11 +103,17 @@ def random_reads(
     lost = draws * np.maximum(1 - residency.ATOM_HITS(h=steady, a=LINE / wide), leak)
     kept = np.clip((missed - lost) / first, 0.0, 1.0)
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    return RandomReads(first * wide, again * wide, misses, kept, draws, wide)
+    fleeting = np.where(shares.streaming > 0, 1 - residency.ATOM_HITS(h=through, a=LINE / wide), 1.0)
+    return RandomReads(first * wide, again * wide, misses, fleeting, kept, draws, wide)
 
 
 def random_line_hits(
-    table: Any, stream: Any, draws: Any, capacity: float, line: float
+    table: Any,
+    stream: Any,
+    draws: Any,
+    capacity: Any,
+    line: float,
+    shares: Shares = Shares(np.zeros(1), np.zeros(1)),
 ) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
@@ -98,8 +128,12 @@ def random_line_hits(
         Bytes of L2 that streams take for each draw.
     draws : array
         Lines drawn in the launch.
-    capacity, line : float
-        Bytes of L2, and of a line.
+    capacity : array
+        Bytes of L2.
+    line : float
+        Bytes of a line.
+    shares : Shares
+        What of the table does not compete for that capacity.
 
     Notes
     -----
@@ -111,7 +145,7 @@ def random_line_hits(
     low, high = (np.full(np.broadcast(n, s).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
         y = (low + high) / 2
-        fits = both_sides(y)[0] * f + s * y * n <= capacity
+        fits = both_sides(y, shares)[0] * f + s * y * n <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
     steady = both_sides((low + high) / 2)[1]
     drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
@@ -122,13 +156,17 @@ def random_line_hits(
     return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
 
 
-def both_sides(times: Any) -> tuple[Array, Array]:
+def both_sides(
+    times: Any, shares: Shares = Shares(np.zeros(1), np.zeros(1))
+) -> tuple[Array, Array]:
     """Return the lines of L2 that each line of a random table takes, and the share of hits.
 
     Parameters
     ----------
     times : array
         How often a line is drawn, on average, while a line that is not used stays.
+    shares : Shares
+        What of the table takes no lines of its own, and what not even copies.
 
     Notes
     -----
@@ -140,7 +178,9 @@ def both_sides(times: Any) -> tuple[Array, Array]:
     y = np.asarray(times, dtype=float)
     away = np.exp(-y / 2)
     gone = np.exp(-y / 2 * (1 + away))
-    return np.asarray(2 - away - gone), np.asarray(1 - (away**2 + gone) / 2)
+    copied = 1 - shares.streaming
+    lines = copied * (1 - away) + np.maximum(copied - shares.kept, 0.0) * (1 - gone)
+    return np.asarray(lines), np.asarray(1 - (away**2 + gone) / 2)
 
 
 def random_draws(

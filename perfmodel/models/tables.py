@@ -182,6 +182,8 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     together = residency.REUSE_IN_WAVE * running * one.own.loads
     in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
     fleeting_lost = np.where(one.beside > 0, 1 - in_wave, alone)
+    if found.drawn is not None:
+        fleeting_lost = np.where(one.beside > 0, found.drawn.fleeting, alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
         "overflow": np.atleast_1d(one.spilled),

@@ -222,7 +222,13 @@ def time_model(
     if "dispatch" in terms and in_steps is None:  # steps end with the last block already
         running = device.sm_count * held / blocks
         inputs["last"] = last_inputs(
-            terms["dispatch"], running, inputs["rounds"]["x"], chain.total, last
+            terms["dispatch"],
+            running,
+            inputs["rounds"]["x"],
+            turn=chain.total,
+            last=last,
+            crowd=np.maximum(terms["issue"], units.own_l1_s),
+            held=waits.beside,
         )
         together = np.maximum(together, LAST_TIME(**inputs["last"]))
     if in_steps is None:
