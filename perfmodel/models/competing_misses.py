@@ -240,6 +240,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         one.own.members,
         launch.granule,
         Shares(one.persisting * (1 - one.spilled), one.streaming),
+        one.spilled,
     )
     return CompetingMisses(drawn.misses, scattered=np.ones(1), drawn=drawn)
 

@@ -136,15 +136,19 @@ CROWD_TIME = Formula(
 MEMORY_TIME = Formula(
     name="time of memory",
     unit="s",
-    text="share*(blocks + second) + (1 - share)*loops",
+    text="share*(blocks + second) + (1 - share)*loops + stopped",
     symbols={
         "share": "share of the data that loads outside loops bring [1]",
+        "stopped": "what write-backs beside a set-aside hold up of launches that read at random "
+        "places: while stores find no way, blocks that wait for their rows end no sooner [s]",
         "blocks": "time of memory as blocks without loops have it [s]",
         "second": "what the second round of blocks waits: see `SECOND_WAIT` [s]",
         "loops": "time of memory as loops have it [s]",
     },
     holds="by construction where all loads are in loops, or none",
-    source="definition",
+    source="definition; gathers in runs of 8 of 20 and 40 MiB with 30 and 37.5 MiB set aside: 4 "
+    "to 15% off, and 7 to 30% too fast with what is held up in the time of bandwidth "
+    "(measurements/h200-advised/sides.csv)",
 )
 BURST_WAIT = Formula(
     name="latency with bursts",
@@ -242,13 +246,15 @@ def memory_inputs(
     # Loads that find tables in L2 stand in no queue of DRAM.
     found = _tables_found(traffic)
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
+    held_up = np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth
+    at_random = any(t.random for t in traffic.tables)
     parts = {
         "early": np.atleast_1d(traffic.early_share),
         "l2": inputs["sides"]["own"],
         "crossing": inputs["sides"]["crossing"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
-        "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
+        "held_up": held_up * (not at_random),
     }
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -296,6 +302,7 @@ def memory_inputs(
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
             "second": np.asarray(SECOND_WAIT(**again)),
+            "stopped": held_up * at_random,
             "p": apart + (BLOCK_OVERLAP - apart) * found,
             "queued": bool(instance.kernel.barriers),
         }
@@ -329,7 +336,7 @@ def memory_time(memory: Mapping[str, Any]) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
     crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
-    parts = {"share": memory["share"], "second": memory["second"]}
+    parts = {name: memory[name] for name in ("share", "second", "stopped")}
     return np.asarray(MEMORY_TIME(**parts, blocks=crowd, loops=queued))
 
 
