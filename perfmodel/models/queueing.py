@@ -77,6 +77,13 @@ Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 
 Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
 grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
 """
+HELD_UP_WAITS: Final = 4.0
+"""Share of write-backs held up in the time of bandwidth, times this: how far the exponent above
+holds for blocks that read at random places beside them, found in L2 or not. Chosen.
+
+Gathers in runs of 8 of 20 and 40 MiB with 30 MiB set aside take 123 to 163 us where waits take 120
+and bandwidth 43 to 109: 2.0 to 2.2 (measurements/h200-advised/sides.csv).
+"""
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
 all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
@@ -136,19 +143,15 @@ CROWD_TIME = Formula(
 MEMORY_TIME = Formula(
     name="time of memory",
     unit="s",
-    text="share*(blocks + second) + (1 - share)*loops + stopped",
+    text="share*(blocks + second) + (1 - share)*loops",
     symbols={
         "share": "share of the data that loads outside loops bring [1]",
-        "stopped": "what write-backs beside a set-aside hold up of launches that read at random "
-        "places: while stores find no way, blocks that wait for their rows end no sooner [s]",
         "blocks": "time of memory as blocks without loops have it [s]",
         "second": "what the second round of blocks waits: see `SECOND_WAIT` [s]",
         "loops": "time of memory as loops have it [s]",
     },
     holds="by construction where all loads are in loops, or none",
-    source="definition; gathers in runs of 8 of 20 and 40 MiB with 30 and 37.5 MiB set aside: 4 "
-    "to 15% off, and 7 to 30% too fast with what is held up in the time of bandwidth "
-    "(measurements/h200-advised/sides.csv)",
+    source="definition",
 )
 BURST_WAIT = Formula(
     name="latency with bursts",
@@ -246,15 +249,13 @@ def memory_inputs(
     # Loads that find tables in L2 stand in no queue of DRAM.
     found = _tables_found(traffic)
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
-    held_up = np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth
-    at_random = any(t.random for t in traffic.tables)
     parts = {
         "early": np.atleast_1d(traffic.early_share),
         "l2": inputs["sides"]["own"],
         "crossing": inputs["sides"]["crossing"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
-        "held_up": held_up * (not at_random),
+        "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
     }
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
@@ -292,6 +293,10 @@ def memory_inputs(
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
+    p = apart + (BLOCK_OVERLAP - apart) * found
+    if any(t.random for t in traffic.tables):
+        held = parts["held_up"] / np.maximum(bandwidth, 1e-30)
+        p = p - (p - RANDOM_OVERLAP) * np.minimum(HELD_UP_WAITS * held, 1.0)
     return (
         parts
         | burst
@@ -302,8 +307,7 @@ def memory_inputs(
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
             "second": np.asarray(SECOND_WAIT(**again)),
-            "stopped": held_up * at_random,
-            "p": apart + (BLOCK_OVERLAP - apart) * found,
+            "p": p,
             "queued": bool(instance.kernel.barriers),
         }
     )
@@ -336,7 +340,7 @@ def memory_time(memory: Mapping[str, Any]) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
     crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
-    parts = {name: memory[name] for name in ("share", "second", "stopped")}
+    parts = {"share": memory["share"], "second": memory["second"]}
     return np.asarray(MEMORY_TIME(**parts, blocks=crowd, loops=queued))
 
 

@@ -167,9 +167,9 @@ def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
     second = scalar(memory["share"]) * scalar(memory["second"])
     if second > 0:
         yield step(TIME, SECOND_WAIT, _chosen(memory, "found", "stored", "load", "rounds"))
-    if len(found) == 1 and second <= 0 and scalar(memory["stopped"]) <= 0:
+    if len(found) == 1 and second <= 0:
         return next(iter(found.values()))
-    both = step(TIME, MEMORY_TIME, {"loops": 0.0} | found | _chosen(memory, "share", "second", "stopped"))
+    both = step(TIME, MEMORY_TIME, {"loops": 0.0} | found | _chosen(memory, "share", "second"))
     yield both
     return both.result
 
