@@ -55,6 +55,8 @@ class RandomReads(NamedTuple):
         Share of the others that miss, of lines that a window neither keeps nor lets pass.
     spilled, fleeting : array
         The same of lines marked persisting, and streaming.
+    crossing : array
+        Share of the others for which lines that a set-aside keeps have to cross from L2's far side.
     kept : array
         Share of the first reads that need not miss where the same launch ran before, though L2
         cannot hold all of it.
@@ -67,6 +69,7 @@ class RandomReads(NamedTuple):
     misses: Array
     spilled: Array
     fleeting: Array
+    crossing: Array
     kept: Array
     draws: Array
     wide: Array
@@ -114,10 +117,13 @@ def random_reads(
     # Lines of a set-aside outlast the launch.
     kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    gone = lost_lines(size, stream * (size / LINE), room, way, shares, spilled)
+    gone, away = lost_lines(size, stream * (size / LINE), room, way, shares, spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
     fleeting = np.where(shares.streaming > 0, 1 - residency.ATOM_HITS(h=through, a=LINE / wide), 1.0)
-    return RandomReads(first * wide, again * wide, misses, spilled, fleeting, kept, draws, wide)
+    crossing = shares.kept * away / 2
+    return RandomReads(
+        *(first * wide, again * wide, misses, spilled, fleeting, crossing, kept, draws, wide)
+    )
 
 
 def random_line_hits(
@@ -172,8 +178,10 @@ def random_line_hits(
 
 def lost_lines(
     table: Array, stream: Array, capacity: Any, way: float, shares: Shares, spilled: Array
-) -> Array:
+) -> tuple[Array, Array]:
     """Return the share of draws of persisting lines that find them neither kept nor among others.
+
+    And the share of those from the far side that find no copy there.
 
     Parameters
     ----------
@@ -188,12 +196,13 @@ def lost_lines(
     if they stay for longer than it has stayed already. A draw from the far side finds its copy.
     """
     _, nodes = _stay(table, stream, capacity, way, shares)
-    lost = np.zeros(1)
+    lost = apart = np.zeros(1)
     for y, weight in nodes:
         away = np.exp(-y / 2)
         gone = np.exp(-y / 2 * (1 + away))
         lost = lost + weight * np.minimum(spilled, gone) * (1 + away) / 2
-    return np.asarray(lost)
+        apart = apart + weight * away
+    return np.asarray(lost), np.asarray(apart)
 
 
 def _stay(
