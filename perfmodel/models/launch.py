@@ -74,7 +74,8 @@ LAST_TIME = Formula(
         "more": "rounds of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "last": "time of one block, what the start-up has of it apart [s]",
-        "crowd": "time of issue or L1 for the first round, whichever is longer [s]",
+        "crowd": "time of issue or L1 for the first round, whichever is longer, of blocks without "
+        "loops and barriers [s]",
         "held": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",

@@ -227,7 +227,7 @@ def time_model(
             inputs["rounds"]["x"],
             turn=chain.total,
             last=last,
-            crowd=np.maximum(terms["issue"], units.own_l1_s),
+            crowd=np.maximum(terms["issue"], units.own_l1_s) * _at_once(instance, inputs["memory"]),
             held=waits.beside,
         )
         together = np.maximum(together, LAST_TIME(**inputs["last"]))
@@ -239,6 +239,11 @@ def time_model(
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))
+
+
+def _at_once(instance: Instance, memory: Mapping[str, Any]) -> Array:
+    """Say whether blocks ask for all of their data at once, and wait for nobody else."""
+    return np.asarray((memory["share"] >= 1) & (not instance.kernel.barriers))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
