@@ -22,7 +22,7 @@ from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.followers import caught
 from perfmodel.models.placement import buffer_bytes
 from perfmodel.models.private_sets import part_misses
-from perfmodel.models.random_tables import RandomReads, random_reads
+from perfmodel.models.random_tables import RandomReads, Shares, random_reads
 from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import WARM_KNEE, held
@@ -233,14 +233,18 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
 def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     drawn = random_reads(
         one.size,
-        (one.read, one.written),
+        (one.read - one.size * one.streaming, one.written),
         one.passes,
         one.capacity,
         past_l1(launch.requests, one.own.members, one.own.loads),
         one.own.members,
         launch.granule,
+        Shares(one.persisting * (1 - one.spilled), one.streaming),
+        one.spilled,
     )
-    return CompetingMisses(drawn.misses, scattered=np.ones(1), drawn=drawn)
+    return CompetingMisses(
+        drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn
+    )
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:

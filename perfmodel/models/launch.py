@@ -68,14 +68,24 @@ _NEAR_PIECE: Final = 64
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
-    text="dispatch + last",
+    text="first + more*(first**8 + turn**8)**(1/8) + last + crowd*(1 - 1/held)/2",
     symbols={
-        "dispatch": "time to start all blocks [s]",
+        "first": "time to start the blocks that all SMs have room for [s]",
+        "more": "rounds of blocks after those [1]",
+        "turn": "time from one block to the next in its place [s]",
         "last": "time of one block, what the start-up has of it apart [s]",
+        "crowd": "time of issue or L1 for the first round, whichever is longer, of blocks without "
+        "loops and barriers [s]",
+        "held": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",
-    source="derived; gathers of 33 to 1700 blocks take 0.6 to 0.9 us more than as many empty "
-    "blocks, copies 0.4, whatever their number (measurements/h200-gather/times.csv)",
+    source="derived: blocks start one by one, the first of each round in the place of one of the "
+    "round before, as soon as that one has ended and those before it have started; gathers of 33 "
+    "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
+    "1.2, 1.6 and 2.4: 0.736 us a round, 0.735 by this, where 1056 empty blocks take 0.634 and a "
+    "block of gathers 0.70 (measurements/h200-gather/times.csv). Blocks that start together take "
+    "turns: each waits for half of what all of them do; of gathers in runs of 8 one lasts 1060 "
+    "clocks alone, 1170 with 3 others, 1390 with 7, in later rounds 1030 (h200-gather-blocks)",
 )
 
 AFTER_TIME = Formula(
@@ -91,6 +101,41 @@ AFTER_TIME = Formula(
     source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
     "each, also where L2 is busy for 1.7 us with it (measurements/h200-turns/times.csv)",
 )
+
+
+def last_inputs(
+    dispatch: Array,
+    running: Array,
+    rounds: Array,
+    turn: Array,
+    last: Array,
+    crowd: Array,
+    held: Array,
+) -> dict[str, Array]:
+    """Return what `LAST_TIME` takes.
+
+    Parameters
+    ----------
+    dispatch : array
+        Time to start all blocks [s].
+    running : array
+        Share of the blocks that SMs have room for at a time.
+    rounds : array
+        Rounds of blocks that have work.
+    turn, last, held : array
+        As for `LAST_TIME`.
+    crowd : array
+        Time of issue or L1 for all blocks [s].
+    """
+    every = np.minimum(rounds, 1 / running)
+    return {
+        "first": dispatch * np.minimum(running, 1.0),
+        "more": np.maximum(every - 1, 0.0),
+        "turn": np.atleast_1d(turn),
+        "last": last,
+        "crowd": crowd * np.minimum(running, 1.0),
+        "held": held,
+    }
 
 
 def launch_floor(device: Device, timing: str, cold: bool) -> float:

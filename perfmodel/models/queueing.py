@@ -77,6 +77,13 @@ Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 
 Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
 grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
 """
+HELD_UP_WAITS: Final = 4.0
+"""Share of write-backs held up in the time of bandwidth, times this: how far the exponent above
+holds for blocks that read at random places beside them, found in L2 or not. Chosen.
+
+Gathers in runs of 8 of 20 and 40 MiB with 30 MiB set aside take 123 to 163 us where waits take 120
+and bandwidth 43 to 109: 2.0 to 2.2 (measurements/h200-advised/sides.csv).
+"""
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
 all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
@@ -286,6 +293,10 @@ def memory_inputs(
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
+    p = apart + (BLOCK_OVERLAP - apart) * found
+    if any(t.random for t in traffic.tables):
+        held = parts["held_up"] / np.maximum(bandwidth, 1e-30)
+        p = p - (p - RANDOM_OVERLAP) * np.minimum(HELD_UP_WAITS * held, 1.0)
     return (
         parts
         | burst
@@ -296,7 +307,7 @@ def memory_inputs(
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
             "second": np.asarray(SECOND_WAIT(**again)),
-            "p": apart + (BLOCK_OVERLAP - apart) * found,
+            "p": p,
             "queued": bool(instance.kernel.barriers),
         }
     )

@@ -107,7 +107,9 @@ def random_misses(
         if table.random and not counted:
             _, wide = random_draws(requests, table.members, granule)
             misses = table.read(warm) / wide
-            filled = filled + misses * np.maximum(LONE_SECTOR, wide / SECTOR)
+            # What crosses from the far side is brought in as well.
+            brought = misses + table.again / wide * (1 - table.misses) * table.crossing
+            filled = filled + brought * np.maximum(LONE_SECTOR, wide / SECTOR)
             waited = waited + misses * random_wait(wide, table.size)
     return np.asarray(filled), np.asarray(waited)
 

@@ -33,7 +33,7 @@ from perfmodel.models.combined import (
 from perfmodel.models.hot_stores import hot_stores_inputs
 from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.latency import LATENCY_TIME
-from perfmodel.models.launch import AFTER_TIME, LAST_TIME, launch_floor
+from perfmodel.models.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
 from perfmodel.models.lookups import LOOKUPS_TIME, lookup_inputs
 from perfmodel.models.memory_times import dram_time, l2_time, writeback_time
 from perfmodel.models.merged_reads import with_merged_reads
@@ -220,7 +220,16 @@ def time_model(
         inputs["beside-walk"] = beside_walk(together, walk, chain.slowest, rounds)
         together = np.asarray(BESIDE_WALK(**inputs["beside-walk"]))
     if "dispatch" in terms and in_steps is None:  # steps end with the last block already
-        inputs["last"] = {"dispatch": terms["dispatch"], "last": last}
+        running = device.sm_count * held / blocks
+        inputs["last"] = last_inputs(
+            terms["dispatch"],
+            running,
+            inputs["rounds"]["x"],
+            turn=chain.total,
+            last=last,
+            crowd=np.maximum(terms["issue"], units.own_l1_s) * _at_once(instance, inputs["memory"]),
+            held=waits.beside,
+        )
         together = np.maximum(together, LAST_TIME(**inputs["last"]))
     if in_steps is None:
         inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
@@ -230,6 +239,11 @@ def time_model(
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))
+
+
+def _at_once(instance: Instance, memory: Mapping[str, Any]) -> Array:
+    """Say whether blocks ask for all of their data at once, and wait for nobody else."""
+    return np.asarray((memory["share"] >= 1) & (not instance.kernel.barriers))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:
