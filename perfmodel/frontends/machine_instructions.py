@@ -17,6 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.divergence import aggregated, shared_bases
+from perfmodel.frontends.joined_sums import is_rotation, rotated
+from perfmodel.frontends.logic_cones import LOGIC
 from perfmodel.frontends.pipe_balance import EITHER, balanced
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import register_words
@@ -29,7 +31,7 @@ from perfmodel.frontends.ptx.syntax import (
     Vector,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, written_registers
-from perfmodel.frontends.taken_in import LOGIC, Made, is_rotation, made, rotated
+from perfmodel.frontends.taken_in import Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
 from perfmodel.frontends.unrolling import (
     CHECKS,
@@ -221,9 +223,8 @@ def _counted(at: int, known: Made) -> Counts:
     turned = rotated(known, at)
     if turned is not None:
         return {"int32": 2.0} if turned != _HALF else _NOTHING
-    if "lo" in instruction.modifiers and instruction.type_name in ("s64", "u64", "b64"):
-        if known.is_narrow_product(at):
-            return {"wide": 1.0}
+    if "lo" in instruction.modifiers and known.is_narrow_product(at):
+        return {"wide": 1.0}
     special = (
         _sum(at, known) if instruction.opcode in ("add", "sub") else tensor_counts(instruction)
     )

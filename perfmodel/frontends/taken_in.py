@@ -6,12 +6,27 @@ Only within one loop: what does not change in a loop is made before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.frontends.address_registers import address_registers
 from perfmodel.frontends.divergence import parting_registers
+from perfmodel.frontends.folded_constants import folded
+from perfmodel.frontends.joined_sums import (
+    SUMS,
+    WIDE,
+    WORD,
+    adds_product,
+    by_constant,
+    is_rotation,
+    joined_sum,
+    lower_half,
+    rotated,
+    scales,
+    upper_half,
+)
+from perfmodel.frontends.logic_cones import LOGIC, merged_logic
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -26,20 +41,10 @@ from perfmodel.frontends.ptx.syntax import (
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
-LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
-_WIDE: Final = ("s64", "u64", "b64")
-_WORD: Final = ("s32", "u32", "b32")
-_SUMS: Final = ("s32", "u32", "b32", "s64", "u64")
 _HALF: Final = 32
-_LOWER: Final = (1 << 32) - 1
-_LONGEST: Final = 64
-"""Sums of a chain that are looked at."""
 _BYTE: Final = 255
 _FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _ROUNDINGS: Final = frozenset({"rn", "rz", "rm", "rp", "sat"})
-_FOLDED: Final = frozenset(
-    {"mov", "cvt", "add", "sub", "mul", "and", "or", "xor", "not", "neg", "shl", "shr", "mad", "fma"}
-)
 _SIGNED: Final = frozenset({"add", "sub", "mul", "fma", "min", "max", "setp"})
 """Instructions on floats that negate their operands, or take their magnitude, for nothing."""
 _WIDENED: Final = (("u32", "u16"), ("u32", "u8"), ("u16", "u8"))
@@ -62,6 +67,8 @@ class Made:
         Registers that hold addresses and nothing else.
     folded : frozenset of int
         Instructions whose operands are all constants: the compiler works them out.
+    merged : frozenset of int
+        Logic operations that are part of another, see `perfmodel.frontends.logic_cones`.
     """
 
     function: Function
@@ -71,6 +78,7 @@ class Made:
     parting: frozenset[str]
     addresses: frozenset[str] = frozenset()
     folded: frozenset[int] = frozenset()
+    merged: frozenset[int] = frozenset()
 
     def maker(self, operand: object) -> int | None:
         """Return the only instruction that makes an operand, or None."""
@@ -108,7 +116,7 @@ class Made:
         It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
         """
         instruction = self.function.instructions[at]
-        if instruction.opcode != "selp" or instruction.type_name not in _WORD:
+        if instruction.opcode != "selp" or instruction.type_name not in WORD:
             return False
         targets = written_registers(instruction)
         users = self.users.get(targets[0], ()) if targets else ()
@@ -121,9 +129,8 @@ class Made:
     def is_narrow_product(self, at: int) -> bool:
         """Say whether a product of 64 bits has factors of 32: one instruction makes it."""
         instruction = self.function.instructions[at]
-        return instruction.opcode == "mul" and all(
-            _is_narrow(self, o) for o in instruction.operands[1:]
-        )
+        wide = instruction.opcode == "mul" and instruction.type_name in WIDE
+        return wide and all(_is_narrow(self, o) for o in instruction.operands[1:])
 
     def halves(self, at: int) -> float:
         """Return the halves of a result of 64 bits of which something is to be made: 1 or 2.
@@ -144,26 +151,10 @@ def made(function: Function, flow: ControlFlow) -> Made:
             makers.setdefault(register, []).append(at)
     of_blocks = [flow.innermost(number) for number in range(len(flow.blocks))]
     loops = tuple(of_blocks[number] for number in flow.block_of)
-    folded = _folded(function, makers)
+    constant = folded(function, makers)
     parting, addresses = parting_registers(function), address_registers(function)
-    return Made(function, makers, users, loops, parting, addresses, folded)
-
-
-def _folded(function: Function, makers: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the instructions whose operands are all constants."""
-    constant: set[str] = set()
-    found = set()
-    for at, i in enumerate(function.instructions):
-        targets = written_registers(i)
-        if i.guard is not None or len(targets) != 1 or len(makers[targets[0]]) != 1:
-            continue
-        if i.opcode not in _FOLDED or not set(read_registers(i)) <= constant:
-            continue
-        if any(isinstance(o, SpecialRegister | Symbol | Address) for o in i.operands):
-            continue
-        constant.add(targets[0])
-        found.add(at)
-    return frozenset(found)
+    merged = merged_logic(function, makers, users, loops)
+    return Made(function, makers, users, loops, parting, addresses, constant, merged)
 
 
 def _source(instruction: Instruction) -> object:
@@ -187,7 +178,7 @@ def _is_narrow(made: Made, operand: object) -> bool:
     if at is None:
         return False
     maker = made.function.instructions[at]
-    if _lower_half(maker):
+    if lower_half(maker):
         return True
     if maker.opcode == "shr" and maker.type_name in ("u64", "b64"):
         last = maker.operands[-1]
@@ -226,20 +217,21 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return True
     if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
         # The sum takes the sign along (LEA.HI.X.SX32).
-        return all(u.opcode == "add" and u.type_name in _WIDE for u in used)
+        return all(u.opcode == "add" and u.type_name in WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
         return True
-    if opcode in ("shl", "shr") and kind in _WIDE and len(used) == 1:
-        if rotated(made, places[0]) is not None:
-            return True
-    if _lower_half(instruction) and not any(_adds_product(made, u) for u in used):
+    if opcode in ("shl", "shr") and len(used) == 1 and rotated(made, places[0]) is not None:
+        return True
+    if lower_half(instruction) and not any(adds_product(made, u) for u in used):
         return True  # a pair of registers is made for a product to be added to
-    if _upper_half(instruction) and all(u.modifiers[-2:] == ("u32", "u64") for u in used):
+    if upper_half(instruction) and all(u.modifiers[-2:] == ("u32", "u64") for u in used):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
         # A store takes what it needs of a word; several are packed there.
         return all(u.opcode == "st" for u in used)
-    if opcode == "mul" and "lo" in modifiers and kind in _WORD:
+    if scales(made, at, places):
+        return True
+    if opcode == "mul" and "lo" in modifiers and kind in WORD:
         return _beside_upper(made, at)
     if opcode == "add" and any(
         maker is not None and made.adds_a_constant(maker)
@@ -248,111 +240,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return False
     if len(used) != 1 or made.loops[places[0]] != made.loops[at]:
         return False
-    if opcode in LOGIC and _beside_a_constant(made, at, used[0]):
-        return False
     return _by_the_only(made, at, used[0], kind)
-
-
-def _lower_half(instruction: Instruction) -> bool:
-    """Say whether an instruction leaves the lower half of 64 bits, which is a register."""
-    return (
-        instruction.opcode == "and"
-        and instruction.type_name == "b64"
-        and Immediate(_LOWER) in instruction.operands
-    )
-
-
-def _upper_half(instruction: Instruction) -> bool:
-    """Say whether an instruction leaves the upper half of 64 bits alone, which is a register."""
-    last = instruction.operands[-1] if instruction.operands else None
-    unsigned = instruction.opcode == "shr" and instruction.type_name in ("u64", "b64")
-    return unsigned and last == Immediate(_HALF)
-
-
-def _adds_product(made: Made, user: Instruction) -> bool:
-    """Say whether an instruction is a sum with a product."""
-    makers = (made.maker(o) for o in user.operands[1:])
-    return user.opcode == "add" and any(
-        m is not None and made.function.instructions[m].opcode == "mul" for m in makers
-    )
-
-
-def is_rotation(instruction: Instruction) -> bool:
-    """Say whether an instruction turns a word of 32 bits by a constant."""
-    if instruction.opcode != "shf" or len(instruction.operands) != 4:
-        return False
-    _, low, high, by = instruction.operands
-    return low == high and isinstance(by, Immediate)
-
-
-def rotated(made: Made, at: int) -> int | None:
-    """Return by how many bits to the left a sum or a union turns 64 bits; None if it does not.
-
-    It joins what two shifts leave of the same number, as nvcc writes it: two funnel shifts, or
-    nothing where the halves change places (machine code of sm_90: SHF.L.W).
-    """
-    instruction = made.function.instructions[at]
-    if instruction.opcode not in ("add", "or", "xor") or instruction.type_name not in _WIDE:
-        return None
-    makers = [made.maker(o) for o in instruction.operands[1:]]
-    shifts = [made.function.instructions[m] for m in makers if m is not None]
-    if len(shifts) != 2 or {i.opcode for i in shifts} != {"shl", "shr"}:
-        return None
-    left, right = sorted(shifts, key=lambda i: i.opcode)
-    by, back = left.operands[-1], right.operands[-1]
-    if left.operands[1] != right.operands[1] or right.type_name == "s64":
-        return None
-    if not isinstance(by, Immediate) or not isinstance(back, Immediate):
-        return None
-    return by.value if by.value + back.value == 2 * _HALF else None
-
-
-def joined_sum(made: Made, at: int) -> int | None:
-    """Return the sum that a sum takes in as its third operand, or None.
-
-    Of sums of sums every other one is taken in; one that takes in a product, a shift or a rotation
-    has its three operands.
-    """
-    chain = [at]
-    while (below := _summand(made, chain[-1])) is not None and len(chain) < _LONGEST:
-        chain.append(below)
-    return chain[1] if len(chain) % 2 == 0 else None
-
-
-def _summand(made: Made, at: int) -> int | None:
-    """Return the last sum that a sum alone uses, if the sum has room for it."""
-    user = made.function.instructions[at]
-    if user.opcode != "add":
-        return None
-    found = None
-    for operand in user.operands[1:]:
-        maker = made.maker(operand)
-        if maker is None or not isinstance(operand, Register):
-            continue
-        instruction = made.function.instructions[maker]
-        if len(made.users[operand.name]) != 1 or made.loops[maker] != made.loops[at]:
-            continue
-        if instruction.opcode in ("mul", "shl", "shr", "neg") or is_rotation(instruction):
-            return None
-        same = (_WORD, _SUMS[-2:])[user.type_name in _SUMS[-2:]]
-        if instruction.opcode == "add" and instruction.type_name in same:
-            wide = user.type_name in _SUMS[-2:]
-            if wide and operand.name in made.addresses:
-                return None
-            found = maker if found is None else max(found, maker)
-    return found
-
-
-def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
-    """Say whether a logic operation by a constant has its user's only place for one taken.
-
-    Three operands at once, but one constant (machine code of sm_90); loops keep theirs ready.
-    """
-    if made.loops[at] is not None or not _by_constant(made.function.instructions[at]):
-        return False
-    beside = (m for o in user.operands[1:] if (m := made.maker(o)) is not None and m < at)
-    others = (made.function.instructions[m] for m in beside)
-    return _by_constant(user) or any(o.opcode in LOGIC and _by_constant(o) for o in others)
 
 
 def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
@@ -360,25 +248,27 @@ def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
     of = user.type_name
-    if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
+    if opcode in LOGIC and kind == "pred":
         return user.opcode in LOGIC or user.opcode == "bra"
+    if at in made.merged:
+        return True
     if opcode == "shl" and user.opcode == "add":
-        return kind == "b32" or _by_constant(instruction)
+        return kind == "b32" or by_constant(instruction)
     if opcode == "mul" and ("lo" in modifiers or kind.endswith("16")):
         return user.opcode in ("add", "sub") and (of == kind or kind.endswith("16"))
-    if opcode == "add" and user.opcode == "add" and kind in _SUMS:
+    if opcode == "add" and user.opcode == "add" and kind in SUMS:
         place = made.users[written_registers(instruction)[0]][0]
         return joined_sum(made, place) == at  # three operands at once
-    if is_rotation(instruction) and user.opcode == "add" and of in _WORD:
+    if is_rotation(instruction) and user.opcode == "add" and of in WORD:
         return True  # LEA.HI
-    if opcode == "neg" and kind in _WORD:
-        return user.opcode == "add" and of in _WORD
+    if opcode == "neg" and kind in WORD:
+        return user.opcode == "add" and of in WORD
     # An extremum takes one sum in (VIADDMNMX).
     return (
         opcode in ("add", "sub")
-        and kind in _WORD
+        and kind in WORD
         and user.opcode in ("min", "max")
-        and of in _WORD
+        and of in WORD
         and _last(made, user, ("add", "sub")) == at
     )
 
@@ -467,10 +357,6 @@ def _from_byte(made: Made, instruction: Instruction) -> bool:
     return not signed or isinstance(maker.operands[0], Vector)
 
 
-def _by_constant(instruction: Instruction) -> bool:
-    return any(isinstance(o, Immediate) for o in instruction.operands)
-
-
 def _only_offset(
     made: Made, instruction: Instruction, used: Iterable[Instruction], target: str
 ) -> bool:
@@ -487,7 +373,7 @@ def _only_offset(
         i.opcode == "shl" and made.is_taken_in(at) for i, at in zip(makers, places, strict=True)
     ):
         return False
-    if not based and not _by_constant(instruction):
+    if not based and not by_constant(instruction):
         return False
     return all(
         is_memory(u)
