@@ -9,22 +9,8 @@ from perfmodel.frontends.ptx.syntax import Address, Function, SpecialRegister, S
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 
 _FOLDED: Final = frozenset(
-    [
-        "mov",
-        "cvt",
-        "add",
-        "sub",
-        "mul",
-        "and",
-        "or",
-        "xor",
-        "not",
-        "neg",
-        "shl",
-        "shr",
-        "mad",
-        "fma",
-    ]  # what nvcc leaves of these
+    {"mov", "cvt", "add", "sub", "mul", "mad", "fma", "neg", "and", "or", "xor", "not"}
+    | {"shl", "shr"}
 )
 
 

@@ -43,6 +43,7 @@ from perfmodel.frontends.symbolic_registers import is_memory, read_registers, wr
 
 _HALF: Final = 32
 _BYTE: Final = 255
+_ANY: Final = -1
 _FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _ROUNDINGS: Final = frozenset({"rn", "rz", "rm", "rp", "sat"})
 _SIGNED: Final = frozenset({"add", "sub", "mul", "fma", "min", "max", "setp"})
@@ -288,7 +289,7 @@ def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
             return False
         if made.loops[place] != made.loops[at]:
             return False
-        if _last(made, user, ("mul",)) != at:
+        if _last(made, user, ("mul",), made.loops[at]) != at:
             return False
     return True
 
@@ -328,11 +329,19 @@ def _constant(made: Made, operand: object) -> int | None:
     return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
 
 
-def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:
-    """Return the maker of an instruction's last operand that one of some opcodes makes."""
+def _last(
+    made: Made, user: Instruction, opcodes: Iterable[str], loop: int | None = _ANY
+) -> int | None:
+    """Return the maker of an instruction's last operand that some opcodes make (in a loop)."""
     makers = (made.maker(o) for o in reversed(user.operands[1:]))
     return next(
-        (m for m in makers if m is not None and made.function.instructions[m].opcode in opcodes),
+        (
+            m
+            for m in makers
+            if m is not None
+            and made.function.instructions[m].opcode in opcodes
+            and (loop == _ANY or made.loops[m] == loop)
+        ),
         None,
     )
 

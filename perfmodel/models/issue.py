@@ -60,6 +60,13 @@ WIDE_TURNS: Final = 2.0
 
 Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5 (measurements/h200-pipes).
 """
+FP64_SLOTS: Final = 2.0
+"""Issue slots of an instruction on doubles, which takes as long at the scheduler as in its pipe.
+
+Measured: with 16 or 32 warps an SM, 16 multiply-adds of doubles take 33.5 clocks of a scheduler
+alone, 47.5 with 16 of FP32 between them, and 85 with 48; 16 sums of integers with 16 and 48 of FP32
+take 39 and 68 (measurements/h200-arithmetic, mix.csv). Of GPUs with fewer FP64 lanes: assumed.
+"""
 CONSTANT_CLOCKS: Final = 2.0
 """Clocks that an SM takes for each word that lanes of a warp read from constant memory.
 
@@ -83,10 +90,12 @@ def issue_slots(pipe: str, count: Any) -> Array:
     """Return the issue slots that `count` instructions of a pipe take.
 
     The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
-    banks are those of instructions counted elsewhere.
+    banks are those of instructions counted elsewhere. Doubles take two slots each.
     """
     if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
         return np.zeros(np.shape(count))
+    if pipe == "fma64":
+        return np.asarray(count, dtype=float) * FP64_SLOTS
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
