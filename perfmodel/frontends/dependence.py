@@ -195,7 +195,8 @@ class BlockReader:
             forward = instruction.guard is not None and not self._goes_back(at)
             clocks = found.forward if forward else found.branch
             return Step(reads, writes, clocks, 0.0, branch=True)
-        return Step(reads, writes, slots, latency, pipe=pipe, busy=found.busy.get(pipe, 1.0))
+        busy = found.busy.get(pipe, 1.0) * max(counts[pipe], 1.0)
+        return Step(reads, writes, slots, latency, pipe=pipe, busy=busy)
 
     def _goes_back(self, at: int) -> bool:
         number = self.flow.block_of[at]

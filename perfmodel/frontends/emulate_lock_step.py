@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate_accesses import access
 from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.frontends.emulate_contracted import contracted, contracted_step
 from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
 from perfmodel.frontends.emulate_instructions import step
 from perfmodel.frontends.emulate_layout import (
@@ -35,6 +36,7 @@ from perfmodel.frontends.emulate_segments import segments
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.machine_instructions import unrolled_loops
+from perfmodel.frontends.odd_values import OddValues, with_ways
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
 from perfmodel.frontends.retry_loops import retry_loops
@@ -97,6 +99,8 @@ class LockStep:
         cached = {at: waits.get(at, 0.0) for at in _cached(function)}
         self.counter = Counter(changing, Touches(cached, self.padded), constants)
         self.arrivals = Arrivals()
+        self.odd = OddValues()
+        self.contracted = contracted(function, self.flow) if with_ways(function) else {}
         self.together = unrolled_loops(function, self.flow)
         self.segments, self.first = segments(
             function, self.flow, self.together, self.machine, self._step
@@ -329,7 +333,12 @@ class LockStep:
         if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
             return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
         run = access(self.machine, at, instruction, self.counter.report)
-        return run or step(self.machine, instruction)
+        if run is not None:
+            return run
+        if at in self.contracted:
+            return contracted_step(self.machine, instruction, self.contracted[at])
+        made = step(self.machine, instruction)
+        return made and self.odd.watched(self.machine, at, instruction, made)
 
     def result(self) -> Emulation:
         """Return what was counted."""
@@ -370,6 +379,7 @@ class LockStep:
             regions=self.regions,
             notes=tuple(notes),
             rounds=self.around,
+            odd=self.odd.shares(),
         )
 
 

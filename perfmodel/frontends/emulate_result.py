@@ -61,6 +61,8 @@ class Emulation:
         How much of it each warp and block did.
     rounds : mapping of int to int
         Warps that came to the end of iterations that are put together, by the loop's block.
+    odd : mapping of int to mapping of str to float
+        By instruction, the share of its warps that take each way of odd values.
     """
 
     sampled: int
@@ -78,6 +80,7 @@ class Emulation:
     met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
     rounds: Mapping[int, int] = field(default_factory=dict)
+    odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     def around(self, flow: ControlFlow) -> dict[int, Around]:
         """Return how often loops whose iterations are put together were entered and gone around."""

@@ -252,6 +252,22 @@ def funnel(low: Array, high: Array, by: Array, left: bool, clamp: bool) -> Array
     return moved.astype(np.uint32)
 
 
+def fused(a: Array, b: Array, c: Array) -> Array:
+    """Return a product and a sum that are rounded once.
+
+    Rounded twice they often cancel to nothing, where the hardware leaves the product's rounding
+    error; elsewhere both are alike but for the last bits, and are left as they are.
+    """
+    found = np.asarray(a * b + c)
+    cancelled = found == 0
+    if not cancelled.any():
+        return found
+    wide = np.longdouble if found.dtype == np.float64 else np.float64
+    parts = [np.broadcast_to(x, found.shape)[cancelled].astype(wide) for x in (a, b, c)]
+    found[cancelled] = (parts[0] * parts[1] + parts[2]).astype(found.dtype)
+    return found
+
+
 _ROUNDINGS: Final[dict[str, Work]] = {
     "rni": np.rint,
     "rzi": np.trunc,
@@ -292,8 +308,8 @@ _FLOAT: Final[dict[str, Work]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "fma": lambda a, b, c: a * b + c,
-    "mad": lambda a, b, c: a * b + c,
+    "fma": fused,
+    "mad": fused,
     "min": np.fmin,
     "max": np.fmax,
     "neg": np.negative,

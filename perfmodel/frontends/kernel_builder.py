@@ -33,6 +33,7 @@ from perfmodel.frontends.kernel_parts import (
 )
 from perfmodel.frontends.kernel_work import work_of
 from perfmodel.frontends.machine_code import MachineCode
+from perfmodel.frontends.odd_values import OddShares
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
 from perfmodel.frontends.symbolic_instructions import Interpreter
@@ -76,6 +77,7 @@ class Builder:
     ) -> None:
         self.emulation = emulation
         self.machine: MachineCode = ()
+        self.odd: OddShares = {}
         self.parents: dict[str, str | None] = {}
         self.module = module
         self.function = function
@@ -138,6 +140,7 @@ class Builder:
             self.registers,
             rounds_of_loads(accesses, on_chip),
             self.machine,
+            self.odd,
         )
         buffers = tuple(
             Buffer(

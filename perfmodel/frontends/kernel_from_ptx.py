@@ -8,6 +8,7 @@ is emulated and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -31,6 +32,7 @@ from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.memory_instructions import moved
+from perfmodel.frontends.odd_values import OddShares, with_ways
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Function, Module
@@ -62,6 +64,10 @@ _WORD: Final = 4
 """[B] by which local memory is laid out."""
 _LONGEST: Final = 4000
 """Parts of a condition."""
+_FEW_LANES: Final = 1 << 10
+"""Threads in which odd values are looked for where nothing else needs an emulation."""
+_SHORT: Final = 1.0
+"""Work of that, as of an emulation [s]."""
 _SMALL: Final = 64
 """What unknown integers are below where a kernel does not end with any."""
 
@@ -123,6 +129,7 @@ def kernel_from_ptx(
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
+    builder.odd = _odd(module, function, bound, emulation)
     return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
 
 
@@ -152,6 +159,19 @@ def _emulated(
         # Content that is unknown and read may be what keeps it going; else it only needs time.
         launch = emulated_launch(bound, function, _SMALL if error.guessed else None)
     return emulate(module, function, launch, progress=progress)
+
+
+def _odd(
+    module: Module, function: Function, bound: Bound, emulation: Emulation | None
+) -> OddShares:
+    """Return how often odd values come to divisions and roots, by a short emulation if need be."""
+    if emulation is None and with_ways(function):
+        launch = emulated_launch(bound, function)
+        with suppress(NoEndError):
+            emulation = emulate(
+                module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT, progress=None
+            )
+    return {} if emulation is None else emulation.odd
 
 
 def _placed(

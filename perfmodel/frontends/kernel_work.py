@@ -25,6 +25,7 @@ from perfmodel.frontends.machine_instructions import (
     machine_instructions,
 )
 from perfmodel.frontends.machine_loops import MachineLoop, machine_loops
+from perfmodel.frontends.odd_values import OddShares, odd_clocks, odd_counts
 from perfmodel.frontends.partings import Run, partings
 from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -97,11 +98,13 @@ def work_of(
     registers: int = 255,
     waits: Mapping[str | None, int] = MappingProxyType({}),
     machine: MachineCode = (),
+    odd: OddShares = MappingProxyType({}),
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 
     `waits` says how many loads of each loop wait for one another by their addresses; `machine` is
-    what ptxas made of the kernel, if it is at hand.
+    what ptxas made of the kernel, if it is at hand; `odd`, which share of an instruction's warps
+    takes which way of odd values.
     """
     flow = control_flow(function)
     trips = _trips(found, launch, parameters)
@@ -114,6 +117,7 @@ def work_of(
     loops = {run.block: run.loop for run in found.blocks}
     predicated = predicated_blocks(function, flow, counts, loops)
     counts = tuple(with_moves(function, flow, counts, predicated))
+    odd_waits: dict[str | None, float] = {}
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
@@ -137,6 +141,11 @@ def work_of(
             kept = branch if instruction.opcode == "bra" else slots
             for pipe, count in counts[at].items():
                 add(pipe, run.loop, count * kept)
+            if at in odd:
+                waited = odd_clocks(instruction, odd[at]) * slots
+                odd_waits[run.loop] = odd_waits.get(run.loop, 0.0) + waited
+                for pipe, count in odd_counts(instruction, odd[at]).items():
+                    add(pipe, run.loop, count * kept)
             if emulation is not None and at in varying and at in emulation.counts:
                 read = emulation.counts[at]
                 add("constant", run.loop, kept * read.data / max(read.requests, 1))
@@ -177,8 +186,9 @@ def work_of(
         _in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
-            Pace(_number(round(p.clocks + wait * parted.get(loop, 0.0), 2)), loop, every)
+            Pace(_number(round(p.clocks + more, 2)), loop, every)
             for loop, p in found_paces.items()
+            for more in (wait * parted.get(loop, 0.0) + odd_waits.get(loop, 0.0),)
             for every in (_number(abreast[loop]),)
         ),
         constants_read(function, flow, found, trips),

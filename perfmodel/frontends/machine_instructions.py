@@ -17,6 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.frontends.divergence import aggregated, shared_bases
+from perfmodel.frontends.joined_sums import is_rotation, rotated
+from perfmodel.frontends.logic_cones import LOGIC
 from perfmodel.frontends.pipe_balance import EITHER, balanced
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import register_words
@@ -29,7 +31,7 @@ from perfmodel.frontends.ptx.syntax import (
     Vector,
 )
 from perfmodel.frontends.symbolic_registers import is_memory, written_registers
-from perfmodel.frontends.taken_in import LOGIC, Made, made
+from perfmodel.frontends.taken_in import Made, made
 from perfmodel.frontends.tensor_work import tensor_counts
 from perfmodel.frontends.unrolling import (
     CHECKS,
@@ -54,6 +56,7 @@ START: Final = 2
 
 Counts = Mapping[str, float]
 
+_HALF: Final = 32
 _NOTHING: Final[Counts] = MappingProxyType({})
 _NO_LOOPS: Final[Mapping[int, Around]] = MappingProxyType({})
 _SHIFTS: Final = frozenset({"shr"})
@@ -217,6 +220,11 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
 
 def _counted(at: int, known: Made) -> Counts:
     instruction = known.function.instructions[at]
+    turned = rotated(known, at)
+    if turned is not None:
+        return {"int32": 2.0} if turned != _HALF else _NOTHING
+    if "lo" in instruction.modifiers and known.is_narrow_product(at):
+        return {"wide": 1.0}
     special = (
         _sum(at, known) if instruction.opcode in ("add", "sub") else tensor_counts(instruction)
     )
@@ -276,11 +284,15 @@ def _sum(at: int, known: Made) -> Counts | None:
     products = [i for i in taken if i.opcode == "mul"]
     if products:
         whole = kind.endswith("64") and "lo" in products[0].modifiers
+        makers = (known.maker(o) for o in instruction.operands[1:])
+        if whole and any(m is not None and known.is_narrow_product(m) for m in makers):
+            return {"wide": 1.0}
         if whole:
             return {"imad": 2.0, "wide": 1.0, EITHER: 1.0}
         return {"imad": 1.0} if "lo" in products[0].modifiers else {"wide": 1.0}
     if kind.endswith("32"):
-        return {"int32": 1.0} if any(i.opcode in ("add", "sub") for i in taken) else None
+        three = any(i.opcode in ("add", "sub") or is_rotation(i) for i in taken)
+        return {"int32": 1.0} if three else None
     registers = [o for o in instruction.operands[1:] if isinstance(o, Register)]
     uniform = any(o.name not in known.parting for o in registers)
     return {"int32": 2.0} if uniform or taken else None

@@ -10,7 +10,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.address_registers import address_registers
 from perfmodel.frontends.divergence import parting_registers
+from perfmodel.frontends.folded_constants import folded
+from perfmodel.frontends.joined_sums import (
+    SUMS,
+    WIDE,
+    WORD,
+    adds_product,
+    by_constant,
+    is_rotation,
+    joined_sum,
+    lower_half,
+    rotated,
+    scales,
+    upper_half,
+)
+from perfmodel.frontends.logic_cones import LOGIC, merged_logic
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -25,11 +41,9 @@ from perfmodel.frontends.ptx.syntax import (
 )
 from perfmodel.frontends.symbolic_registers import is_memory, read_registers, written_registers
 
-LOGIC: Final = frozenset({"and", "or", "xor", "not", "lop3"})
-_WIDE: Final = ("s64", "u64", "b64")
-_WORD: Final = ("s32", "u32", "b32")
 _HALF: Final = 32
 _BYTE: Final = 255
+_ANY: Final = -1
 _FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _ROUNDINGS: Final = frozenset({"rn", "rz", "rm", "rp", "sat"})
 _SIGNED: Final = frozenset({"add", "sub", "mul", "fma", "min", "max", "setp"})
@@ -50,6 +64,12 @@ class Made:
         Innermost loop of each instruction.
     parting : frozenset of str
         Registers that may differ from lane to lane.
+    addresses : frozenset of str
+        Registers that hold addresses and nothing else.
+    folded : frozenset of int
+        Instructions whose operands are all constants: the compiler works them out.
+    merged : frozenset of int
+        Logic operations that are part of another, see `perfmodel.frontends.logic_cones`.
     """
 
     function: Function
@@ -57,6 +77,9 @@ class Made:
     users: dict[str, list[int]]
     loops: tuple[int | None, ...]
     parting: frozenset[str]
+    addresses: frozenset[str] = frozenset()
+    folded: frozenset[int] = frozenset()
+    merged: frozenset[int] = frozenset()
 
     def maker(self, operand: object) -> int | None:
         """Return the only instruction that makes an operand, or None."""
@@ -94,7 +117,7 @@ class Made:
         It takes an addition and a move, of two operands each (VIADD, IMAD.MOV).
         """
         instruction = self.function.instructions[at]
-        if instruction.opcode != "selp" or instruction.type_name not in _WORD:
+        if instruction.opcode != "selp" or instruction.type_name not in WORD:
             return False
         targets = written_registers(instruction)
         users = self.users.get(targets[0], ()) if targets else ()
@@ -103,6 +126,12 @@ class Made:
             and len(users) == 1
             and self.function.instructions[users[0]].opcode == "add"
         )
+
+    def is_narrow_product(self, at: int) -> bool:
+        """Say whether a product of 64 bits has factors of 32: one instruction makes it."""
+        instruction = self.function.instructions[at]
+        wide = instruction.opcode == "mul" and instruction.type_name in WIDE
+        return wide and all(_is_narrow(self, o) for o in instruction.operands[1:])
 
     def halves(self, at: int) -> float:
         """Return the halves of a result of 64 bits of which something is to be made: 1 or 2.
@@ -123,7 +152,10 @@ def made(function: Function, flow: ControlFlow) -> Made:
             makers.setdefault(register, []).append(at)
     of_blocks = [flow.innermost(number) for number in range(len(flow.blocks))]
     loops = tuple(of_blocks[number] for number in flow.block_of)
-    return Made(function, makers, users, loops, parting_registers(function))
+    constant = folded(function, makers)
+    parting, addresses = parting_registers(function), address_registers(function)
+    merged = merged_logic(function, makers, users, loops)
+    return Made(function, makers, users, loops, parting, addresses, constant, merged)
 
 
 def _source(instruction: Instruction) -> object:
@@ -147,6 +179,8 @@ def _is_narrow(made: Made, operand: object) -> bool:
     if at is None:
         return False
     maker = made.function.instructions[at]
+    if lower_half(maker):
+        return True
     if maker.opcode == "shr" and maker.type_name in ("u64", "b64"):
         last = maker.operands[-1]
         return isinstance(last, Immediate) and last.value >= _HALF
@@ -158,6 +192,8 @@ def _is_taken_in(made: Made, at: int) -> bool:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     targets = written_registers(instruction)
     kind = instruction.type_name
+    if at in made.folded:
+        return True
     if opcode == "mov" and len(instruction.operands) > 1:
         source = instruction.operands[1]
         if isinstance(source, SpecialRegister):
@@ -182,13 +218,21 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return True
     if opcode == "cvt" and modifiers[-2:] == ("s64", "s32"):
         # The sum takes the sign along (LEA.HI.X.SX32).
-        return all(u.opcode == "add" and u.type_name in _WIDE for u in used)
+        return all(u.opcode == "add" and u.type_name in WIDE for u in used)
     if opcode in ("cvt", "and") and _from_byte(made, instruction):
+        return True
+    if opcode in ("shl", "shr") and len(used) == 1 and rotated(made, places[0]) is not None:
+        return True
+    if lower_half(instruction) and not any(adds_product(made, u) for u in used):
+        return True  # a pair of registers is made for a product to be added to
+    if upper_half(instruction) and all(u.modifiers[-2:] == ("u32", "u64") for u in used):
         return True
     if opcode == "cvt" and modifiers[-2:] == ("u16", "u32"):
         # A store takes what it needs of a word; several are packed there.
         return all(u.opcode == "st" for u in used)
-    if opcode == "mul" and "lo" in modifiers and kind in _WORD:
+    if scales(made, at, places):
+        return True
+    if opcode == "mul" and "lo" in modifiers and kind in WORD:
         return _beside_upper(made, at)
     if opcode == "add" and any(
         maker is not None and made.adds_a_constant(maker)
@@ -197,21 +241,7 @@ def _is_taken_in(made: Made, at: int) -> bool:
         return False
     if len(used) != 1 or made.loops[places[0]] != made.loops[at]:
         return False
-    if opcode in LOGIC and _beside_a_constant(made, at, used[0]):
-        return False
     return _by_the_only(made, at, used[0], kind)
-
-
-def _beside_a_constant(made: Made, at: int, user: Instruction) -> bool:
-    """Say whether a logic operation by a constant has its user's only place for one taken.
-
-    Three operands at once, but one constant (machine code of sm_90); loops keep theirs ready.
-    """
-    if made.loops[at] is not None or not _by_constant(made.function.instructions[at]):
-        return False
-    beside = (m for o in user.operands[1:] if (m := made.maker(o)) is not None and m < at)
-    others = (made.function.instructions[m] for m in beside)
-    return _by_constant(user) or any(o.opcode in LOGIC and _by_constant(o) for o in others)
 
 
 def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
@@ -219,22 +249,27 @@ def _by_the_only(made: Made, at: int, user: Instruction, kind: str) -> bool:
     instruction = made.function.instructions[at]
     opcode, modifiers = instruction.opcode, instruction.modifiers
     of = user.type_name
-    if opcode in LOGIC and (kind == "pred" or user.opcode in LOGIC):
+    if opcode in LOGIC and kind == "pred":
         return user.opcode in LOGIC or user.opcode == "bra"
+    if at in made.merged:
+        return True
     if opcode == "shl" and user.opcode == "add":
-        return kind == "b32" or _by_constant(instruction)
+        return kind == "b32" or by_constant(instruction)
     if opcode == "mul" and ("lo" in modifiers or kind.endswith("16")):
         return user.opcode in ("add", "sub") and (of == kind or kind.endswith("16"))
-    if opcode == "add" and kind in _WORD and user.opcode == "add":
-        return of in _WORD  # three operands at once
-    if opcode == "neg" and kind in _WORD:
-        return user.opcode == "add" and of in _WORD
+    if opcode == "add" and user.opcode == "add" and kind in SUMS:
+        place = made.users[written_registers(instruction)[0]][0]
+        return joined_sum(made, place) == at  # three operands at once
+    if is_rotation(instruction) and user.opcode == "add" and of in WORD:
+        return True  # LEA.HI
+    if opcode == "neg" and kind in WORD:
+        return user.opcode == "add" and of in WORD
     # An extremum takes one sum in (VIADDMNMX).
     return (
         opcode in ("add", "sub")
-        and kind in _WORD
+        and kind in WORD
         and user.opcode in ("min", "max")
-        and of in _WORD
+        and of in WORD
         and _last(made, user, ("add", "sub")) == at
     )
 
@@ -254,7 +289,7 @@ def _fused(made: Made, at: int, places: Iterable[int]) -> bool:
             return False
         if made.loops[place] != made.loops[at]:
             return False
-        if _last(made, user, ("mul",)) != at:
+        if _last(made, user, ("mul",), made.loops[at]) != at:
             return False
     return True
 
@@ -294,11 +329,19 @@ def _constant(made: Made, operand: object) -> int | None:
     return source.value & 0xFFFFFFFF if isinstance(source, Immediate) else None
 
 
-def _last(made: Made, user: Instruction, opcodes: Iterable[str]) -> int | None:
-    """Return the maker of an instruction's last operand that one of some opcodes makes."""
+def _last(
+    made: Made, user: Instruction, opcodes: Iterable[str], loop: int | None = _ANY
+) -> int | None:
+    """Return the maker of an instruction's last operand that some opcodes make (in a loop)."""
     makers = (made.maker(o) for o in reversed(user.operands[1:]))
     return next(
-        (m for m in makers if m is not None and made.function.instructions[m].opcode in opcodes),
+        (
+            m
+            for m in makers
+            if m is not None
+            and made.function.instructions[m].opcode in opcodes
+            and (loop == _ANY or made.loops[m] == loop)
+        ),
         None,
     )
 
@@ -323,10 +366,6 @@ def _from_byte(made: Made, instruction: Instruction) -> bool:
     return not signed or isinstance(maker.operands[0], Vector)
 
 
-def _by_constant(instruction: Instruction) -> bool:
-    return any(isinstance(o, Immediate) for o in instruction.operands)
-
-
 def _only_offset(
     made: Made, instruction: Instruction, used: Iterable[Instruction], target: str
 ) -> bool:
@@ -343,7 +382,7 @@ def _only_offset(
         i.opcode == "shl" and made.is_taken_in(at) for i, at in zip(makers, places, strict=True)
     ):
         return False
-    if not based and not _by_constant(instruction):
+    if not based and not by_constant(instruction):
         return False
     return all(
         is_memory(u)

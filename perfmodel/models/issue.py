@@ -60,6 +60,13 @@ WIDE_TURNS: Final = 2.0
 
 Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5 (measurements/h200-pipes).
 """
+FP64_SLOTS: Final = 2.0
+"""Issue slots of an instruction on doubles, which takes as long at the scheduler as in its pipe.
+
+Measured: with 16 or 32 warps an SM, 16 multiply-adds of doubles take 33.5 clocks of a scheduler
+alone, 47.5 with 16 of FP32 between them, and 85 with 48; 16 sums of integers with 16 and 48 of FP32
+take 39 and 68 (measurements/h200-arithmetic, mix.csv). Of GPUs with fewer FP64 lanes: assumed.
+"""
 CONSTANT_CLOCKS: Final = 2.0
 """Clocks that an SM takes for each word that lanes of a warp read from constant memory.
 
@@ -83,10 +90,12 @@ def issue_slots(pipe: str, count: Any) -> Array:
     """Return the issue slots that `count` instructions of a pipe take.
 
     The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
-    banks are those of instructions counted elsewhere.
+    banks are those of instructions counted elsewhere. Doubles take two slots each.
     """
     if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
         return np.zeros(np.shape(count))
+    if pipe == "fma64":
+        return np.asarray(count, dtype=float) * FP64_SLOTS
     return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
@@ -170,7 +179,15 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
 
 
 def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the same, with products of 64 bits as turns of the multipliers, alone and in all."""
+    """Return the same as pipes take them: products of 64 bits, special functions and conversions.
+
+    Products of 64 bits are turns of the multipliers, alone and in all. Special functions and
+    conversions, if there are both, are one pipe's: the profiler counts both as its (XU:
+    measurements/h200-odd-values, odd.csv).
+    """
+    if "sfu" in instructions and "conversion" in instructions:
+        both = np.asarray(instructions["sfu"]) + instructions["conversion"]
+        instructions = {n: i for n, i in instructions.items() if n != "conversion"} | {"sfu": both}
     if "wide" not in instructions:
         return instructions
     wide = WIDE_TURNS * np.asarray(instructions["wide"])

@@ -128,12 +128,13 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
 def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     """Return issue and the pipes of a launch that make warps wait beside it.
 
-    Not FP32, for which issue is as slow. In kernels translated from PTX neither the multipliers:
-    ptxas hands out what can run there or on the integer pipe so that the two take turns within a
-    warp (`perfmodel.frontends.pipe_balance`). With the instructions that the profiler counted of
-    nine kernels that only compute (corpora, H200), this is 0.93 to 1.11 of the measured clocks.
+    Neither FP32 nor FP64, for which issue is as slow. In kernels translated from PTX the
+    multipliers neither: ptxas hands out what can run there or on the integer pipe so that the two
+    take turns within a warp (`perfmodel.frontends.pipe_balance`). With the instructions that the
+    profiler counted of nine kernels that only compute (corpora, H200), this is 0.93 to 1.11 of the
+    measured clocks.
     """
-    free = {"fma32", "wide", "imad"} if translated else {"fma32", "wide"}
+    free = {"fma32", "fma64", "wide"} | ({"imad"} if translated else set())
     return tuple(name for name in ("issue", *PIPES) if name in terms and name not in free)
 
 

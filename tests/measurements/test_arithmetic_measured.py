@@ -1,0 +1,68 @@
+"""Kernels that mostly compute: instructions and times by counters (measurements/h200-arithmetic).
+
+H200. The rules of what ptxas makes of PTX were found on these rows: they are no blind checks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from measured import rows
+
+from perfmodel import predict
+from perfmodel.frontends.compile import compile_ptx
+from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.program import Program
+from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.frontends.resources import Resources
+from perfmodel.frontends.signatures import parameter_names
+from perfmodel.frontends.toolchain import find_tool
+from perfmodel.frontends.translate import translated
+from perfmodel.measure.folders import root
+from perfmodel.models.issue import warp_instructions
+
+FOLDER = root() / "h200-arithmetic"
+SOURCES = root() / "programs" / "arithmetic"
+MEMORY = (
+    *("shared_requests", "global_load_requests", "global_store_requests"),
+    *("global_atomic_requests", "local_load_requests", "local_store_requests"),
+)
+pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="the PTX is nvcc's")
+
+
+def counted(kernel: str, launch: int) -> tuple[float, float]:
+    """Return instructions over those counted, and time over that measured."""
+    (row,) = rows("arithmetic", FOLDER, kernel=kernel, launch=launch)
+    source = SOURCES / f"{row['source']}.cu"
+    module = parse_ptx(compile_ptx(source).ptx, source.name)
+    resources = {kernel: Resources(int(row["registers"]), 0, 0, 0, 0, "ptxas")}
+    names = parameter_names(source.read_text())
+    program = Program(source.name, module, "", "sm_90", None, resources, names)
+    stated = list(read_launches(source.with_suffix(".toml")))[launch - 1]
+    found = predict(translated(program, stated), device="h200-sxm")
+    memory = sum(found.traffic[name] for name in MEMORY)
+    parts = warp_instructions(found.details.instance, memory)
+    every = sum(float(np.max(n)) for n in parts.values())
+    return every / row["instructions"], found.time_s * 1e6 / row["time_us"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch", "off", "late"),
+    [
+        ("blake2b", 1, 0.02, 0.10),  # rotations and sums of three of 64 bits
+        ("md5_search", 8, 0.05, 0.10),  # logic and rotations of 32 bits
+        ("siphash", 3, 0.05, 0.15),
+        ("half_polynomial", 4, 0.02, 0.10),  # constants that ptxas works out
+        ("multiply256", 13, 0.10, 0.15),  # products of words
+        ("payoff_ratios", 4, 0.05, 0.10),  # numerators that are often 0
+        ("hill_curves", 3, 0.07, 0.10),  # the same, and roots of 0
+        ("rgb_to_hsv", 1, 0.05, 0.10),
+        ("gf256", 10, 0.05, 0.15),
+        ("bilateral", 2, 0.07, 0.05),
+    ],
+)
+def test_instructions_are_those_counted(kernel: str, launch: int, off: float, late: float) -> None:
+    # regression: see the module
+    instructions, time = counted(kernel, launch)
+    assert instructions == pytest.approx(1.0, abs=off)
+    assert time == pytest.approx(1.0, abs=late)
