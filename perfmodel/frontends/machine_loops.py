@@ -3,7 +3,8 @@
 ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
 its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
 order. A loop of PTX is found again by what it does to memory: as many accesses of each kind and as
-many functions, or twice, four or eight times as many where ptxas put iterations together.
+many functions, or twice, four or eight times as many where ptxas put iterations together; one that
+does nothing to memory by its length.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _MEETING: Final = 0x141
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 _TOGETHER: Final = (1, 2, 4, 8, 16)
+_ALIKE: Final = 1.35
+"""Factor within which lengths are alike: less than the root of 2, so that one of 1, 2, 4, ...
+iterations put together is. Lengths of PTX are estimates, within 15% as a rule."""
 _CONTROL: Final = frozenset({"commit_group", "wait_group", "wait_all"})
 _FUNCTION: Final = "function"
 _FUNCTIONS: Final = frozenset(
@@ -61,12 +65,15 @@ class MachineLoop:
         Of a turn of a lone warp, waits for global memory apart.
     waits : float
         For loads from global memory, one after the other.
+    straight : bool
+        Whether all of it is issued in each turn: no branch leads past anything, calls apart.
     """
 
     kinds: Kinds
     instructions: int
     clocks: float
     waits: float
+    straight: bool = True
 
 
 @lru_cache(maxsize=1)
@@ -93,14 +100,14 @@ class Wanted:
     ----------
     kinds : mapping of str to int
         See `kinds_of`.
-    length : int
-        Instructions of the PTX.
+    length : float
+        Instructions of an iteration, as machine code is taken to have them.
     trips : float
         Iterations.
     """
 
     kinds: Kinds
-    length: int
+    length: float
     trips: float
 
 
@@ -123,7 +130,9 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
         near = _turn(body, again, NEAR)
         waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
         clocks = near - waits * NEAR
-        found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits))
+        # What branches for certain was followed: calls for odd values, and the way back.
+        straight = all(branches or i.target is None for i, branches in body)
+        found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits, straight))
     return tuple(found)
 
 
@@ -262,11 +271,12 @@ def matched(wanted: Sequence[Wanted], loops: Sequence[MachineLoop]) -> list[tupl
 
 def _copies(wanted: Wanted, loop: MachineLoop) -> int:
     """Return the iterations of PTX in a turn of a loop of machine code, 0 if it is another."""
-    if not wanted.kinds.keys() - {_FUNCTION}:
-        return 0
+    known = wanted.kinds.keys() - {_FUNCTION}
     for n in _TOGETHER:
         if n <= max(wanted.trips, 1.0) and loop.kinds == {
             k: n * count for k, count in wanted.kinds.items()
         }:
-            return n
+            longer = loop.instructions / (n * max(wanted.length, 1.0))
+            if known or 1 / _ALIKE <= longer <= _ALIKE:
+                return n
     return 0

@@ -129,7 +129,8 @@ def load_batch(
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
     apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
     part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
-    new = np.minimum(filled / np.maximum(apart * part, 1e-9), 1.0)
+    asked = (_in_step(requests[i], warps / blocks) * _there(requests[i], part) for i in members)
+    new = np.minimum(filled / np.maximum(sum(asked, np.zeros(1)) * unroll, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
     # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
@@ -161,7 +162,7 @@ def load_batch(
     }
     if loop is not None and np.any(unroll < 1):
         own = _share_of_waits(
-            requests, traffic, members, warps / blocks, times * blocks * part, unroll
+            requests, traffic, members, warps / blocks, times * blocks, part, unroll
         )
         inputs["p1"] = np.where(unroll < 1, np.minimum(inputs["p1"], own), inputs["p1"])
     if loop is not None:
@@ -203,6 +204,7 @@ def _share_of_waits(
     members: Sequence[int],
     warps: Array,
     turns: Array,
+    part: Array,
     unroll: Array,
 ) -> Array:
     """Return the share of waits in which a load misses L1, where an iteration waits several times.
@@ -212,11 +214,21 @@ def _share_of_waits(
     misses = np.zeros(1)
     for i in members:
         r = requests[i]
-        asked = np.maximum(_in_step(r, warps) * turns, 1e-9)
+        asked = np.maximum(_in_step(r, warps) * turns * _there(r, part), 1e-9)
         new = np.clip(traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(members)
     return np.asarray(1 - (1 - misses) ** (len(members) * unroll))
+
+
+def _there(r: Requests, part: Array) -> Array:
+    """Return the share of warps that a load has work for; `part` is that of the blocks.
+
+    The others wait for nothing: those that a guard of the load's own lets through take the time.
+    """
+    if r.access.guard is None:
+        return part
+    return np.asarray(np.minimum(r.requests / np.maximum(r.executions, 1e-9), part))
 
 
 def _in_phase(
