@@ -195,7 +195,7 @@ def _by_machine_code(
         wanted[loop] = (whole, calls, len(inside) == 1 and every, waited)
     every_loop = next(iter(machine.values()), ())
     found = {}
-    for (loop, (whole, calls, alone, waited)), at in zip(
+    for (loop, (_, calls, alone, waited)), at in zip(
         wanted.items(), matched([w for w, *_ in wanted.values()], every_loop), strict=True
     ):
         if at is None or calls:

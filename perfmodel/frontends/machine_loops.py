@@ -2,8 +2,8 @@
 
 ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
 its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
-order. A loop of PTX is found again by what it does to memory: as many accesses of each kind and as
-many functions, or twice, four or eight times as many where ptxas put iterations together; one that
+order. A loop of PTX is found again by what it does to memory: as many accesses of each kind (bytes
+of shared memory, whose neighbours ptxas puts together) and as many functions, or twice, four or eight times as many where ptxas put iterations together; one that
 does nothing to memory by its length.
 """
 
@@ -21,6 +21,7 @@ from typing import Final
 
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_code import BARRIERS, MachineCode, MachineInstruction
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Instruction
 from perfmodel.frontends.symbolic_registers import is_memory
 
@@ -43,6 +44,7 @@ _TOGETHER: Final = (1, 2, 4, 8, 16)
 _ALIKE: Final = 1.35
 """Factor within which lengths are alike: less than the root of 2, so that one of 1, 2, 4, ...
 iterations put together is. Lengths of PTX are estimates, within 15% as a rule."""
+_BY_BYTES: Final = frozenset({"shared load", "shared store"})
 _CONTROL: Final = frozenset({"commit_group", "wait_group", "wait_all"})
 _FUNCTION: Final = "function"
 _FUNCTIONS: Final = frozenset(
@@ -59,7 +61,7 @@ class MachineLoop:
     Attributes
     ----------
     kinds : mapping of str to int
-        Accesses to memory, shuffles, barriers and functions of a turn.
+        Accesses to memory, shuffles, barriers and functions of a turn; of shared memory the bytes.
     instructions : int
     clocks : float
         Of a turn of a lone warp, waits for global memory apart.
@@ -125,7 +127,11 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
     found = []
     for begin, end in _innermost(code):
         body = tuple(_usual_way(code, begin, end))
-        what = Counter(kinds[i.opcode] for i, _ in body if i.opcode in kinds)
+        what: Counter[str] = Counter()
+        for i, _ in body:
+            if i.opcode in kinds:
+                kind = kinds[i.opcode]
+                what[kind] += i.width if kind in _BY_BYTES else 1
         again = _again([i for i, _ in body], step) if step else {}
         near = _turn(body, again, NEAR)
         waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
@@ -214,8 +220,12 @@ def _again(body: Sequence[MachineInstruction], step: int) -> dict[int, int]:
 
 def kinds_of(instructions: Iterable[Instruction]) -> Kinds:
     """Return what instructions of PTX do, as `MachineLoop.kinds` has it."""
-    found = (_kind(i) for i in instructions)
-    return Counter(kind for kind in found if kind is not None)
+    found: Counter[str] = Counter()
+    for i in instructions:
+        kind = _kind(i)
+        if kind is not None:
+            found[kind] += memory_parts(i)[0].width if kind in _BY_BYTES else 1
+    return found
 
 
 def _kind(i: Instruction) -> str | None:
