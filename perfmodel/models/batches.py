@@ -15,6 +15,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Firsts
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.first_readers import reading_alike
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.passes import PASS_CLOCKS, most_passes
@@ -74,6 +75,7 @@ def load_batch(
     depths: Sequence[int],
     late: Array,
     ahead: bool,
+    wave: Array,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
 
@@ -112,7 +114,8 @@ def load_batch(
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     written = traffic.dram_write_bytes * traffic.dram_write_cost
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
-    missing = _own_missing(traffic, members, missing)
+    of_first = _own_missing(traffic, requests, members, missing, wave)
+    missing = _own_missing(traffic, requests, members, missing, np.ones(1))
     words = max(float(np.max(requests[i].width)) for i in members) / 4
     lines_each = (requests[i].lines / np.maximum(requests[i].requests, 1e-9) for i in members)
     far_apart = np.maximum(np.maximum.reduce(np.broadcast_arrays(*lines_each)) - words, 0.0)
@@ -195,7 +198,9 @@ def load_batch(
         first = _firsts(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first)
+    more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
+    leading = np.minimum(np.asarray(inputs["p2"]) * more, 1.0)
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
 
 
 def _share_of_waits(
@@ -298,11 +303,24 @@ def _firsts(
         threads = [v for v in r.variables if v.target.startswith("threadIdx")]
         every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
         lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
-        # Arrays side by side reach new sectors in the same steps.
-        advance = np.maximum(advance, footprint([turn, *lanes], r.width, SECTOR) / batches)
+        # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
+        stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
+        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
+        advance = np.maximum(advance, on)
         apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
     new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
     return Firsts(np.asarray(advance), np.asarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
+
+
+def _phases(r: Requests) -> Array:
+    """Return how many places in their sectors the lanes of a warp are at."""
+    assert r.strides is not None
+    found = np.ones(1)
+    for v in r.variables:
+        if v.in_lane:
+            apart = np.abs(np.asarray(r.strides[v.name])).astype(np.int64)
+            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
+    return np.asarray(np.minimum(found, SECTOR))
 
 
 def at_work(r: Requests, v: Variable) -> Array:
@@ -315,10 +333,16 @@ def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Ar
     return np.asarray(sum((getattr(requests[i], field) for i in members), np.zeros(1)))
 
 
-def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
-    """Return the share of these loads' L2 reads that miss, from that of all loads."""
+def _own_missing(
+    traffic: Traffic,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    missing: Array,
+    wave: Array,
+) -> Array:
+    """Return the share of these loads' L2 reads that wait for DRAM, from that of all loads."""
     # Neighbouring blocks that ask for the same at a time all wait for it.
-    waited = {i: traffic.accesses[i].alike or 1.0 for i in members}
+    waited = {i: traffic.accesses[i].alike or reading_alike(requests[i], wave) for i in members}
     fetched = sum((traffic.accesses[i].dram_bytes * waited[i] for i in members), np.zeros(1))
     # As do blocks that have caught up with others.
     for t in traffic.tables:
