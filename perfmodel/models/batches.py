@@ -230,10 +230,15 @@ def _there(r: Requests, part: Array) -> Array:
     """Return the share of warps that a load has work for; `part` is that of the blocks.
 
     The others wait for nothing: those that a guard of the load's own lets through take the time.
+    Iterations that it keeps out are waited for by nobody, and count among the waits.
     """
     if r.access.guard is None:
         return part
-    return np.asarray(np.minimum(r.requests / np.maximum(r.executions, 1e-9), part))
+    found = r.requests / np.maximum(r.executions, 1e-9)
+    for v in r.variables:
+        if not v.target.startswith(("threadIdx", "blockIdx")):
+            found = found / np.maximum(r.warp_shares.get(v.name, 1.0), 1e-9)
+    return np.asarray(np.minimum(found, part))
 
 
 def _in_phase(
