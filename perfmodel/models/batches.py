@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.affine import Variable
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Firsts
 from perfmodel.models.coalescing import LINE, SECTOR
-from perfmodel.models.first_readers import reading_alike
+from perfmodel.models.first_readers import at_work, pages_at_once, reading_alike
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.passes import PASS_CLOCKS, most_passes
@@ -199,7 +198,11 @@ def load_batch(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
-    leading = np.minimum(np.asarray(inputs["p2"]) * more, 1.0)
+    apart = pages_at_once([requests[i] for i in members])
+    leading = {
+        "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
+        "m": np.clip(apart, inputs["m"], MOST_SPREAD),
+    }
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
 
 
@@ -326,12 +329,6 @@ def _phases(r: Requests) -> Array:
             apart = np.abs(np.asarray(r.strides[v.name])).astype(np.int64)
             found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
     return np.asarray(np.minimum(found, SECTOR))
-
-
-def at_work(r: Requests, v: Variable) -> Array:
-    """Return the values of a thread's variable that the kernel's guard lets in."""
-    share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.asarray(np.maximum(v.extent * np.asarray(share), 1.0))
 
 
 def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:

@@ -123,9 +123,9 @@ class Batch:
         Whether they are copied while the block works on earlier ones: waited for at the start only.
     firsts : Firsts or None
         Of a walk, what warps that go together wait for.
-    leading : array or None
-        Probability that a load misses L2 in the block that is ahead of all that read the same, in
-        place of "p2"; None where it is no other.
+    leading : mapping or None
+        What is else in `inputs` for the block that is ahead of all that read the same: it misses L2
+        for them, and its warps wait for one another. None where it is as the others.
     """
 
     loop: str | None
@@ -137,7 +137,7 @@ class Batch:
     depth: int = 0
     ahead: bool = False
     firsts: Firsts | None = None
-    leading: Array | None = None
+    leading: Mapping[str, Any] | None = None
 
     @property
     def waited(self) -> Array:
@@ -154,7 +154,7 @@ class Batch:
         """Latency of one batch in the block that is ahead [s]."""
         if self.leading is None:
             return self.latency
-        return np.asarray(BATCH_LATENCY(**{**self.inputs, "p2": self.leading}))
+        return np.asarray(BATCH_LATENCY(**{**self.inputs, **self.leading}))
 
 
 @dataclass(frozen=True, slots=True)

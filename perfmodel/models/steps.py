@@ -22,7 +22,7 @@ from perfmodel.models.combined import busiest_pipe
 from perfmodel.models.formula import Formula
 from perfmodel.models.issue import pipe_cycles
 from perfmodel.models.l1 import PORT_CLOCKS
-from perfmodel.models.latency import LATENCY_TIME
+from perfmodel.models.latency import BARRIER_START, LATENCY_TIME
 from perfmodel.models.occupancy import Occupancy
 from perfmodel.models.sm_times import SM_TIME
 
@@ -141,6 +141,7 @@ def time_in_steps(
     occupied: Occupancy,
     device: Device,
     balance: Array,
+    uneven: Array,
 ) -> Array:
     """Return the time of blocks that work in steps [s]; their waits leave the other terms.
 
@@ -156,6 +157,8 @@ def time_in_steps(
         Of the other terms: "latency" is put in anew, "stalls" is taken out.
     balance : array
         Work of the busiest SM over the mean.
+    uneven : array
+        Steps of the block that ends last over the average: see `perfmodel.models.waves.unevenness`.
     """
     # A product is at the tensor core while it is issued.
     rest = pipe_cycles({n: i for n, i in instructions.items() if n != "tensor16"}, device)
@@ -168,7 +171,7 @@ def time_in_steps(
         terms.get("tensor16", np.zeros(1)),
         occupied.resident,
         device.sm_count,
-        inputs["rounds"]["uneven"],
+        uneven,
     )
     # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
     inputs["latency"] = _waits_alone(inputs["steps"])
@@ -263,7 +266,8 @@ def _inputs(
             + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
         ),
         "clock": chain.clock,
-        "start": STEP_BARRIER,
+        # Code that is known has its own clocks in its pace.
+        "start": STEP_BARRIER if chain.paced is None else BARRIER_START,
         "warp": STEP_BARRIER_WARP,
     }
 
