@@ -160,12 +160,18 @@ def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict
     return {loop: len(levels) for loop, levels in found.items()}
 
 
-def aggregated(p: Placed) -> bool:
-    """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all."""
+def aggregated(p: Placed, together: Collection[int]) -> bool:
+    """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all.
+
+    Those whose old value is used only if all add the same: `together` has their places
+    (`perfmodel.frontends.divergence.aggregated`).
+    """
+    if p.moved.returns:
+        return p.access.at in together
     if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
         return False
     lanes = ("threadIdx.", DATUM)
     if p.offset is None:
         return False
     same = not any(name.startswith(lanes) for name in p.offset.names)
-    return same and p.moved.operation == "add" and not p.moved.returns
+    return same and p.moved.operation == "add"

@@ -10,6 +10,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
+from perfmodel.frontends.divergence import aggregated as added_together
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
@@ -99,6 +100,9 @@ class Builder:
         accesses: list[Access] = []
         indices: dict[int, Node] = {}
         ahead = copies_ahead(self.function)
+        code = self.function.instructions
+        # What shared memory hands back to each lane was measured as it is.
+        together = [i for i in added_together(self.function) if "shared" not in code[i].modifiers]
         for p in placed:
             size = elements[p.base]
             index = self._index(p, size, lengths[p.base], indices)
@@ -115,7 +119,7 @@ class Builder:
                     returns=p.moved.returns,
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
-                    aggregated=aggregated(p),
+                    aggregated=aggregated(p, together),
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=self.function.instructions[p.access.at].opcode == "cp"

@@ -19,12 +19,16 @@ from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.schedule import Clock
 from perfmodel.frontends.sure_waits import keeps_apart, sure_waits
+from perfmodel.frontends.symbolic_registers import is_memory
 
 _PLENTY: Final = 1 << 20
 """Registers that never run out."""
 _LONG: Final = frozenset({"s64", "u64"})
 _ALL: Final = 0.95
 """Share of the warps that run a block from which on it counts as run by all."""
+_MOST: Final = 0.4
+"""Share of the warps that run a block with loads from which on machine code shows what they wait:
+of tiles at edges half of the warps may load nothing, and the others take the time."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 
@@ -96,7 +100,7 @@ def paces(
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
     joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
-    exact = _by_machine_code(function, flow, joined, trips, machine)
+    exact = _by_machine_code(function, flow, counts, joined, trips, machine)
     return {
         loop: pace(
             function,
@@ -162,36 +166,49 @@ def pace(
 def _by_machine_code(
     function: Function,
     flow: ControlFlow,
+    counts: Sequence[Mapping[str, float]],
     blocks: Mapping[str | None, Sequence[tuple[Sequence[int], float]]],
     trips: Mapping[str, float],
     machine: Mapping[str | None, Sequence[MachineLoop]],
 ) -> dict[str, tuple[float, float | None]]:
     """Return the clocks and the waits of an iteration of each loop that machine code shows.
 
-    Those of one block that all warps run. The waits are None where data is copied ahead, whose
-    waits barriers do not show.
+    Of several blocks where machine code has one, by predicates. The waits are None where they do
+    not show: of data that is copied ahead, and where warps skip loads by turns.
     """
     wanted = {}
     for loop, inside in blocks.items():
-        if loop is None or loop not in machine or len(inside) != 1:
+        if loop is None or loop not in machine:
             continue
-        (numbers, share) = inside[0]
-        instructions = [function.instructions[at] for at in flow.places(numbers)]
-        whole = Wanted(kinds_of(instructions), len(instructions), trips.get(loop, 1.0))
+        places = [at for numbers, _ in inside for at in flow.places(numbers)]
+        instructions = [function.instructions[at] for at in places]
+        # An access to memory is one, and counts as nothing.
+        length = sum(
+            sum(counts[at].values()) or is_memory(function.instructions[at]) for at in places
+        )
+        whole = Wanted(kinds_of(instructions), length, trips.get(loop, 1.0))
         # A long division is a call, of which the loop shows nothing.
         calls = any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in instructions)
-        wanted[loop] = (whole, share >= _ALL and not calls)
-    every = next(iter(machine.values()), ())
+        loading = [share for numbers, share in inside if _loads(function, flow, numbers)]
+        every = min((share for _, share in inside), default=0.0) >= _ALL
+        waited = "copy" not in whole.kinds and min(loading, default=1.0) >= _MOST
+        wanted[loop] = (whole, calls, len(inside) == 1 and every, waited)
+    every_loop = next(iter(machine.values()), ())
     found = {}
-    for (loop, (whole, shown)), at in zip(
-        wanted.items(), matched([w for w, _ in wanted.values()], every), strict=True
+    for (loop, (_, calls, alone, waited)), at in zip(
+        wanted.items(), matched([w for w, *_ in wanted.values()], every_loop), strict=True
     ):
-        if at is None or not shown:
+        if at is None or calls:
             continue
         n, place = at
         one = machine[loop][place]
-        found[loop] = (one.clocks / n, None if "copy" in whole.kinds else one.waits / n)
+        if alone or (one.straight and len(blocks[loop]) > 1):
+            found[loop] = (one.clocks / n, one.waits / n if waited else None)
     return found
+
+
+def _loads(function: Function, flow: ControlFlow, numbers: Sequence[int]) -> bool:
+    return "load" in kinds_of(function.instructions[at] for at in flow.places(numbers))
 
 
 def _joined(

@@ -20,6 +20,8 @@ BARRIERS: Final = 6
 _OPCODE: Final = 0x1FF
 """What does not say where an operand is: register, constant or immediate."""
 _BRANCH: Final = 0x147
+_WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
+"""Bytes of a thread by what an instruction of memory says of them."""
 _MOST: Final = 64 << 20
 _TEXT: Final = b".text."
 
@@ -45,6 +47,8 @@ class MachineInstruction:
         Register of the result; of what has none, any.
     address : tuple of int
         Of what reads or writes memory, the register of the address and the bytes beyond it.
+    width : int
+        Of what reads or writes memory, bytes of a thread.
     """
 
     opcode: int
@@ -56,6 +60,7 @@ class MachineInstruction:
     target: int | None
     written: int = -1
     address: tuple[int, int] = (-1, 0)
+    width: int = 4
 
 
 MachineCode = tuple[MachineInstruction, ...]
@@ -87,6 +92,7 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
         target,
         low >> 16 & 0xFF,
         (low >> 24 & 0xFF, (low >> 40 ^ 1 << 23) - (1 << 23)),
+        _WIDTHS[high >> 9 & 7],
     )
 
 

@@ -2,8 +2,9 @@
 
 ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
 its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
-order. A loop of PTX is found again by what it does to memory: as many accesses of each kind and as
-many functions, or twice, four or eight times as many where ptxas put iterations together.
+order. A loop of PTX is found again by what it does to memory: as many accesses of each kind (bytes
+of shared memory, whose neighbours ptxas puts together) and as many functions, or twice, four or eight times as many where ptxas put iterations together; one that
+does nothing to memory by its length.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Final
 
 from perfmodel.frontends.latencies import latencies
 from perfmodel.frontends.machine_code import BARRIERS, MachineCode, MachineInstruction
+from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Instruction
 from perfmodel.frontends.symbolic_registers import is_memory
 
@@ -39,6 +41,10 @@ _MEETING: Final = 0x141
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 _TOGETHER: Final = (1, 2, 4, 8, 16)
+_ALIKE: Final = 1.35
+"""Factor within which lengths are alike: less than the root of 2, so that one of 1, 2, 4, ...
+iterations put together is. Lengths of PTX are estimates, within 15% as a rule."""
+_BY_BYTES: Final = frozenset({"shared load", "shared store"})
 _CONTROL: Final = frozenset({"commit_group", "wait_group", "wait_all"})
 _FUNCTION: Final = "function"
 _FUNCTIONS: Final = frozenset(
@@ -55,18 +61,21 @@ class MachineLoop:
     Attributes
     ----------
     kinds : mapping of str to int
-        Accesses to memory, shuffles, barriers and functions of a turn.
+        Accesses to memory, shuffles, barriers and functions of a turn; of shared memory the bytes.
     instructions : int
     clocks : float
         Of a turn of a lone warp, waits for global memory apart.
     waits : float
         For loads from global memory, one after the other.
+    straight : bool
+        Whether all of it is issued in each turn: no branch leads past anything, calls apart.
     """
 
     kinds: Kinds
     instructions: int
     clocks: float
     waits: float
+    straight: bool = True
 
 
 @lru_cache(maxsize=1)
@@ -93,14 +102,14 @@ class Wanted:
     ----------
     kinds : mapping of str to int
         See `kinds_of`.
-    length : int
-        Instructions of the PTX.
+    length : float
+        Instructions of an iteration, as machine code is taken to have them.
     trips : float
         Iterations.
     """
 
     kinds: Kinds
-    length: int
+    length: float
     trips: float
 
 
@@ -118,12 +127,18 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
     found = []
     for begin, end in _innermost(code):
         body = tuple(_usual_way(code, begin, end))
-        what = Counter(kinds[i.opcode] for i, _ in body if i.opcode in kinds)
+        what: Counter[str] = Counter()
+        for i, _ in body:
+            if i.opcode in kinds:
+                kind = kinds[i.opcode]
+                what[kind] += i.width if kind in _BY_BYTES else 1
         again = _again([i for i, _ in body], step) if step else {}
         near = _turn(body, again, NEAR)
         waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
         clocks = near - waits * NEAR
-        found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits))
+        # What branches for certain was followed: calls for odd values, and the way back.
+        straight = all(branches or i.target is None for i, branches in body)
+        found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits, straight))
     return tuple(found)
 
 
@@ -205,8 +220,12 @@ def _again(body: Sequence[MachineInstruction], step: int) -> dict[int, int]:
 
 def kinds_of(instructions: Iterable[Instruction]) -> Kinds:
     """Return what instructions of PTX do, as `MachineLoop.kinds` has it."""
-    found = (_kind(i) for i in instructions)
-    return Counter(kind for kind in found if kind is not None)
+    found: Counter[str] = Counter()
+    for i in instructions:
+        kind = _kind(i)
+        if kind is not None:
+            found[kind] += memory_parts(i)[0].width if kind in _BY_BYTES else 1
+    return found
 
 
 def _kind(i: Instruction) -> str | None:
@@ -262,11 +281,12 @@ def matched(wanted: Sequence[Wanted], loops: Sequence[MachineLoop]) -> list[tupl
 
 def _copies(wanted: Wanted, loop: MachineLoop) -> int:
     """Return the iterations of PTX in a turn of a loop of machine code, 0 if it is another."""
-    if not wanted.kinds.keys() - {_FUNCTION}:
-        return 0
+    known = wanted.kinds.keys() - {_FUNCTION}
     for n in _TOGETHER:
         if n <= max(wanted.trips, 1.0) and loop.kinds == {
             k: n * count for k, count in wanted.kinds.items()
         }:
-            return n
+            longer = loop.instructions / (n * max(wanted.length, 1.0))
+            if known or 1 / _ALIKE <= longer <= _ALIKE:
+                return n
     return 0

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.affine import Variable
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics import RETURN_LATENCY
 from perfmodel.models.chain import Batch, Firsts
 from perfmodel.models.coalescing import LINE, SECTOR
+from perfmodel.models.first_readers import at_work, pages_at_once, reading_alike
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.l1_tables import early_misses
 from perfmodel.models.passes import PASS_CLOCKS, most_passes
@@ -74,6 +74,7 @@ def load_batch(
     depths: Sequence[int],
     late: Array,
     ahead: bool,
+    wave: Array,
 ) -> Batch | None:
     """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
 
@@ -112,7 +113,8 @@ def load_batch(
     far = RETURN_LATENCY if any(requests[i].access.kind == "atomic" for i in members) else 1.0
     written = traffic.dram_write_bytes * traffic.dram_write_cost
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
-    missing = _own_missing(traffic, members, missing)
+    of_first = _own_missing(traffic, requests, members, missing, wave)
+    missing = _own_missing(traffic, requests, members, missing, np.ones(1))
     words = max(float(np.max(requests[i].width)) for i in members) / 4
     lines_each = (requests[i].lines / np.maximum(requests[i].requests, 1e-9) for i in members)
     far_apart = np.maximum(np.maximum.reduce(np.broadcast_arrays(*lines_each)) - words, 0.0)
@@ -129,7 +131,8 @@ def load_batch(
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
     apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
     part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
-    new = np.minimum(filled / np.maximum(apart * part, 1e-9), 1.0)
+    asked = (_in_step(requests[i], warps / blocks) * _there(requests[i], part) for i in members)
+    new = np.minimum(filled / np.maximum(sum(asked, np.zeros(1)) * unroll, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
     # Turn by turn each warp waits for its own; of one turn, a block for the last of its warps.
@@ -161,7 +164,7 @@ def load_batch(
     }
     if loop is not None and np.any(unroll < 1):
         own = _share_of_waits(
-            requests, traffic, members, warps / blocks, times * blocks * part, unroll
+            requests, traffic, members, warps / blocks, times * blocks, part, unroll
         )
         inputs["p1"] = np.where(unroll < 1, np.minimum(inputs["p1"], own), inputs["p1"])
     if loop is not None:
@@ -194,7 +197,13 @@ def load_batch(
         first = _firsts(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first)
+    more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
+    apart = pages_at_once([requests[i] for i in members])
+    leading = {
+        "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
+        "m": np.clip(apart, inputs["m"], MOST_SPREAD),
+    }
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
 
 
 def _share_of_waits(
@@ -203,6 +212,7 @@ def _share_of_waits(
     members: Sequence[int],
     warps: Array,
     turns: Array,
+    part: Array,
     unroll: Array,
 ) -> Array:
     """Return the share of waits in which a load misses L1, where an iteration waits several times.
@@ -212,11 +222,26 @@ def _share_of_waits(
     misses = np.zeros(1)
     for i in members:
         r = requests[i]
-        asked = np.maximum(_in_step(r, warps) * turns, 1e-9)
+        asked = np.maximum(_in_step(r, warps) * turns * _there(r, part), 1e-9)
         new = np.clip(traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(members)
     return np.asarray(1 - (1 - misses) ** (len(members) * unroll))
+
+
+def _there(r: Requests, part: Array) -> Array:
+    """Return the share of warps that a load has work for; `part` is that of the blocks.
+
+    The others wait for nothing: those that a guard of the load's own lets through take the time.
+    Iterations that it keeps out are waited for by nobody, and count among the waits.
+    """
+    if r.access.guard is None:
+        return part
+    found = r.requests / np.maximum(r.executions, 1e-9)
+    for v in r.variables:
+        if not v.target.startswith(("threadIdx", "blockIdx")):
+            found = found / np.maximum(r.warp_shares.get(v.name, 1.0), 1e-9)
+    return np.asarray(np.minimum(found, part))
 
 
 def _in_phase(
@@ -286,27 +311,40 @@ def _firsts(
         threads = [v for v in r.variables if v.target.startswith("threadIdx")]
         every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
         lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
-        # Arrays side by side reach new sectors in the same steps.
-        advance = np.maximum(advance, footprint([turn, *lanes], r.width, SECTOR) / batches)
+        # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
+        stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
+        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
+        advance = np.maximum(advance, on)
         apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
     new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
     return Firsts(np.asarray(advance), np.asarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
 
 
-def at_work(r: Requests, v: Variable) -> Array:
-    """Return the values of a thread's variable that the kernel's guard lets in."""
-    share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.asarray(np.maximum(v.extent * np.asarray(share), 1.0))
+def _phases(r: Requests) -> Array:
+    """Return how many places in their sectors the lanes of a warp are at."""
+    assert r.strides is not None
+    found = np.ones(1)
+    for v in r.variables:
+        if v.in_lane:
+            apart = np.abs(np.asarray(r.strides[v.name])).astype(np.int64)
+            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
+    return np.asarray(np.minimum(found, SECTOR))
 
 
 def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:
     return np.asarray(sum((getattr(requests[i], field) for i in members), np.zeros(1)))
 
 
-def _own_missing(traffic: Traffic, members: Sequence[int], missing: Array) -> Array:
-    """Return the share of these loads' L2 reads that miss, from that of all loads."""
+def _own_missing(
+    traffic: Traffic,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    missing: Array,
+    wave: Array,
+) -> Array:
+    """Return the share of these loads' L2 reads that wait for DRAM, from that of all loads."""
     # Neighbouring blocks that ask for the same at a time all wait for it.
-    waited = {i: traffic.accesses[i].alike or 1.0 for i in members}
+    waited = {i: traffic.accesses[i].alike or reading_alike(requests[i], wave) for i in members}
     fetched = sum((traffic.accesses[i].dram_bytes * waited[i] for i in members), np.zeros(1))
     # As do blocks that have caught up with others.
     for t in traffic.tables:

@@ -137,6 +137,8 @@ def block_waits(
         barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers,
         overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
     )
+    inputs["rounds"]["uneven"] = _uneven(uneven, chain)
+    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     inputs["ramp"] = {
         "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)
         + constant_fetch(
@@ -168,3 +170,14 @@ def block_waits(
     }
     terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
     return Waits(chain, beside, terms, inputs)
+
+
+def _uneven(uneven: Any, chain: Chain) -> Array:
+    """Return how much longer unequal blocks last than average ones.
+
+    Their instructions and their loops differ, and not their start, nor what all load once.
+    """
+    looped = (b.waited * b.latency for b in chain.batches if b.loop is not None)
+    differs = chain.between / chain.clock + sum(looped, np.zeros(1))
+    share = np.minimum(differs / np.maximum(chain.total, 1e-30), 1.0)
+    return np.asarray(1 + (np.asarray(uneven) - 1) * share)

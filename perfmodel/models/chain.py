@@ -123,6 +123,9 @@ class Batch:
         Whether they are copied while the block works on earlier ones: waited for at the start only.
     firsts : Firsts or None
         Of a walk, what warps that go together wait for.
+    leading : mapping or None
+        What is else in `inputs` for the block that is ahead of all that read the same: it misses L2
+        for them, and its warps wait for one another. None where it is as the others.
     """
 
     loop: str | None
@@ -134,6 +137,7 @@ class Batch:
     depth: int = 0
     ahead: bool = False
     firsts: Firsts | None = None
+    leading: Mapping[str, Any] | None = None
 
     @property
     def waited(self) -> Array:
@@ -144,6 +148,13 @@ class Batch:
     def latency(self) -> Array:
         """Latency of one batch [s]."""
         return np.asarray(BATCH_LATENCY(**self.inputs))
+
+    @property
+    def latency_ahead(self) -> Array:
+        """Latency of one batch in the block that is ahead [s]."""
+        if self.leading is None:
+            return self.latency
+        return np.asarray(BATCH_LATENCY(**{**self.inputs, **self.leading}))
 
 
 @dataclass(frozen=True, slots=True)

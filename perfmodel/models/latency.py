@@ -161,6 +161,7 @@ def block_chain(
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
     depths = depths_of(requests)
     late = slowest_sm(blocks, rounds, device)
+    wave = blocks / np.maximum(rounds, 1.0)
     found = (
         load_batch(
             instance,
@@ -173,6 +174,7 @@ def block_chain(
             depths,
             late,
             ahead,
+            wave,
         )
         for loop in loops
         for depth in range(1 + max(depths, default=0))

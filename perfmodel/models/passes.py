@@ -27,7 +27,7 @@ def most_passes(requests: Sequence[Requests]) -> Array:
     """Return the passes of L1 that a request takes, of the access that takes most."""
     found = np.ones(1)
     for r in requests:
-        found = np.maximum(found, _passes(r))
+        found = np.maximum(found, _each(np.maximum(r.data_wavefronts, r.tag_wavefronts), r))
     return found
 
 
@@ -55,7 +55,8 @@ def conflict_clocks(
         if r.access.kind != "load":
             continue
         looped = r.access.loop is not None
-        more = (_passes(r) - 1) * r.requests / warps
+        # Shared memory has no tags to look up.
+        more = (_each(r.data_wavefronts, r) - 1) * r.requests / warps
         total[looped] = total[looped] + more
         at = (r.access.loop, depth)
         last[at] = np.maximum(last.get(at, np.zeros(1)), more)
@@ -64,6 +65,6 @@ def conflict_clocks(
     return total[False], total[True]
 
 
-def _passes(r: Requests) -> Array:
-    passes = np.maximum(r.data_wavefronts, r.tag_wavefronts) / np.maximum(r.requests, 1e-9)
-    return np.asarray(np.where(r.requests > 0, np.maximum(passes, 1.0), 1.0))
+def _each(passes: Array, r: Requests) -> Array:
+    each = passes / np.maximum(r.requests, 1e-9)
+    return np.asarray(np.where(r.requests > 0, np.maximum(each, 1.0), 1.0))

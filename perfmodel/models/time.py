@@ -177,7 +177,8 @@ def time_model(
     in_steps = None
     if step_loop(instance.kernel) is not None:
         in_steps = time_in_steps(
-            instance, chain, instructions, terms, inputs, occupied, device, units.balance
+            *(instance, chain, instructions, terms, inputs, occupied, device, units.balance),
+            uneven,
         )
     at_work = np.maximum(arithmetic, units.own_l1_s)
     traffic = with_merged_reads(

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.batches import MOST_SPREAD, at_work
+from perfmodel.models.batches import MOST_SPREAD
 from perfmodel.models.chain import BATCH_LATENCY, Batch, Chain
 from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.first_readers import DRAM_PAGE, at_work
 from perfmodel.models.footprint import Extent, footprint
 from perfmodel.models.formula import Formula
 from perfmodel.models.placement import buffer_bytes, reached_bytes
@@ -40,8 +41,6 @@ SOONEST: Final = 53e-9
 Measured: a step of one line that is waited for takes 725 to 738 clocks alone and 625 to 632 where
 20 SMs read the same (measurements/h200-walks/walk.csv, fit rows).
 """
-DRAM_PAGE: Final = 4096
-"""Bytes from which on lanes wait for lines as far apart as those that `MOST_SPREAD` measured."""
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",

@@ -9,11 +9,13 @@ import numpy as np
 
 from perfmodel.models.latency import LATENCY_TIME
 from perfmodel.models.steps import (
+    AHEAD_TIME,
     BLOCK_TIME,
     SCHEDULERS,
     STEP_WAIT,
     STEPS_TIME,
     WARPS_TIME,
+    block_ahead,
     block_queue,
     rounds_of_steps,
     step_loop,
@@ -59,6 +61,9 @@ def steps_of(details: Details) -> Iterator[Step]:
             f"{left:g} blocks",
         )
     yield step(STEPS, STEPS_TIME, rounds)
+    ahead = block_ahead(given)
+    if scalar(AHEAD_TIME(**ahead)) > scalar(STEPS_TIME(**rounds)):
+        yield step(STEPS, AHEAD_TIME, ahead)
 
 
 def _queue(given: Mapping[str, Any], blocks: float) -> dict[str, Any]:

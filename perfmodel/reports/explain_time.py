@@ -27,7 +27,7 @@ from perfmodel.models.queueing import (
     QUEUE_TIME,
     SECOND_WAIT,
 )
-from perfmodel.models.steps import STEPS_TIME, rounds_of_steps
+from perfmodel.models.steps import steps_time
 from perfmodel.models.turns import (
     IN_STEP,
     TURNS_OVERLAP,
@@ -196,7 +196,7 @@ def _steps_and_memory(prediction: Prediction, pipe: str) -> Step:
     less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
     note = f"of issue and the pipes only the slowest counts; the others: {less}" if less else ""
     parts = {
-        "steps": scalar(STEPS_TIME(**rounds_of_steps(inputs["steps"]))),
+        "steps": scalar(steps_time(inputs["steps"])),
         "bandwidth": scalar(inputs["memory"]["bandwidth"]),
     }
     beside = beside_memory(prediction.details.time.terms_s, inputs)
