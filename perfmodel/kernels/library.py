@@ -28,7 +28,7 @@ MAPPINGS: Final = MappingProxyType(
             "warptile",
             "tensor-core",
         ),
-        "prefill-attention": ("naive", "tiled"),
+        "prefill-attention": ("naive", "tiled", "wgmma"),
         "decode-attention": ("flash", "split"),
         "ffn-gemv": ("rows", "warp"),
     }

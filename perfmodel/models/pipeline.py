@@ -22,6 +22,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.latency import first_touch
 from perfmodel.models.launch import code_fetch
 from perfmodel.models.requests import Requests
+from perfmodel.models.waves import unevenness
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -72,6 +73,18 @@ ROUNDS = Formula(
     holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
     "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
+)
+UNEQUAL_ROUNDS = Formula(
+    name="tiles of the busiest SM, in average ones",
+    unit="1",
+    text="max(1, t/m)*uneven",
+    symbols={
+        "t": "tiles, a block each [1]",
+        "m": "SMs [1]",
+        "uneven": "what unequal tiles add: see `perfmodel.models.waves.unevenness` [1]",
+    },
+    holds="tiles of unequal work, handed out as SMs get free",
+    source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
 )
 TURNS = Formula(
     name="blocks of the busiest SM that follow one another",
@@ -249,6 +262,9 @@ def pipeline_time(
         "rounds": {"t": tiles, "p": launched, "r": resident, "m": sms}
     }
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    uneven = unevenness(instance, sms * resident / tiles)
+    inputs["unequal-rounds"] = {"t": tiles, "m": sms, "uneven": uneven}
+    rounds = np.where(uneven > 1, UNEQUAL_ROUNDS(**inputs["unequal-rounds"]), rounds)
     inputs["turns"] = {"rounds": rounds, "r": resident}
     turns = np.atleast_1d(TURNS(**inputs["turns"]))
     found: dict[str, Array] = {}

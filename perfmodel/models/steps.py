@@ -32,15 +32,14 @@ SCHEDULERS: Final = 4
 """Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
-STEP_BARRIER: Final = 30.0
+STEP_BARRIER: Final = 6.0
 STEP_BARRIER_WARP: Final = 2.1
 """Clocks that a barrier of a step adds to its loop, and for each warp that waits at it.
 
-More than `perfmodel.models.latency.BARRIER_START`, the barrier of warps that arrive together: here
-they come from the work of a step, and none goes on before the last of them.
-
-The second fitted: a loop of barriers takes 73 clocks for 1 warp and 139 for 32
-(measurements/h200-sxm-suite/barriers.csv, fit rows). That 43 of the 73 are the loop's own: assumed.
+Measured: loops of two barriers take 52 clocks for 1 warp and 190 for 32, with a store to shared
+memory and a load from it between them 78 and 216. The warps of a step that waits for loads come to
+the next barrier one by one, and it costs nothing for each: a load and a barrier take 339 clocks for
+1 warp and 342 for 32 (measurements/h200-products/barrier-steps.csv, the slowest of 132 blocks).
 """
 _QUEUES: Final = {"a": "issue", "b": "l1", "c": "tensor"}
 WARPS_TIME = Formula(
@@ -63,10 +62,11 @@ WARPS_TIME = Formula(
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
-    text="load + barriers*(start + warps*warp)/clock",
+    text="load + (barriers*start + max(0, barriers - met)*warps*warp)/clock",
     symbols={
         "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
+        "met": "of these, those that warps come to one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",
@@ -257,6 +257,7 @@ def _inputs(
         "load": load,
         "lead": lead,
         "barriers": barriers / np.maximum(steps, 1),
+        "met": np.where(load > 0, 1.0, 0.0),
         "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
         "alone": np.atleast_1d(alone * uneven),
         "outside": np.atleast_1d(

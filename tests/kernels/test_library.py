@@ -59,7 +59,7 @@ def test_names_and_parameters() -> None:
         *("naive", "coalesced", "smem", "blocktile-1d", "blocktile-2d", "vectorized", "warptile"),
         "tensor-core",
     ]
-    assert mappings("prefill-attention") == ["naive", "tiled"]
+    assert mappings("prefill-attention") == ["naive", "tiled", "wgmma"]
     assert mappings("decode-attention") == ["flash", "split"]
     assert mappings("ffn-gemv") == ["rows", "warp"]
     assert mappings("copy") == []
