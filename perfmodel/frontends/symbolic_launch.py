@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -112,11 +112,12 @@ def interpreter(
                 value = single(Name(f"{name}.{axis}"))
             specials[f"{register}.{axis}"] = value
     bases: dict[str, Base] = {}
-    shown = shown_names(function, launch)
+    variables = (*module.variables, *function.variables)
+    shown = shown_names(function, launch, [v.name for v in variables])
     parameters: dict[tuple[str, int], Value] = {}
     for p in function.parameters:
         _parameter(p, shown[p.name], launch, parameters, bases, ranges)
-    for variable in (*module.variables, *function.variables):
+    for variable in variables:
         if variable.space in ("shared", "global", "local"):
             # Dynamic shared memory that nobody states is as much as accesses reach.
             held = variable.size
@@ -186,10 +187,16 @@ def field_name(parameter: str, at: int) -> str:
     return f"{parameter}+{at}"
 
 
-def shown_names(function: Function, launch: KernelLaunch) -> dict[str, str]:
-    """Return a name for each parameter that expressions can use: that of the source, if known."""
+def shown_names(
+    function: Function, launch: KernelLaunch, variables: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return a name for each parameter that expressions can use: that of the source, if known.
+
+    Variables of the file keep their own names: one that another kernel shares among its threads is
+    no parameter of this one.
+    """
     found: dict[str, str] = {}
-    taken = {*FUNCTIONS, "bin"}
+    taken = {*FUNCTIONS, "bin", *variables}
     for p in function.parameters:
         wanted = launch.shown.get(p.name, p.name)
         wanted = re.sub(r"\W", "_", wanted.replace(f"{function.name}_param_", "arg"))

@@ -17,8 +17,9 @@ from statistics import median
 import cupy as cp
 import numpy as np
 
-from perfmodel.frontends.launch import Buffer, bind, parameter_names
+from perfmodel.frontends.launch import Buffer, Structure, bind, parameter_names
 from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import read_ptx
 from perfmodel.frontends.signatures import names_of
 from perfmodel.frontends.signatures import parameter_names as source_names
@@ -41,14 +42,16 @@ def launches(folder):
     for path in sorted(HERE.glob("*.toml")):
         module = cp.RawModule(path=str(folder / f"{path.stem}.cubin"))
         ptx = read_ptx(folder / f"{path.stem}.ptx")
+        program = Program(path.name, ptx, "", "sm_90", None, {}, {})
         known = source_names(path.with_suffix(".cu").read_text())
         for number, launch in enumerate(read_launches(path), 1):
-            kernel = ptx.function(launch.kernel)
+            kernel = program.kernel(launch.kernel)
             names = parameter_names(kernel, names_of(kernel.name, known))
-            yield path.stem, number, launch, kernel, names, module.get_function(launch.kernel)
+            yield path.stem, number, launch, kernel, names, module.get_function(kernel.name)
 
 
 contents = {}
+held = []  # buffers that only structures point to
 SCRATCH = Path(tempfile.gettempdir()) / "corpus-content"  # made once, for all runs of this file
 
 
@@ -65,7 +68,13 @@ def made_once(name, argument):
 
 
 def on_device(name, argument, parameter):
-    """Return a device array with a buffer's content, or a scalar."""
+    """Return a device array with a buffer's content, a scalar, or a structure of both."""
+    if isinstance(argument, Structure):
+        data = bytearray(argument.data)
+        for at, pointed in argument.buffers.items():
+            held.append(cp.zeros(pointed.bytes, cp.uint8))
+            data[at : at + 8] = held[-1].data.ptr.to_bytes(8, "little")
+        return np.frombuffer(bytes(data), f"V{len(data)}")  # one of them goes by value
     if not isinstance(argument, Buffer):
         floats = parameter.type in ("b32", "b64") and isinstance(argument.value, float)
         kind = {4: np.float32, 8: np.float64}[parameter.size] if floats else SCALARS[parameter.type]
