@@ -148,13 +148,13 @@ class Builder:
             )
             for base in dict.fromkeys(p.base for p in placed)
         )
-        shared = sum(
-            b.size if b.size is not None else lengths.get(name, 0) * elements.get(name, 1)
-            for name, b in self.bases.items()
-            if b.space == "shared"
+        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
+        # Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
+        shared = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+        shared += self.launch.shared_bytes or max(
+            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
+            default=0,
         )
-        if all(b.size is not None for b in self.bases.values() if b.space == "shared"):
-            shared += self.launch.shared_bytes  # nobody uses it, and blocks take it all the same
         return Kernel(
             name=self.function.name,
             summary="from PTX",
