@@ -250,9 +250,12 @@ class LockStep:
                 self._go(block, target, some)
 
     def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
-        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
+        """Return who takes a branch of a loop that waits: everybody leaves after some rounds.
+
+        As long as lanes leave by and by, they take turns, and nobody waits for what is not run.
+        """
         leaving = targets[0] == self.waits[block]
-        left = bool(np.all(taken == leaving))
+        left = np.count_nonzero(taken == leaving) * LANES >= len(taken)
         self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
         if self.rounds[block] < PATIENCE:
             return taken
@@ -303,6 +306,11 @@ class LockStep:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
         # Nobody runs: of each block, all lanes that are not done wait.
         places = self._resume[self._waiting]
+        for place in np.unique(places):
+            joined = self.segments[int(place) - 1].joined
+            if joined is not None:
+                here = np.flatnonzero(self._waiting & (self._resume == place))
+                joined(self.machine.some(here), self.block_of[here])
         if len(places) and places.min() != places.max():
             # Barriers in different places, some of them never reached by all.
             self.stuck = self.stuck or self._differ()
