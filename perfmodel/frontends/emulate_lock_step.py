@@ -32,6 +32,7 @@ from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
 from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_segments import segments
+from perfmodel.frontends.emulate_tickets import ticket_draws
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.machine_instructions import unrolled_loops
@@ -87,6 +88,8 @@ class LockStep:
         memory = Memory(self.regions, shared, local, self.block_of)
         specials = special_registers(launch, thread, self.sampled[self.block_of])
         self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
+        self.machine.others = self.blocks / count
+        self.machine.tickets = ticket_draws(function, self.flow)
         changing = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
         )
