@@ -60,6 +60,10 @@ MORE: Final = 0.25
 """Part of its time that an emulation gets besides, where lanes left a loop before its end."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
+EARLY: Final = 0.125
+FAR: Final = 8.0
+"""Part of its time after which an emulation looks how far the end is, and times of all of it that
+are too far."""
 
 
 class LockStep:
@@ -145,7 +149,7 @@ class LockStep:
         self._at = np.where(self.inside & some, 0, self.end)
         self._waiting[:] = False
         began = time.thread_time()
-        steps, work = 0, 0
+        steps, work, early = 0, 0, False
         while True:
             # Lanes that wait stand past the end until they are let go.
             place = int(self._at.min())
@@ -157,6 +161,13 @@ class LockStep:
             steps += 1
             if steps & 63 == 0:
                 self.history.append((float(work), self.warps.copy()))
+            if last and not early and steps & 63 == 0 and work > EARLY * most_work:
+                # Where the end is far beyond what is left of the time, more would tell little.
+                early = True
+                left = self._rest()
+                if left is not None and left.factor * EARLY > FAR:
+                    self._leave(left)
+                    continue
             late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
             if late or work > most_work or steps > most_steps:
                 left = self._rest() if last else None
@@ -189,6 +200,8 @@ class LockStep:
         for block in found.loop.blocks:
             part = self.flow.blocks[block]
             self.counter.multiply(range(part.start, part.stop), found.factor)
+        length = sum(len(s.steps) + 1 for s in self.segments if s.block in found.loop.blocks)
+        self.work += found.turns * length
         some = self.machine.some(found.lanes)
         self.machine.write(found.register, found.value, some)
         self._waiting[found.lanes] = False

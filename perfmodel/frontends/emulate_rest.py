@@ -1,6 +1,6 @@
 """What is left of a long loop: its iterations so far stand for those to come.
 
-An emulation whose work is used up within a loop that counts by a constant knows how many
+An emulation whose work is used up within a loop that counts by a number knows how many
 iterations are left. They are taken to do what those so far did; how much the later of these
 differed from the earlier says how far that can be trusted.
 """
@@ -45,6 +45,8 @@ class Rest:
         Its counter, and `value` what it holds at the end.
     whole : bool
         Whether all these lanes are between two iterations.
+    turns : array
+        Iterations that each warp has left.
     """
 
     loop: Loop
@@ -54,6 +56,7 @@ class Rest:
     register: str
     value: Array
     whole: bool
+    turns: Array
 
 
 def rest(
@@ -84,7 +87,11 @@ def rest(
         value = machine.read(counted.register, kind, active)
         bound = np.broadcast_to(machine.getter(counted.bound, kind)(active), value.shape)
         whole = bool(np.all(where[inside] == loop.header))
-        left = counted.turns(value, bound) - (0 if whole else 1)
+        times: Array | int = 1
+        if counted.times is not None:
+            read = machine.getter(counted.times, kind)(active)
+            times = np.maximum(np.broadcast_to(read, value.shape).astype(np.int64), 1)
+        left = counted.turns(value, bound, times) - (0 if whole else 1)
         most = np.zeros(machine.lanes // LANES, dtype=np.int64)
         np.maximum.at(most, inside // LANES, left)
         done = int(warps[loop.header])
@@ -92,8 +99,8 @@ def rest(
             # Of an iteration that is not done yet, half is taken to be.
             begun = 0.0 if whole else np.count_nonzero(most) / 2
             factor = (done + float(most.sum())) / (done - begun)
-            after = value + left * counted.step
-            return Rest(loop, target, inside, factor, counted.register, after, whole)
+            after = value + left * times * counted.step
+            return Rest(loop, target, inside, factor, counted.register, after, whole, most)
     return None
 
 
@@ -105,7 +112,8 @@ def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted
         leaving = [target for target in block.successors if target not in loop.blocks]
         if len(block.successors) != 2 or len(leaving) != 1:
             continue
-        found = counter(function, inside, block.stop - 1, block.successors[0] in loop.blocks)
+        back = block.successors[0] in loop.blocks
+        found = counter(function, inside, block.stop - 1, back, any_step=True)
         if found is not None:
             return found, leaving[0]
     return None
