@@ -41,6 +41,8 @@ def emulate(
     most_seconds: float = MOST_SECONDS,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    patient: bool = True,
+    assume: bool = False,
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
@@ -57,6 +59,11 @@ def emulate(
     most_steps : int
         Executions of a piece of straight code after which it gives up.
     progress : callable, optional
+    patient : bool
+        Whether to try with fewer lanes where all take too long, and to let the iterations so far
+        stand for those to come where these are known.
+    assume : bool
+        Whether to do so, as often again, where nothing tells when a loop ends.
 
     Raises
     ------
@@ -70,9 +77,12 @@ def emulate(
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = LockStep(module, function, launch, some)
             try:
-                runner.run(part * most_seconds, most_steps, progress, last=some < lanes)
+                last = some < lanes
+                runner.run(
+                    part * most_seconds, most_steps, progress, last=last, assume=assume and last
+                )
             except NoEndError as error:
-                if some < lanes or not error.slow:
+                if last or not patient or not (error.slow or assume):
                     raise
                 continue
             break

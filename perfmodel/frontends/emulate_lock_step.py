@@ -28,7 +28,7 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
 from perfmodel.frontends.emulate_memory import Memory
-from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
+from perfmodel.frontends.emulate_rest import Rest, assumed_end, drift, rest, stand_for, told
 from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_segments import segments
@@ -41,6 +41,7 @@ from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module,
 from perfmodel.frontends.retry_loops import retry_loops
 from perfmodel.frontends.sure_waits import waits_within
 from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
+from perfmodel.kernels.doubt import SURE, Doubt
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -58,6 +59,8 @@ SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 MORE: Final = 0.25
 """Part of its time that an emulation gets besides, where lanes left a loop before its end."""
+ENDLESS: Final = Doubt(1.5, 20.0)
+"""How far the time may be off of a loop that was left without knowing when it ends: assumed."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
 EARLY: Final = 0.125
@@ -120,6 +123,7 @@ class LockStep:
         self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
+        self.doubt = SURE
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         # Of many lanes few are here: how often they try is up to the model of retries.
@@ -142,8 +146,12 @@ class LockStep:
         *,
         some: Array | bool = True,
         last: bool = True,
+        assume: bool = False,
     ) -> None:
-        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long."""
+        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long.
+
+        Those that do not count too, if an end may be assumed.
+        """
         most_work = most_seconds * WORK
         self.most_steps = most_steps
         self._at = np.where(self.inside & some, 0, self.end)
@@ -170,7 +178,7 @@ class LockStep:
                     continue
             late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
             if late or work > most_work or steps > most_steps:
-                left = self._rest() if last else None
+                left = self._rest(assume) if last else None
                 if left is None:
                     self._give_up(place, steps, time.thread_time() - began)
                 # Better between two iterations than within one.
@@ -186,13 +194,17 @@ class LockStep:
             work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
             self._run_segment(place, self.machine.some(lanes))
 
-    def _rest(self) -> Rest | None:
+    def _rest(self, assume: bool = False) -> Rest | None:
         """Return a loop whose iterations so far may stand for the others."""
         if len(self.left) >= MOST_LEFT:
             return None
         blocks = np.array([*(s.block for s in self.segments), -1])
         place = np.where(self._waiting, self._resume, self._at)
-        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
+        where = blocks[place]
+        found = rest(self.function, self.flow, self.machine, where, self.warps)
+        if found is None and assume:
+            found = assumed_end(self.flow, where, self.edges, 0 * self.work)
+        return found
 
     def _leave(self, found: Rest) -> None:
         """Let lanes leave a loop before its end."""
@@ -203,7 +215,12 @@ class LockStep:
         length = sum(len(s.steps) + 1 for s in self.segments if s.block in found.loop.blocks)
         self.work += found.turns * length
         some = self.machine.some(found.lanes)
-        self.machine.write(found.register, found.value, some)
+        if found.register:
+            self.machine.write(found.register, found.value, some)
+            off = 1 + abs(drift(self.history, found.loop.header))
+            self.doubt = self.doubt.beside(Doubt(off, off))
+        else:
+            self.doubt = self.doubt.beside(ENDLESS)
         self._waiting[found.lanes] = False
         self._go(found.loop.header, found.target, some)
         self.left.append(told(found, self.function, self.flow, self.history))
@@ -251,7 +268,7 @@ class LockStep:
         if block in self.tried:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
-            taken = self._let_go(block, taken, targets)
+            taken = self._let_go(block, taken, targets, active.lanes)
         if block in self.together and copy in LAST_COPIES:
             self.around[block] = self.around.get(block, 0) + active.warps
         for target, lanes in (
@@ -265,7 +282,9 @@ class LockStep:
             else:
                 self._go(block, target, some)
 
-    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
+    def _let_go(
+        self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array
+    ) -> Array:
         """Return who takes a branch of a loop that waits: everybody leaves after some rounds.
 
         As long as lanes leave by and by, they take turns, and nobody waits for what is not run.
@@ -276,6 +295,9 @@ class LockStep:
         if self.rounds[block] < PATIENCE:
             return taken
         self.rounds[block] = 0
+        if not self.waited:
+            waiting = len(np.unique(lanes >> 5)) * self.blocks / len(self.sampled)
+            self.doubt = self.doubt.beside(Doubt(in_turn=waiting))
         self.waited = True
         return np.full(len(taken), leaving)
 
@@ -394,6 +416,7 @@ class LockStep:
             regions=self.regions,
             notes=tuple(notes),
             rounds=self.around,
+            doubt=self.doubt,
         )
 
 

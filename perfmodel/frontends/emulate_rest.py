@@ -7,7 +7,7 @@ differed from the earlier says how far that can be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from perfmodel.frontends.unrolling import Counted, counter
 
 Array = npt.NDArray[Any]
 
+ASSUMED: Final = 2.0
+"""Iterations of a loop that has not ended, nobody knows when, over those so far: as many again."""
 _FEWEST: Final = 4
 """Iterations of a warp that may stand for the others."""
 _MOST: Final = 1 << 24
@@ -104,6 +106,30 @@ def rest(
     return None
 
 
+def assumed_end(
+    flow: ControlFlow, where: Array, edges: Mapping[tuple[int, int], int], turns: Array
+) -> Rest | None:
+    """Return the outermost loop in which lanes are, to be left though nothing tells when it ends.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+    where : array
+        As for `rest`.
+    edges : mapping of (int, int) to int
+        Warps that went from one block to another: lanes leave where most did.
+    turns : array
+        Nothing, for each warp.
+    """
+    for loop in flow.loops:
+        inside = np.flatnonzero(np.isin(where, list(loop.blocks)))
+        if loop.parent is None and len(inside) and loop.exits:
+            _, target = max(loop.exits, key=lambda way: edges.get(way, 0))
+            none = np.zeros(len(inside), dtype=np.int64)
+            return Rest(loop, target, inside, ASSUMED, "", none, True, turns)
+    return None
+
+
 def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted, int] | None:
     """Return what a loop counts in, and the block after it."""
     inside = flow.places(sorted(loop.blocks))
@@ -149,6 +175,11 @@ def told(
 ) -> str:
     """Return what was done, and how far the iterations differed."""
     line = function.instructions[flow.blocks[found.loop.header].start].line
+    if not found.register:
+        return (
+            f"the loop at PTX line {line} had not ended when it was left: it is taken to go round "
+            "as often again, and the time may be many times off"
+        )
     more = drift(history, found.loop.header)
     return (
         f"of the loop at PTX line {line}, 1 of {found.factor:.3g} iterations were emulated, and "

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
@@ -76,6 +75,8 @@ class Builder:
     ) -> None:
         self.emulation = emulation
         self.machine: MachineCode = ()
+        self.assumed = False
+        """Whether the size of a buffer had to be assumed."""
         self.parents: dict[str, str | None] = {}
         self.module = module
         self.function = function
@@ -237,6 +238,7 @@ class Builder:
         """Return the elements of each buffer: as given, or as far as accesses reach."""
         found: dict[str, int] = {}
         reached: list[str] = []
+        unknown: list[str] = []
         for base, size in elements.items():
             known = self.bases[base].size
             if self.bases[base].space == "local":
@@ -244,9 +246,23 @@ class Builder:
             if known is not None:
                 found[base] = -(-known // size)
                 continue
-            found[base] = -(-self._reach(base, placed) // size)
+            reach = self._reach(base, placed)
+            if reach is None:
+                unknown.append(base)
+                continue
+            found[base] = -(-reach // size)
             what = "dynamic shared memory " if self.bases[base].space == "shared" else ""
             reached.append(f"{what}{self.bases[base].name} {found[base] * size}")
+        for base in unknown:
+            others = (n * elements[b] for b, n in found.items() if self.bases[b].space == "global")
+            taken = max([self._threads * elements[base], *others])
+            found[base] = taken // elements[base]
+            name = self.bases[base].name
+            self.assumed = True
+            self.notes.append(
+                f"the size of {name} is unknown, and data decides where it is accessed: taken as "
+                f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
+            )
         if reached:
             self.notes.append(
                 f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
@@ -254,8 +270,11 @@ class Builder:
             )
         return found
 
-    def _reach(self, base: str, placed: Sequence[Placed]) -> int:
-        """Return the bytes from a buffer's start to the last that an access reaches."""
+    def _reach(self, base: str, placed: Sequence[Placed]) -> int | None:
+        """Return the bytes from a buffer's start to the last that an access reaches.
+
+        None where data alone decides that.
+        """
         reach = 0
         unknown = False
         for p in placed:
@@ -275,11 +294,7 @@ class Builder:
                 continue
             reach = max(reach, high + p.moved.width)
         if unknown and not reach:
-            name = self.bases[base].name
-            raise PerfmodelError(
-                f"the size of buffer {name!r} is unknown, and data decides where it is accessed: "
-                f"give its size, as in --arg {name}=64MiB"
-            )
+            return None
         return reach
 
     def _boxes(self, p: Placed, count: Count) -> int:
