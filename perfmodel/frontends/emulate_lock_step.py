@@ -169,11 +169,14 @@ class LockStep:
             steps += 1
             if steps & 63 == 0:
                 self.history.append((float(work), self.warps.copy()))
-            if last and not early and steps & 63 == 0 and work > EARLY * most_work:
+            if not early and steps & 63 == 0 and work > EARLY * most_work:
                 # Where the end is far beyond what is left of the time, more would tell little.
                 early = True
                 left = self._rest()
-                if left is not None and left.factor * EARLY > FAR:
+                far = left and max(left.factor, 4 * int(left.turns.max()) / steps) * EARLY > FAR
+                if left is not None and far:
+                    if not last:
+                        self._give_up(place, steps, time.thread_time() - began)
                     self._leave(left)
                     continue
             late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)

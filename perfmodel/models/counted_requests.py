@@ -181,6 +181,7 @@ def counted_requests(
         drawn,
         shared,
         access.kind == "store",
+        len(instance.kernel.accesses),
     )
 
     size = float(np.max(instance.lengths[access.buffer])) * element
