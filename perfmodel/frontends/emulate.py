@@ -6,6 +6,7 @@ How many lanes, and for how long; what runs them is `perfmodel.frontends.emulate
 from __future__ import annotations
 
 from contextlib import suppress
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,9 @@ from perfmodel.frontends.emulate_lock_step import LockStep, Progress
 from perfmodel.frontends.emulate_machine import LANES
 from perfmodel.frontends.emulate_raised import raised_before
 from perfmodel.frontends.emulate_result import Emulation, NoEndError
+from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.syntax import Function, Module
+from perfmodel.frontends.retry_loops import retry_loops
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
@@ -23,6 +26,8 @@ MOST_STEPS: Final = 400_000
 """Blocks of instructions that are run, each for all lanes that stand there."""
 MOST_SECONDS: Final = 12.0
 """Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
+CLAIMING_LANES: Final = 1 << 17
+"""The same where lanes claim places of a table, which all of the launch fill together."""
 FEWER: Final = 16
 """Lanes over those that have to do where loops are long."""
 
@@ -36,6 +41,8 @@ def emulate(
     most_seconds: float = MOST_SECONDS,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    patient: bool = True,
+    assume: bool = False,
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
@@ -52,20 +59,30 @@ def emulate(
     most_steps : int
         Executions of a piece of straight code after which it gives up.
     progress : callable, optional
+    patient : bool
+        Whether to try with fewer lanes where all take too long, and to let the iterations so far
+        stand for those to come where these are known.
+    assume : bool
+        Whether to do so, as often again, where nothing tells when a loop ends.
 
     Raises
     ------
     NoEndError
         If it does not end in that time.
     """
+    if lanes == SAMPLED_LANES and _claims_places(function):
+        lanes = max(lanes, min(CLAIMING_LANES, prod(launch.grid) * prod(launch.block)))
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = LockStep(module, function, launch, some)
             try:
-                runner.run(part * most_seconds, most_steps, progress, last=some < lanes)
+                last = some < lanes
+                runner.run(
+                    part * most_seconds, most_steps, progress, last=last, assume=assume and last
+                )
             except NoEndError as error:
-                if some < lanes or not error.slow:
+                if last or not patient or not (error.slow or assume):
                     raise
                 continue
             break
@@ -83,6 +100,17 @@ def emulate(
                 again.told.append(late.told)
                 runner = again
     return runner.result()
+
+
+def _claims_places(function: Function) -> bool:
+    """Say whether lanes that find a place taken go on to another: keys put into a hash table."""
+    flow = control_flow(function)
+    tried = {at for t in retry_loops(function, flow) for at in flow.places(t.loop.blocks)}
+    looped = {at for loop in flow.loops for at in flow.places(loop.blocks)}
+    return any(
+        i.opcode == "atom" and "cas" in i.modifiers and at in looped and at not in tried
+        for at, i in enumerate(function.instructions)
+    )
 
 
 __all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]

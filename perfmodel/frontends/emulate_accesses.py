@@ -12,6 +12,7 @@ from perfmodel.frontends import emulate_values as values
 from perfmodel.frontends.emulate_machine import Active, Machine, Report, Step, address_of
 from perfmodel.frontends.emulate_matrices import matrix_access
 from perfmodel.frontends.emulate_memory import Region
+from perfmodel.frontends.emulate_tickets import draw
 from perfmodel.frontends.ptx.memory_parts import memory_parts, part_key
 from perfmodel.frontends.ptx.syntax import (
     SIZES,
@@ -194,7 +195,11 @@ def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report)
         given = [np.broadcast_to(p(active), (len(active.lanes),)) for p in parts]
         if not given:
             return
-        old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
+        old = None
+        if at in machine.tickets:
+            old = draw(machine, address, active.lanes, given[0])
+        if old is None:
+            old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
         if target is not None:
             machine.write(target, old, active)
 

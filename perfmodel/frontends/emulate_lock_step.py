@@ -29,10 +29,11 @@ from perfmodel.frontends.emulate_layout import (
 )
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
 from perfmodel.frontends.emulate_memory import Memory
-from perfmodel.frontends.emulate_rest import Rest, rest, stand_for, told
+from perfmodel.frontends.emulate_rest import Rest, assumed_end, drift, rest, stand_for, told
 from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
 from perfmodel.frontends.emulate_reuse import Touches
 from perfmodel.frontends.emulate_segments import segments
+from perfmodel.frontends.emulate_tickets import ticket_draws
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
 from perfmodel.frontends.machine_instructions import unrolled_loops
@@ -42,6 +43,7 @@ from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module,
 from perfmodel.frontends.retry_loops import retry_loops
 from perfmodel.frontends.sure_waits import waits_within
 from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
+from perfmodel.kernels.doubt import SURE, Doubt
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -59,8 +61,14 @@ SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 MORE: Final = 0.25
 """Part of its time that an emulation gets besides, where lanes left a loop before its end."""
+ENDLESS: Final = Doubt(1.5, 20.0)
+"""How far the time may be off of a loop that was left without knowing when it ends: assumed."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
+EARLY: Final = 0.125
+FAR: Final = 8.0
+"""Part of its time after which an emulation looks how far the end is, and times of all of it that
+are too far."""
 
 
 class LockStep:
@@ -89,6 +97,8 @@ class LockStep:
         memory = Memory(self.regions, shared, local, self.block_of)
         specials = special_registers(launch, thread, self.sampled[self.block_of])
         self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
+        self.machine.others = self.blocks / count
+        self.machine.tickets = ticket_draws(function, self.flow)
         changing = frozenset(
             at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
         )
@@ -117,6 +127,7 @@ class LockStep:
         self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
+        self.doubt = SURE
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         # Of many lanes few are here: how often they try is up to the model of retries.
@@ -139,14 +150,18 @@ class LockStep:
         *,
         some: Array | bool = True,
         last: bool = True,
+        assume: bool = False,
     ) -> None:
-        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long."""
+        """Run all lanes, or some, to their end; the `last` try leaves loops that are too long.
+
+        Those that do not count too, if an end may be assumed.
+        """
         most_work = most_seconds * WORK
         self.most_steps = most_steps
         self._at = np.where(self.inside & some, 0, self.end)
         self._waiting[:] = False
         began = time.thread_time()
-        steps, work = 0, 0
+        steps, work, early = 0, 0, False
         while True:
             # Lanes that wait stand past the end until they are let go.
             place = int(self._at.min())
@@ -158,9 +173,19 @@ class LockStep:
             steps += 1
             if steps & 63 == 0:
                 self.history.append((float(work), self.warps.copy()))
+            if not early and steps & 63 == 0 and work > EARLY * most_work:
+                # Where the end is far beyond what is left of the time, more would tell little.
+                early = True
+                left = self._rest()
+                far = left and max(left.factor, 4 * int(left.turns.max()) / steps) * EARLY > FAR
+                if left is not None and far:
+                    if not last:
+                        self._give_up(place, steps, time.thread_time() - began)
+                    self._leave(left)
+                    continue
             late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
             if late or work > most_work or steps > most_steps:
-                left = self._rest() if last else None
+                left = self._rest(assume) if last else None
                 if left is None:
                     self._give_up(place, steps, time.thread_time() - began)
                 # Better between two iterations than within one.
@@ -176,13 +201,17 @@ class LockStep:
             work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
             self._run_segment(place, self.machine.some(lanes))
 
-    def _rest(self) -> Rest | None:
+    def _rest(self, assume: bool = False) -> Rest | None:
         """Return a loop whose iterations so far may stand for the others."""
         if len(self.left) >= MOST_LEFT:
             return None
         blocks = np.array([*(s.block for s in self.segments), -1])
         place = np.where(self._waiting, self._resume, self._at)
-        return rest(self.function, self.flow, self.machine, blocks[place], self.warps)
+        where = blocks[place]
+        found = rest(self.function, self.flow, self.machine, where, self.warps)
+        if found is None and assume:
+            found = assumed_end(self.flow, where, self.edges, 0 * self.work)
+        return found
 
     def _leave(self, found: Rest) -> None:
         """Let lanes leave a loop before its end."""
@@ -190,8 +219,15 @@ class LockStep:
         for block in found.loop.blocks:
             part = self.flow.blocks[block]
             self.counter.multiply(range(part.start, part.stop), found.factor)
+        length = sum(len(s.steps) + 1 for s in self.segments if s.block in found.loop.blocks)
+        self.work += found.turns * length
         some = self.machine.some(found.lanes)
-        self.machine.write(found.register, found.value, some)
+        if found.register:
+            self.machine.write(found.register, found.value, some)
+            off = 1 + abs(drift(self.history, found.loop.header))
+            self.doubt = self.doubt.beside(Doubt(off, off))
+        else:
+            self.doubt = self.doubt.beside(ENDLESS)
         self._waiting[found.lanes] = False
         self._go(found.loop.header, found.target, some)
         self.left.append(told(found, self.function, self.flow, self.history))
@@ -239,7 +275,7 @@ class LockStep:
         if block in self.tried:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
-            taken = self._let_go(block, taken, targets)
+            taken = self._let_go(block, taken, targets, active.lanes)
         if block in self.together and copy in LAST_COPIES:
             self.around[block] = self.around.get(block, 0) + active.warps
         for target, lanes in (
@@ -253,14 +289,22 @@ class LockStep:
             else:
                 self._go(block, target, some)
 
-    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...]) -> Array:
-        """Return who takes a branch of a loop that waits: everybody leaves after some rounds."""
+    def _let_go(
+        self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array
+    ) -> Array:
+        """Return who takes a branch of a loop that waits: everybody leaves after some rounds.
+
+        As long as lanes leave by and by, they take turns, and nobody waits for what is not run.
+        """
         leaving = targets[0] == self.waits[block]
-        left = bool(np.all(taken == leaving))
+        left = np.count_nonzero(taken == leaving) * LANES >= len(taken)
         self.rounds[block] = 0 if left else self.rounds.get(block, 0) + 1
         if self.rounds[block] < PATIENCE:
             return taken
         self.rounds[block] = 0
+        if not self.waited:
+            waiting = len(np.unique(lanes >> 5)) * self.blocks / len(self.sampled)
+            self.doubt = self.doubt.beside(Doubt(in_turn=waiting))
         self.waited = True
         return np.full(len(taken), leaving)
 
@@ -307,6 +351,11 @@ class LockStep:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
         # Nobody runs: of each block, all lanes that are not done wait.
         places = self._resume[self._waiting]
+        for place in np.unique(places):
+            joined = self.segments[int(place) - 1].joined
+            if joined is not None:
+                here = np.flatnonzero(self._waiting & (self._resume == place))
+                joined(self.machine.some(here), self.block_of[here])
         if len(places) and places.min() != places.max():
             # Barriers in different places, some of them never reached by all.
             self.stuck = self.stuck or self._differ()
@@ -380,6 +429,7 @@ class LockStep:
             notes=tuple(notes),
             rounds=self.around,
             odd=self.odd.shares(),
+            doubt=self.doubt,
         )
 
 

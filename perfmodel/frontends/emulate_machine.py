@@ -93,6 +93,11 @@ class Machine:
         self.registers: dict[str, Array] = {}
         self.everyone = Active(slice(None), np.arange(lanes))
         self.unfollowed: dict[str, int] = {}
+        self.others = 1.0
+        """Blocks of the launch over those that are run."""
+        self.tickets: frozenset[int] = frozenset()
+        self.drawn: dict[int, float] = {}
+        """Counters that tickets are drawn from, by address: see `emulate_tickets`."""
 
     def some(self, lanes: Array) -> Active:
         """Return lanes, given by their numbers in increasing order, as those that take part."""

@@ -1,13 +1,13 @@
 """What is left of a long loop: its iterations so far stand for those to come.
 
-An emulation whose work is used up within a loop that counts by a constant knows how many
+An emulation whose work is used up within a loop that counts by a number knows how many
 iterations are left. They are taken to do what those so far did; how much the later of these
 differed from the earlier says how far that can be trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from perfmodel.frontends.unrolling import Counted, counter
 
 Array = npt.NDArray[Any]
 
+ASSUMED: Final = 2.0
+"""Iterations of a loop that has not ended, nobody knows when, over those so far: as many again."""
 _FEWEST: Final = 4
 """Iterations of a warp that may stand for the others."""
 _MOST: Final = 1 << 24
@@ -45,6 +47,8 @@ class Rest:
         Its counter, and `value` what it holds at the end.
     whole : bool
         Whether all these lanes are between two iterations.
+    turns : array
+        Iterations that each warp has left.
     """
 
     loop: Loop
@@ -54,6 +58,7 @@ class Rest:
     register: str
     value: Array
     whole: bool
+    turns: Array
 
 
 def rest(
@@ -84,7 +89,11 @@ def rest(
         value = machine.read(counted.register, kind, active)
         bound = np.broadcast_to(machine.getter(counted.bound, kind)(active), value.shape)
         whole = bool(np.all(where[inside] == loop.header))
-        left = counted.turns(value, bound) - (0 if whole else 1)
+        times: Array | int = 1
+        if counted.times is not None:
+            read = machine.getter(counted.times, kind)(active)
+            times = np.maximum(np.broadcast_to(read, value.shape).astype(np.int64), 1)
+        left = counted.turns(value, bound, times) - (0 if whole else 1)
         most = np.zeros(machine.lanes // LANES, dtype=np.int64)
         np.maximum.at(most, inside // LANES, left)
         done = int(warps[loop.header])
@@ -92,8 +101,32 @@ def rest(
             # Of an iteration that is not done yet, half is taken to be.
             begun = 0.0 if whole else np.count_nonzero(most) / 2
             factor = (done + float(most.sum())) / (done - begun)
-            after = value + left * counted.step
-            return Rest(loop, target, inside, factor, counted.register, after, whole)
+            after = value + left * times * counted.step
+            return Rest(loop, target, inside, factor, counted.register, after, whole, most)
+    return None
+
+
+def assumed_end(
+    flow: ControlFlow, where: Array, edges: Mapping[tuple[int, int], int], turns: Array
+) -> Rest | None:
+    """Return the outermost loop in which lanes are, to be left though nothing tells when it ends.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+    where : array
+        As for `rest`.
+    edges : mapping of (int, int) to int
+        Warps that went from one block to another: lanes leave where most did.
+    turns : array
+        Nothing, for each warp.
+    """
+    for loop in flow.loops:
+        inside = np.flatnonzero(np.isin(where, list(loop.blocks)))
+        if loop.parent is None and len(inside) and loop.exits:
+            _, target = max(loop.exits, key=lambda way: edges.get(way, 0))
+            none = np.zeros(len(inside), dtype=np.int64)
+            return Rest(loop, target, inside, ASSUMED, "", none, True, turns)
     return None
 
 
@@ -105,7 +138,8 @@ def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted
         leaving = [target for target in block.successors if target not in loop.blocks]
         if len(block.successors) != 2 or len(leaving) != 1:
             continue
-        found = counter(function, inside, block.stop - 1, block.successors[0] in loop.blocks)
+        back = block.successors[0] in loop.blocks
+        found = counter(function, inside, block.stop - 1, back, any_step=True)
         if found is not None:
             return found, leaving[0]
     return None
@@ -141,6 +175,11 @@ def told(
 ) -> str:
     """Return what was done, and how far the iterations differed."""
     line = function.instructions[flow.blocks[found.loop.header].start].line
+    if not found.register:
+        return (
+            f"the loop at PTX line {line} had not ended when it was left: it is taken to go round "
+            "as often again, and the time may be many times off"
+        )
     more = drift(history, found.loop.header)
     return (
         f"of the loop at PTX line {line}, 1 of {found.factor:.3g} iterations were emulated, and "

@@ -14,6 +14,7 @@ from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.unrolling import Around
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
 
 Array = npt.NDArray[Any]
@@ -59,6 +60,8 @@ class Emulation:
         By load, how many requests of a block wait for its new sectors, for each that asks for one.
     unequal : Unequal
         How much of it each warp and block did.
+    doubt : Doubt
+        How far what was assumed may be off.
     rounds : mapping of int to int
         Warps that came to the end of iterations that are put together, by the loop's block.
     odd : mapping of int to mapping of str to float
@@ -81,6 +84,7 @@ class Emulation:
     unequal: Unequal = field(default_factory=Unequal)
     rounds: Mapping[int, int] = field(default_factory=dict)
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    doubt: Doubt = SURE
 
     def around(self, flow: ControlFlow) -> dict[int, Around]:
         """Return how often loops whose iterations are put together were entered and gone around."""

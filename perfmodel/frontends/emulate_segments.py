@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate_machine import Active, Machine, Step
 from perfmodel.frontends.ptx.control_flow import ControlFlow
-from perfmodel.frontends.ptx.syntax import Function, Instruction
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Register
 from perfmodel.frontends.unrolling import COPIES
 
 Array = npt.NDArray[Any]
@@ -23,7 +23,8 @@ Made = Callable[[int, Instruction], Step | None]
 class Segment:
     """Instructions that run without a branch or a barrier: `steps` and what comes after.
 
-    `copy` numbers those of a loop's iterations that are put together.
+    `copy` numbers those of a loop's iterations that are put together; `joined` is what the barrier
+    tells lanes of given blocks of one another's predicates, once all are there.
     """
 
     block: int
@@ -33,6 +34,7 @@ class Segment:
     starts: bool
     copy: int = 0
     guards: list[Any] = field(default_factory=list)
+    joined: Callable[[Active, Array], None] | None = None
 
 
 def segments(
@@ -72,6 +74,7 @@ def _straight(
             if "warp" in instruction.modifiers:
                 continue
             current.barrier = True
+            current.joined = _joined(machine, instruction)
             found.append(current)
             current = Segment(number, [], False, False, False, copy)
             continue
@@ -90,6 +93,27 @@ def _straight(
     current.ends = True
     found.append(current)
     return found
+
+
+def _joined(machine: Machine, instruction: Instruction) -> Callable[[Active, Array], None] | None:
+    """Return what a barrier does that reduces a predicate over its block; None if it does not."""
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if "red" not in modifiers or not operands or not isinstance(operands[0], Register):
+        return None
+    read = machine.getter(operands[-1], np.dtype(bool))
+    target = operands[0].name
+
+    def run(active: Active, block: Array) -> None:
+        value = np.broadcast_to(read(active), block.shape)
+        holds = np.bincount(block, value)[block]
+        if "popc" in modifiers:
+            machine.write(target, holds.astype(np.uint32), active)
+        elif "and" in modifiers:
+            machine.write(target, holds == np.bincount(block)[block], active)
+        else:
+            machine.write(target, holds > 0, active)
+
+    return run
 
 
 def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:

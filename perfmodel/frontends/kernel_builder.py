@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
@@ -79,6 +78,8 @@ class Builder:
         self.emulation = emulation
         self.machine: MachineCode = ()
         self.odd: OddShares = {}
+        self.assumed = False
+        """Whether the size of a buffer had to be assumed."""
         self.parents: dict[str, str | None] = {}
         self.module = module
         self.function = function
@@ -155,13 +156,13 @@ class Builder:
             )
             for base in dict.fromkeys(p.base for p in placed)
         )
-        shared = sum(
-            b.size if b.size is not None else lengths.get(name, 0) * elements.get(name, 1)
-            for name, b in self.bases.items()
-            if b.space == "shared"
+        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
+        # Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
+        shared = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+        shared += self.launch.shared_bytes or max(
+            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
+            default=0,
         )
-        if all(b.size is not None for b in self.bases.values() if b.space == "shared"):
-            shared += self.launch.shared_bytes  # nobody uses it, and blocks take it all the same
         return Kernel(
             name=self.function.name,
             summary="from PTX",
@@ -244,6 +245,7 @@ class Builder:
         """Return the elements of each buffer: as given, or as far as accesses reach."""
         found: dict[str, int] = {}
         reached: list[str] = []
+        unknown: list[str] = []
         for base, size in elements.items():
             known = self.bases[base].size
             if self.bases[base].space == "local":
@@ -251,9 +253,23 @@ class Builder:
             if known is not None:
                 found[base] = -(-known // size)
                 continue
-            found[base] = -(-self._reach(base, placed) // size)
+            reach = self._reach(base, placed)
+            if reach is None:
+                unknown.append(base)
+                continue
+            found[base] = -(-reach // size)
             what = "dynamic shared memory " if self.bases[base].space == "shared" else ""
             reached.append(f"{what}{self.bases[base].name} {found[base] * size}")
+        for base in unknown:
+            others = (n * elements[b] for b, n in found.items() if self.bases[b].space == "global")
+            taken = max([self._threads * elements[base], *others])
+            found[base] = taken // elements[base]
+            name = self.bases[base].name
+            self.assumed = True
+            self.notes.append(
+                f"the size of {name} is unknown, and data decides where it is accessed: taken as "
+                f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
+            )
         if reached:
             self.notes.append(
                 f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
@@ -261,8 +277,11 @@ class Builder:
             )
         return found
 
-    def _reach(self, base: str, placed: Sequence[Placed]) -> int:
-        """Return the bytes from a buffer's start to the last that an access reaches."""
+    def _reach(self, base: str, placed: Sequence[Placed]) -> int | None:
+        """Return the bytes from a buffer's start to the last that an access reaches.
+
+        None where data alone decides that.
+        """
         reach = 0
         unknown = False
         for p in placed:
@@ -282,11 +301,7 @@ class Builder:
                 continue
             reach = max(reach, high + p.moved.width)
         if unknown and not reach:
-            name = self.bases[base].name
-            raise PerfmodelError(
-                f"the size of buffer {name!r} is unknown, and data decides where it is accessed: "
-                f"give its size, as in --arg {name}=64MiB"
-            )
+            return None
         return reach
 
     def _boxes(self, p: Placed, count: Count) -> int:

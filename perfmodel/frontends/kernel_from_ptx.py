@@ -58,6 +58,7 @@ from perfmodel.frontends.symbolic_sums import (
 )
 from perfmodel.frontends.symbolic_values import ALIGNED
 from perfmodel.frontends.uneven_loops import left_apart, left_unevenly
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Kernel
 
 _WORD: Final = 4
@@ -70,6 +71,14 @@ _SHORT: Final = 1.0
 """Work of that, as of an emulation [s]."""
 _SMALL: Final = 64
 """What unknown integers are below where a kernel does not end with any."""
+_GUESS_SECONDS: Final = 2.0
+_SMALL_SECONDS: Final = 3.0
+"""Time of an emulation [s] with any unknown integers, with small ones, and of a loop whose end is
+assumed."""
+_GUESSED: Final = Doubt(4.0, 4.0)
+"""How far the time may be off where unknown content decides how often loops run: assumed."""
+_GUESSED_SIZE: Final = Doubt(2.0, 3.0)
+"""The same where the size of a buffer had to be assumed."""
 
 
 def kernel_from_ptx(
@@ -119,18 +128,25 @@ def kernel_from_ptx(
     }
     placed = [_by_content(p, stated, follower) for p in placed]
     emulation: Emulation | None = None
+    doubt = SURE
     if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
+        before = found.loops
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, bases) for p in placed]
+        looped = any(loop.trips is None or is_data(loop.trips) for loop in before)
+        doubt = emulation.doubt
+        if looped and any(r.guessed for r in emulation.regions):
+            doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
     builder.odd = _odd(module, function, bound, emulation)
-    return builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+    made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+    return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
 
 
 def _too_long(found: Followed) -> bool:
@@ -146,19 +162,32 @@ def _emulated(
     """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
-    beyond reason.
+    beyond reason. What does not end with small ones either is left after a while.
     """
     launch = emulated_launch(bound, function)
     told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
-    seconds = MOST_SECONDS if told else MOST_SECONDS / 2
-    try:
-        return emulate(module, function, launch, most_seconds=seconds, progress=progress)
-    except NoEndError as error:
-        if told:
-            raise
+    if not told:
         # Content that is unknown and read may be what keeps it going; else it only needs time.
-        launch = emulated_launch(bound, function, _SMALL if error.guessed else None)
-    return emulate(module, function, launch, progress=progress)
+        try:
+            return emulate(
+                module, function, launch, most_seconds=_GUESS_SECONDS, patient=False, progress=progress
+            )
+        except NoEndError as error:
+            guessed = error.guessed
+        launch = emulated_launch(bound, function, _SMALL if guessed else None)
+        if guessed:
+            return emulate(
+                module, function, launch, most_seconds=_SMALL_SECONDS, assume=True, progress=progress
+            )
+    try:
+        return emulate(module, function, launch, progress=progress)
+    except NoEndError as error:
+        if not error.slow:
+            raise
+    launch = emulated_launch(bound, function)
+    return emulate(
+        module, function, launch, most_seconds=_SMALL_SECONDS, assume=True, progress=progress
+    )
 
 
 def _odd(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
 from perfmodel.expressions.nodes import FUNCTIONS
+from perfmodel.frontends.ptx.references import reached
 from perfmodel.frontends.ptx.syntax import Function, Module, Parameter
 from perfmodel.frontends.symbolic_algebra import Algebra
 from perfmodel.frontends.symbolic_instructions import Interpreter
@@ -80,12 +81,15 @@ class Base:
         Bytes, if known.
     parameter : str or None
         PTX parameter that points to it.
+    dynamic : bool
+        Whether it begins where the others of this kind do: dynamic shared memory.
     """
 
     name: str
     space: str
     size: int | None
     parameter: str | None = None
+    dynamic: bool = False
 
 
 def interpreter(
@@ -112,20 +116,24 @@ def interpreter(
                 value = single(Name(f"{name}.{axis}"))
             specials[f"{register}.{axis}"] = value
     bases: dict[str, Base] = {}
-    shown = shown_names(function, launch)
+    # What other kernels of the file use is not this one's: dynamic shared arrays above all.
+    used, _ = reached(module, function)
+    variables = (*(v for v in module.variables if v.name in used), *function.variables)
+    shown = shown_names(function, launch, [v.name for v in variables])
     parameters: dict[tuple[str, int], Value] = {}
     for p in function.parameters:
         _parameter(p, shown[p.name], launch, parameters, bases, ranges)
-    for variable in (*module.variables, *function.variables):
+    for variable in variables:
         if variable.space in ("shared", "global", "local"):
             # Dynamic shared memory that nobody states is as much as accesses reach.
             held = variable.size
-            if held is None:
+            dynamic = held is None
+            if dynamic:
                 held = launch.shared_bytes or None
             name = base_name(variable.name)
             local = variable.space == "local"
             readable = "local-memory" if local else _readable(variable.name)
-            bases[name] = Base(readable, variable.space, held)
+            bases[name] = Base(readable, variable.space, held, dynamic=dynamic)
             shared = variable.space == "shared"
             ranges[name] = _SHARED_ADDRESSES if shared else _ADDRESSES
     algebra = Algebra(ranges)
@@ -186,10 +194,15 @@ def field_name(parameter: str, at: int) -> str:
     return f"{parameter}+{at}"
 
 
-def shown_names(function: Function, launch: KernelLaunch) -> dict[str, str]:
-    """Return a name for each parameter that expressions can use: that of the source, if known."""
+def shown_names(
+    function: Function, launch: KernelLaunch, variables: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return a name for each parameter that expressions can use: that of the source, if known.
+
+    Variables keep their own names.
+    """
     found: dict[str, str] = {}
-    taken = {*FUNCTIONS, "bin"}
+    taken = {*FUNCTIONS, "bin", *variables}
     for p in function.parameters:
         wanted = launch.shown.get(p.name, p.name)
         wanted = re.sub(r"\W", "_", wanted.replace(f"{function.name}_param_", "arg"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.ptx.inline import inlined
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.signatures import base_name
+from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.kernel import Kernel
 
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
@@ -85,6 +87,10 @@ def translated(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
     made = with_spills(made, resources)
+    if "malloc" in whole.left:
+        # One heap serves all threads, one after the other.
+        threads = float(prod(launch.grid) * prod(launch.block))
+        made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
     notes = (*made.notes, *whole.notes, *_left_out(function))
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")

@@ -82,6 +82,8 @@ class Counted:
         Whether it is compared after it is changed.
     predicate : str
         Register that the branch back asks.
+    times : Register or None
+        What `step` is multiplied by: a number that the loop leaves as it is.
     """
 
     register: str
@@ -91,10 +93,16 @@ class Counted:
     kind: str
     after: bool
     predicate: str = ""
+    times: Register | None = None
 
-    def turns(self, value: Array, bound: Array) -> Array:
-        """Return the iterations that are left, the one to come among them."""
-        ahead = bound.astype(np.int64) - value.astype(np.int64)
+    def turns(self, value: Array, bound: Array, times: Array | int = 1) -> Array:
+        """Return the iterations that are left, the one to come among them.
+
+        `times` is the value of the register of that name, where there is one.
+        """
+        # A step of 0 or less than that, by an unsigned number, never gets there.
+        each = np.maximum(np.asarray(times, dtype=np.int64), 1)
+        ahead = (bound.astype(np.int64) - value.astype(np.int64)) // each
         ahead, step = (ahead, self.step) if self.step > 0 else (-ahead, -self.step)
         upward = self.goes_on in (("lt", "le") if self.step > 0 else ("gt", "ge"))
         if not upward and self.goes_on != "ne":
@@ -172,7 +180,7 @@ def _weight(instruction: Instruction) -> float:
 
 
 def counter(
-    function: Function, inside: Sequence[int], branch: int, back: bool = True
+    function: Function, inside: Sequence[int], branch: int, back: bool = True, any_step: bool = False
 ) -> Counted | None:
     """Return what a loop counts in by a constant, if it ends by comparing that.
 
@@ -185,8 +193,12 @@ def counter(
         The one that may end it.
     back : bool
         Whether the loop goes on where it is taken.
+    any_step : bool
+        Whether it may count by any number that it leaves as it is, not only by a constant.
     """
     steps = _steps(function, inside)
+    by = _steps_by_registers(function, inside) if any_step else {}
+    steps |= {name: (at, sign) for name, (at, sign, _) in by.items()}
     last = function.instructions[branch]
     if last.guard is None:
         return None
@@ -204,7 +216,8 @@ def counter(
                 how = _NEGATED[how] if last.guard.negated == back else how
                 changed, step = steps[own.name]
                 kind, predicate = setp.modifiers[-1], last.guard.register.name
-                return Counted(own.name, step, how, other, kind, changed < at, predicate)
+                times = by[own.name][2] if own.name in by else None
+                return Counted(own.name, step, how, other, kind, changed < at, predicate, times)
         return None
     return None
 
@@ -224,6 +237,26 @@ def _steps(function: Function, inside: Sequence[int]) -> dict[str, tuple[int, in
         if isinstance(first, Register) and first in rest and by:
             found[first.name] = (at, by if instruction.opcode == "add" else -by)
     return {register: step for register, step in found.items() if changes[register] == 1}
+
+
+def _steps_by_registers(
+    function: Function, inside: Sequence[int]
+) -> dict[str, tuple[int, int, Register]]:
+    """Return the registers that change by another alone, which stays: where, the sign, and it."""
+    writes = [r for at in inside for r in written_registers(function.instructions[at])]
+    found: dict[str, tuple[int, int, Register]] = {}
+    for at in inside:
+        instruction = function.instructions[at]
+        if instruction.opcode not in ("add", "sub") or len(instruction.operands) != 3:
+            continue
+        target, first, second = instruction.operands
+        if instruction.opcode == "add" and second == target:
+            first, second = second, first
+        if not (isinstance(target, Register) and first == target and isinstance(second, Register)):
+            continue
+        if writes.count(target.name) == 1 and second.name not in writes:
+            found[target.name] = (at, 1 if instruction.opcode == "add" else -1, second)
+    return found
 
 
 def shared_by_iterations(function: Function, inside: range) -> list[int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.unequal import Unequal
 
@@ -287,6 +288,8 @@ class Kernel:
         Bytes of constant memory that it reads, parameters apart.
     unequal : Unequal or None
         How warps and blocks differ where data decides what they do; None for equal ones.
+    doubt : Doubt
+        How far what was assumed of it may be off.
     """
 
     name: str
@@ -316,6 +319,7 @@ class Kernel:
     translated: bool = False
     constants: Node = _ZERO
     unequal: Unequal | None = None
+    doubt: Doubt = SURE
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Variable:
     Attributes
     ----------
     name : str
-        "lane.x", "warp.y", "blockIdx.x" or a loop's variable.
+        "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks.
     extent : array
         One for each configuration (or one for all).
     target : str
@@ -59,6 +59,11 @@ class Variable:
         return self.name.startswith("lane.")
 
     @property
+    def is_thread(self) -> bool:
+        """Whether it tells all threads of an irregular block apart, warp or not."""
+        return self.name.startswith("thread.")
+
+    @property
     def is_block(self) -> bool:
         """Whether it tells blocks apart."""
         return self.name.startswith("blockIdx.")
@@ -76,7 +81,10 @@ class Plane:
 def index_variables(
     shape: BlockShape, grid: Sequence[Any], trips: Mapping[str, Any]
 ) -> tuple[Variable, ...]:
-    """Return lane and warp digits, block indices and loop variables, in that order."""
+    """Return lane and warp digits, block indices and loop variables, in that order.
+
+    Threads of an irregular block have no digits: there are none of them. See `with_threads`.
+    """
     threads = [
         Variable(d.name, np.asarray(d.count), f"threadIdx.{d.axis}", d.weight) for d in shape.digits
     ]
@@ -86,6 +94,20 @@ def index_variables(
     ]
     loops = [Variable(name, alike(np.asarray(count)), name) for name, count in trips.items()]
     return (*threads, *blocks, *loops)
+
+
+def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Variable, ...]:
+    """Return variables with the threads of an irregular block, axis by axis, before the others.
+
+    They say what a block touches, not which lanes share a warp.
+    """
+    if shape.regular:
+        return tuple(variables)
+    threads = (
+        Variable(f"thread.{axis}", np.asarray(extent), f"threadIdx.{axis}")
+        for axis, extent in zip(AXES, shape.block, strict=True)
+    )
+    return (*threads, *variables)
 
 
 def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:

@@ -25,7 +25,7 @@ from perfmodel.models.private_sets import part_misses
 from perfmodel.models.random_tables import RandomReads, Shares, random_reads
 from perfmodel.models.request_record import past_l1
 from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import WARM_KNEE, held
+from perfmodel.models.reuse import WARM_KNEE, Group, held
 from perfmodel.models.sides import near_lost
 from perfmodel.models.windows import marked, pinned, spilled_share
 from perfmodel.models.writeback import reaching_writes
@@ -164,9 +164,16 @@ class CompetingMisses:
 
 
 def buffer_uses(
-    requests: Sequence[Requests], fills: Sequence[Array], touched: Sequence[Array]
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    touched: Sequence[Array],
+    groups: Sequence[Group] = (),
 ) -> dict[str, BufferUse]:
     """Return what a launch asks of each buffer; parameters as for `find_tables`."""
+    # Accesses of one group touch each a part of what they do together.
+    of_group = {
+        i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
+    }
     members: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
         members.setdefault(r.access.buffer, []).append(i)
@@ -178,7 +185,9 @@ def buffer_uses(
             tuple(positions),
             sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
             sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
-            np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in positions))),
+            np.maximum.reduce(
+                np.broadcast_arrays(*(of_group.get(i, touched[i]) for i in positions))
+            ),
         )
     return uses
 

@@ -17,7 +17,7 @@ from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.models import enumeration
 from perfmodel.models.activity import Activity, warp_classes
-from perfmodel.models.affine import Variable, index_variables, plane
+from perfmodel.models.affine import Variable, index_variables, plane, with_threads
 from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import sharing, total_lanes
 from perfmodel.models.coalescing import SECTOR
@@ -48,7 +48,7 @@ def given_requests(
     element = int(np.max(instance.element_bytes[access.buffer]))
     loops = instance.kernel.loop_nest(access.loop)
     trips = {loop.variable: instance.trips[loop.variable] for loop in loops}
-    variables = index_variables(shape, instance.grid, trips)
+    variables = with_threads(index_variables(shape, instance.grid, trips), shape)
     index = instance.expression(access.index)
     flat = None if uses_random(index) else plane(index, instance.known, variables)
     if flat is not None and not flat.affine:
@@ -181,6 +181,7 @@ def counted_requests(
         drawn,
         shared,
         access.kind == "store",
+        len(instance.kernel.accesses),
     )
 
     size = float(np.max(instance.lengths[access.buffer])) * element

@@ -27,6 +27,8 @@ Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
+ALL_LANES: Final = 1 << 23
+"""Lanes of the samples of all accesses of a kernel together, at most: time stays in seconds."""
 _STORES: Final = 1 << 11
 """Store requests of which popular places are looked for."""
 _WHOLE_BLOCKS: Final = 1 << 16
@@ -110,6 +112,7 @@ def count(
     drawn: Drawn | None = None,
     shared: bool = False,
     stored: bool = False,
+    accesses: int = 1,
 ) -> Counts:
     """Count the requests of one access of one configuration.
 
@@ -137,6 +140,8 @@ def count(
         Whether these are loads from shared memory.
     stored : bool
         Whether to find out how far neighbouring blocks fill sectors.
+    accesses : int
+        Of the kernel, all of which may have to be counted.
     """
     every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
     if math.prod(every.values()) == 0:
@@ -147,7 +152,7 @@ def count(
     every = {name: extent for name, extent in every.items() if name in used}
     extents = list(every.values())
     executions = math.prod(extents)
-    lanes = MAX_LANES >> 3 if atomic else MAX_LANES
+    lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // max(accesses, 1))
     most = max(1, lanes // (shape.warps * WARP_SIZE))
     if executions <= most:
         flat = np.arange(executions)

@@ -28,7 +28,6 @@ _ZERO: Final = np.zeros(1)
 
 def followed_fills(
     r: Requests,
-    misses: Sequence[tuple[int, float]],
     capacity: Array,
     sharing: Array,
     blocks: Array,
@@ -40,9 +39,7 @@ def followed_fills(
     Parameters
     ----------
     r : Requests
-        Of the load.
-    misses : sequence of (int, float)
-        Lines of L1 that a block has, and the share of the sectors that are not there then.
+        Of the load; counted, with what L1 of so many lines has not.
     capacity : array
         Bytes of L1.
     sharing : array
@@ -52,7 +49,9 @@ def followed_fills(
     device, instance
         For its SMs, and the buffer's size.
     """
-    lines, shares = (np.asarray(column, dtype=float) for column in zip(*misses, strict=True))
+    assert r.access.counted is not None
+    misses = zip(*r.access.counted.misses, strict=True)
+    lines, shares = (np.asarray(column, dtype=float) for column in misses)
     own = np.maximum(capacity / (LINE * sharing), 1.0)
     found = r.sectors * np.interp(np.log2(own), np.log2(lines), shares)
     # A buffer that L1 holds comes once to each SM.

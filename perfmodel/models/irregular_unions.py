@@ -172,14 +172,19 @@ def _unions(
         _touched(launch, r, several, dict.fromkeys(trips, 1))
         for r, trips in zip(loads, loops, strict=True)
     ]
-    alike = [_alike(*found, row) for found in first]
+    # Loads that wait for later iterations are seen over all of them.
+    told = [one if len(one[1]) else whole for one, whole in zip(first, found, strict=True)]
+    alike = [_alike(*asked_by, row) for asked_by in told]
     return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
 
 
 def _alike(block: Array, sector: Array, row: int) -> float:
-    """Return how many blocks of a row ask for the same sector: a mean over what each asks for."""
+    """Return how many blocks of a row ask for the same sector: a mean over what each asks for.
+
+    Where none asks for any, each is alone.
+    """
     rows = distinct_pairs(block // row, sector)
-    return len(distinct_pairs(block, sector)) / max(len(rows), 1)
+    return len(distinct_pairs(block, sector)) / len(rows) if len(rows) else 1.0
 
 
 def _touched(

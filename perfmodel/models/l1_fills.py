@@ -71,6 +71,7 @@ def l1_fills(
     stays = held(sum(lengths.values(), _ZERO), capacity)
     walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
+    totals = []
     for g, own in zip(cached, found, strict=True):
         still, several = alike(instance, g, sharing, device)
         # Data that every block reads alike stays for the next block of the SM.
@@ -82,20 +83,15 @@ def l1_fills(
         once = np.maximum(whole, own)
         once = once * np.minimum(blocks, device.sm_count)
         total = total - stays * np.maximum(total - once, 0.0)
-        asked = sum((requests[i].sectors for i in g.members), _ZERO)
-        share = np.minimum(1.0, total / np.maximum(asked, 1))
-        for i in g.members:
-            fills[i] = requests[i].sectors * share
+        totals.append(total)
+        _shared_out(requests, g.members, total, fills)
     for i, r in enumerate(requests):
-        counted = r.access.counted
         beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
         sms = np.minimum(blocks, device.sm_count)
         if r.period is not None and r.access.kind == "load" and r.access.cache == "l1":
             fills[i] = periodic_fills(r, fills[i], sms, beside, capacity)
-        elif counted is not None and counted.misses and r.access.cache == "l1":
-            fills[i] = followed_fills(
-                r, counted.misses, capacity, sharing, blocks, device, instance
-            )
+        elif _is_followed(r):
+            fills[i] = followed_fills(r, capacity, sharing, blocks, device, instance)
         elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
             fills[i] = table_fills(
                 r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
@@ -104,6 +100,13 @@ def l1_fills(
                 fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
             if i in unions:
                 fills[i] = np.minimum(fills[i], r.sectors * unions[i].filled(capacity, sharing))
+    for g, total in zip(cached, totals, strict=True):
+        # Followed loads find what the others of their group have brought, and those bring the rest.
+        followed = [i for i in g.members if _is_followed(requests[i])]
+        others = [i for i in g.members if i not in followed]
+        if followed and others:
+            rest = np.maximum(total - sum((fills[i] for i in followed), _ZERO), 0.0)
+            _shared_out(requests, others, rest, fills)
     fills = drawn_fills(instance, requests, fills, np.minimum(blocks, device.sm_count), capacity)
     for common in among(unions):
         members = [i for i in common if requests[i].access.cache == "l1"]
@@ -116,6 +119,22 @@ def l1_fills(
         for i in members:
             fills[i] = fills[i] * part
     return multicast_fills(instance, requests, fills, device)
+
+
+def _shared_out(
+    requests: Sequence[Requests], members: Sequence[int], total: Array, fills: list[Array]
+) -> None:
+    """Let accesses bring so many sectors together, each as much as it asks for."""
+    asked = sum((requests[i].sectors for i in members), _ZERO)
+    share = np.minimum(1.0, total / np.maximum(asked, 1))
+    for i in members:
+        fills[i] = requests[i].sectors * share
+
+
+def _is_followed(r: Requests) -> bool:
+    """Say whether it was seen in some blocks what L1 has of a load."""
+    counted = r.access.counted
+    return counted is not None and bool(counted.misses) and r.access.cache == "l1"
 
 
 def together_fills(

@@ -101,6 +101,7 @@ def closed_form_traffic(
         granule,
         warm,
         full,
+        misses.groups,
     )
     own = {i: local_traffic(instance, requests[i], device, occupied) for i in local}
     misses = _apart(misses, own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,18 @@ from perfmodel.models.reuse import Group
 
 Array = npt.NDArray[Any]
 
-MERGED: Final = 0.83
-"""Share of what neighbouring stores could save that they do.
-
-Fitted: 2, 3 and 4 stores of a word each, one after the other, save 75, 88 and 87% of it
-(measurements/h200-latency/stores.csv, apart). With 8 operations between them they save next to
-nothing: that stores of one iteration follow one another is assumed, as ptxas puts them at the end.
-"""
-MOST_SECTORS: Final = 16.0
-"""Sectors a request up to which they do: of 32, 8 stores save 10% (the same)."""
+MERGED = Formula(
+    name="share of what neighbouring stores could save that they do",
+    unit="1",
+    text="0.986/(1 + (lines/6.45)**4.29)",
+    symbols={"lines": "lines that a request touches [1]"},
+    holds="words stored one after the other, 2 to 8 of them; less with operations between them",
+    source="fitted: 1 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
+    "gets on rows marked fit, 0.10 on the others (measurements/h200-features/apart.csv); earlier "
+    "words, one after the other, save 75, 88 and 87% (measurements/h200-latency/stores.csv, "
+    "apart), and next to nothing with 8 operations between them: that stores of one iteration "
+    "follow one another is assumed, as ptxas puts them at the end",
+)
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
     unit="1",
@@ -34,8 +37,8 @@ SENT_SECTORS = Formula(
         "merged": "share of the possible saving that is made [1]",
         "union": "distinct sectors of a warp's neighbouring stores, over the sum of each [1]",
     },
-    holds="neighbouring stores of at most 16 sectors a request",
-    source="fitted: words stored one by one on an H200",
+    holds="neighbouring stores",
+    source="derived",
 )
 
 
@@ -48,8 +51,9 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
             continue
         union = _union(g, requests)
         asked = sum((requests[i].sectors for i in g.members), np.zeros(1))
-        each = asked / np.maximum(sum((requests[i].requests for i in g.members), np.zeros(1)), 1e-9)
-        merged = np.where(each <= MOST_SECTORS, MERGED, 0.0)
+        count = sum((requests[i].requests for i in g.members), np.zeros(1))
+        lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
+        merged = MERGED(lines=lines)
         found = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
         for i in g.members:
             shares[i] = np.asarray(found)
@@ -59,13 +63,19 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
 def _union(g: Group, requests: Sequence[Requests]) -> Array:
     """Return the distinct sectors of a warp's stores of one group, over the sum of each."""
     first = requests[g.members[0]]
-    strides = first.strides or {}
-    step = next((s for name, s in strides.items() if name == "threadIdx.x"), np.zeros(1))
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in g.members)), axis=-1)
-    steps = np.broadcast_to(np.asarray(step, dtype=float)[..., None], offsets.shape)
+    lanes = np.zeros((*offsets.shape[:-1], WARP_SIZE))
+    left = np.arange(WARP_SIZE)
+    for v in first.variables:
+        if v.in_lane or v.is_thread:
+            stride = np.broadcast_to(np.asarray(g.strides[v.name], float), offsets.shape[:-1])
+            count = int(np.max(v.extent))
+            lanes = lanes + stride[..., None] * (left % count)
+            left = left // count
     found = []
-    for o, s in zip(offsets.reshape(-1, offsets.shape[-1]), steps[..., 0].ravel(), strict=True):
-        lanes = np.arange(WARP_SIZE) * s
-        sectors = [np.unique((lanes + o_i) // SECTOR) for o_i in o - o.min()]
+    for o, own in zip(
+        offsets.reshape(-1, offsets.shape[-1]), lanes.reshape(-1, WARP_SIZE), strict=True
+    ):
+        sectors = [np.unique((own + o_i) // SECTOR) for o_i in o - o.min()]
         found.append(len(np.unique(np.concatenate(sectors))) / sum(map(len, sectors)))
     return np.asarray(found).reshape(offsets.shape[:-1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.affine import Variable
 from perfmodel.models.coalescing import SECTOR
@@ -94,10 +95,13 @@ class Requests:
     @property
     def executions(self) -> Array:
         """Warp executions of the access, were there no guards."""
-        every = np.ones(1)
+        every = threads = np.ones(1)
         for v in self.variables:
-            every = every * (1.0 if v.in_lane else v.extent)
-        return every
+            if v.is_thread:
+                threads = threads * v.extent
+            else:
+                every = every * (1.0 if v.in_lane else v.extent)
+        return np.asarray(every * np.ceil(threads / WARP_SIZE))
 
     @property
     def wanted_bytes(self) -> Array:

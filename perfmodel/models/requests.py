@@ -17,7 +17,13 @@ from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.activity import Activity, warp_classes
-from perfmodel.models.affine import Variable, index_variables, nearly_plane, plane
+from perfmodel.models.affine import (
+    Variable,
+    index_variables,
+    nearly_plane,
+    plane,
+    with_threads,
+)
 from perfmodel.models.affine_requests import affine_requests
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomic_requests import sharing, total_lanes
@@ -167,13 +173,15 @@ def access_requests(
     )
     if activity is not None:
         counted = with_exact_requests(counted, activity, pieces)
-    mostly = None if uses_random(index) else nearly_plane(index, values, variables)
+    everything = with_threads(variables, shape)
+    mostly = None if uses_random(index) else nearly_plane(index, values, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
             counted,
             strides={name: stride * element for name, stride in mostly.strides.items()},
             offset=mostly.offset * element,
+            variables=everything,
         )
     return _only_where(taken, replace(counted, random=uses_random(index)))
 

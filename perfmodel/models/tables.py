@@ -29,6 +29,7 @@ from perfmodel.models.competing_misses import (
 from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.private_sets import settled_share
 from perfmodel.models.requests import Requests
+from perfmodel.models.reuse import Group
 from perfmodel.models.windows import fleeting_misses
 
 Array = npt.NDArray[Any]
@@ -126,6 +127,7 @@ def find_tables(
     granule: float,
     warm: bool = False,
     full: bool = False,
+    groups: Sequence[Group] = (),
 ) -> list[Table]:
     """Return the tables of a launch and what they miss.
 
@@ -152,10 +154,12 @@ def find_tables(
         Whether the same launch ran before.
     full : bool
         Whether L2 is full of others' lines at the start, not empty.
+    groups : sequence of Group
+        Accesses among which `touched` is shared out.
     """
     launch = TableLaunch(
         *(instance, requests, misses, device, control, claimed, running, granule, warm, full),
-        uses=buffer_uses(requests, fills, touched),
+        uses=buffer_uses(requests, fills, touched, groups),
     )
     chosen = [buffer for buffer in launch.uses if _is_table(launch, buffer)]
     return [_table(launch, buffer, chosen) for buffer in chosen]

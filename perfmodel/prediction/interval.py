@@ -38,6 +38,10 @@ CLASSES: Final = (*REGIMES, "sampled", "pipeline", "narrow", "retries")
 blocks that copy ahead, those of blocks that copy ahead in pieces of less than 16 bytes, and those
 of lanes that try again and again in global memory."""
 _RETRIES: Final = ("cas-loop", "lock-loop")
+HAND_OFF: Final = 0.9e-6
+"""[s] from one thread that others wait for to the next, at most: 0.86 us of a lock that 800 warps
+take, 0.69 us of blocks that each wait for the one before, 0.46 us of allocations on the device
+(measurements/h200-features, spin_lock_sum, lookback_scan, heap_scratch)."""
 _WHOLE: Final = 16
 """Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
 
@@ -209,9 +213,10 @@ def interval(
     found = residuals(origin(details.device), residual_class(details, largest))
     figures = NORMAL_90 * figure_spread
     power = widening(details)
-    low = math.hypot(power * math.log(found.low), figures)
-    high = math.hypot(power * math.log(found.high), figures)
-    return time * math.exp(-low), time * math.exp(high)
+    doubt = details.instance.kernel.doubt
+    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter))
+    high = math.hypot(power * math.log(found.high), figures, math.log(doubt.longer))
+    return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
 
 
 def spread(details: Details, timing: Timing) -> float:

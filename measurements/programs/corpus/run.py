@@ -17,8 +17,9 @@ from statistics import median
 import cupy as cp
 import numpy as np
 
-from perfmodel.frontends.launch import Buffer, bind, parameter_names
+from perfmodel.frontends.launch import Buffer, Structure, bind, parameter_names
 from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import read_ptx
 from perfmodel.frontends.signatures import names_of
 from perfmodel.frontends.signatures import parameter_names as source_names
@@ -41,14 +42,16 @@ def launches(folder):
     for path in sorted(HERE.glob("*.toml")):
         module = cp.RawModule(path=str(folder / f"{path.stem}.cubin"))
         ptx = read_ptx(folder / f"{path.stem}.ptx")
+        program = Program(path.name, ptx, "", "sm_90", None, {}, {})
         known = source_names(path.with_suffix(".cu").read_text())
         for number, launch in enumerate(read_launches(path), 1):
-            kernel = ptx.function(launch.kernel)
+            kernel = program.kernel(launch.kernel)
             names = parameter_names(kernel, names_of(kernel.name, known))
-            yield path.stem, number, launch, kernel, names, module.get_function(launch.kernel)
+            yield path.stem, number, launch, kernel, names, module.get_function(kernel.name)
 
 
 contents = {}
+held = []  # buffers that only structures point to
 SCRATCH = Path(tempfile.gettempdir()) / "corpus-content"  # made once, for all runs of this file
 
 
@@ -65,7 +68,13 @@ def made_once(name, argument):
 
 
 def on_device(name, argument, parameter):
-    """Return a device array with a buffer's content, or a scalar."""
+    """Return a device array with a buffer's content, a scalar, or a structure of both."""
+    if isinstance(argument, Structure):
+        data = bytearray(argument.data)
+        for at, pointed in argument.buffers.items():
+            held.append(cp.zeros(pointed.bytes, cp.uint8))
+            data[at : at + 8] = held[-1].data.ptr.to_bytes(8, "little")
+        return np.frombuffer(bytes(data), f"V{len(data)}")  # one of them goes by value
     if not isinstance(argument, Buffer):
         floats = parameter.type in ("b32", "b64") and isinstance(argument.value, float)
         kind = {4: np.float32, 8: np.float64}[parameter.size] if floats else SCALARS[parameter.type]
@@ -81,18 +90,31 @@ def on_device(name, argument, parameter):
     return contents[key].copy()
 
 
-def set_up(launch, kernel, names):
-    """Return the arguments of a launch by name, and what resets them."""
+def set_up(launch, kernel, names, function):
+    """Return the arguments of a launch by name, and what resets them to what they held."""
     bound = dict(zip(names, bind(launch, kernel, names), strict=True))
     values = {
         name: on_device(name, bound[name], parameter)
         for name, parameter in zip(names, kernel.parameters, strict=True)
     }
     zeros = [values[n] for n, a in bound.items() if getattr(a, "fill", "") == "zeros"]
+    given = {n: a for n, a in bound.items() if getattr(a, "fill", None) not in (None, "zeros")}
+    function(launch.grid, launch.block, tuple(values.values()), shared_mem=launch.shared_bytes)
+    # What it works on in place is put back, so that each launch finds the same.
+    first = {n: cp.asarray(made_once(n, a)) for n, a in given.items()}
+    changed = [
+        (values[n], array)
+        for n, array in first.items()
+        if not cp.array_equal(values[n].view(cp.uint8), array.view(cp.uint8))
+    ]
 
     def reset():
         for array in zeros:
             array.fill(0)
+        for array, held_first in changed:
+            array[...] = held_first
+
+    reset()
 
     return values, reset
 
@@ -115,7 +137,7 @@ def events(folder, out):
         rows.writerow(["file", "number", "kernel", "repeats", "time_us", "spread", "error"])
         for file_name, number, launch, kernel, names, function in launches(folder):
             try:
-                values, reset = set_up(launch, kernel, names)
+                values, reset = set_up(launch, kernel, names, function)
                 before = {
                     n: v.copy() for n, v in values.items() if isinstance(v, cp.ndarray) and n == "y"
                 }
@@ -191,7 +213,7 @@ def profile(folder, out, times, warm):
     with open(out, "w") as file:
         for file_name, number, launch, kernel, names, function in launches(folder):
             try:
-                values, reset = set_up(launch, kernel, names)
+                values, reset = set_up(launch, kernel, names, function)
                 arguments = tuple(values.values())
                 for _ in range(times):
                     if warm:

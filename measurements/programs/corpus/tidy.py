@@ -1,7 +1,9 @@
 """Turns what measure.sh wrote into corpus.csv, a row a launch and protocol.
 
-    python tidy.py MEASURED FOLDER
+    python tidy.py MEASURED... FOLDER
 
+Counts, times and events may be in several folders, each of other sources. Without events.csv there
+are no rows of events.
 What the columns mean stands in session.toml beside the data.
 """
 
@@ -10,10 +12,13 @@ from __future__ import annotations
 import csv
 import gzip
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 from perfmodel.frontends.resources import read_log
+from perfmodel.frontends.signatures import base_name
+from perfmodel.frontends.template_names import is_named
 from perfmodel.measure.profiler import TIME, read_rows
 from perfmodel.measure.sweep import counter_metrics
 
@@ -44,26 +49,32 @@ MORE = {
 METRICS = counter_metrics() | {name: (metric,) for name, metric in MORE.items()}
 
 
-def launches(measured: Path, name: str) -> dict[tuple[str, str, str], list[dict[str, float]]]:
+def launches(
+    measured: Sequence[Path], name: str
+) -> dict[tuple[str, str, str], list[dict[str, float]]]:
     """Return the profiler's rows of each launch: source, number in its launch file, kernel."""
-    told = [line.split() for line in (measured / f"{name}.txt").read_text().splitlines()]
-    with gzip.open(measured / f"{name}.csv.gz", "rt") as file:
-        rows = list(read_rows(file.read()))
     found: dict[tuple[str, str, str], list[dict[str, float]]] = {}
-    for (source, number, kernel), row in zip(told, rows, strict=True):
-        found.setdefault((source, number, kernel), []).append(row)
+    for folder in (m for m in measured if (m / f"{name}.txt").exists()):
+        told = [line.split() for line in (folder / f"{name}.txt").read_text().splitlines()]
+        with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
+            rows = list(read_rows(file.read()))
+        for (source, number, kernel), row in zip(told, rows, strict=True):
+            found.setdefault((source, number, kernel), []).append(row)
     return found
 
 
-def main(measured: Path, folder: Path) -> None:
+def main(measured: Sequence[Path], folder: Path) -> None:
     """Write the file."""
     counted = launches(measured, "counters")
     times = {c: launches(measured, f"{c}-times") for c in ("cold", "warm")}
     taken = {
-        k: r for log in measured.glob("*.ptxas") for k, r in read_log(log.read_text(), "").items()
+        (log.stem, k): r
+        for m in measured
+        for log in m.glob("*.ptxas")
+        for k, r in read_log(log.read_text(), "").items()
     }
     rows = []
-    for key in counted:
+    for key in (k for k in counted if all(k in found for found in times.values())):
         for cache, found in times.items():
             told = [row[TIME] * 1e-3 for row in found[key]]
             row = timed(key, "profiler", cache, len(told), median(told), max(told) - min(told))
@@ -72,7 +83,11 @@ def main(measured: Path, folder: Path) -> None:
                     values = [counted[key][0][m] for m in metrics if m in counted[key][0]]
                     if values:
                         row[name] = f"{sum(values):.12g}"
-                said = taken[key[2]]
+                said = next(
+                    r
+                    for (source, k), r in taken.items()
+                    if source == key[0] and (key[2] in (k, base_name(k)) or is_named(k, key[2]))
+                )
                 row |= {
                     "ptxas_registers": said.registers,
                     "shared_bytes": said.shared_bytes,
@@ -81,7 +96,8 @@ def main(measured: Path, folder: Path) -> None:
                     "spill_load_bytes": said.spill_load_bytes,
                 }
             rows.append(row)
-    for each in csv.DictReader((measured / "events.csv").open()):
+    logs = (m / "events.csv" for m in measured)
+    for each in (row for log in logs if log.exists() for row in csv.DictReader(log.open())):
         key = (each["file"], each["number"], each["kernel"])
         span = float(each["spread"]) * float(each["time_us"])
         row = timed(key, "events", "warm", each["repeats"], float(each["time_us"]), span)
@@ -110,4 +126,4 @@ def write(path: Path, rows: list[dict[str, object]], order: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main([Path(m) for m in sys.argv[1:-1]], Path(sys.argv[-1]))

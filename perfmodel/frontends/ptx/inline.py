@@ -53,10 +53,13 @@ class Inlined:
     function : Function
     notes : tuple of str
         What could not be put in.
+    left : tuple of str
+        Functions whose calls could not be.
     """
 
     function: Function
     notes: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def inlined(module: Module, kernel: Function) -> Inlined:
@@ -175,7 +178,7 @@ class _Inliner:
             f"calls of {name} are left out, with all that it does: the PTX has no body for it"
             for name in list(self.left)[:4]
         )
-        return Inlined(function, notes)
+        return Inlined(function, notes, tuple(self.left))
 
     def _body(self, copy: _Copy, path: tuple[str, ...]) -> None:
         """Put a copy of a body in, at the end of what there is."""

@@ -1,0 +1,33 @@
+"""How far the time may be off by what had to be assumed of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What nobody states and no analysis tells, over what was assumed.
+
+    Attributes
+    ----------
+    shorter, longer : float
+        How many times shorter, or longer, the time may be.
+    in_turn : float
+        Times that threads wait for others, which may all come one after the other.
+    """
+
+    shorter: float = 1.0
+    longer: float = 1.0
+    in_turn: float = 0.0
+
+    def beside(self, other: Doubt) -> Doubt:
+        """Return both."""
+        return Doubt(
+            self.shorter * other.shorter, self.longer * other.longer, self.in_turn + other.in_turn
+        )
+
+
+SURE: Final = Doubt()
+"""None."""
