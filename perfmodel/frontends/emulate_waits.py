@@ -31,9 +31,9 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     flow : ControlFlow
     """
     found: dict[int, int] = {}
-    tries = [tried.loop for tried in retry_loops(function, flow)]
+    tries = [tried.loop.blocks for tried in retry_loops(function, flow)]
     for loop in flow.loops:
-        if loop in tries:
+        if any(blocks <= loop.blocks for blocks in tries):
             continue
         inside = [function.instructions[at] for at in flow.places(loop.blocks)]
         if not any(map(_polls, inside)) or any(i.opcode in _CHANGES for i in inside):

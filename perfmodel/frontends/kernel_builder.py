@@ -10,11 +10,11 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
+from perfmodel.frontends.divergence import aggregated
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
-    aggregated,
     chained,
     data_type,
     factored,
@@ -97,6 +97,7 @@ class Builder:
         accesses: list[Access] = []
         indices: dict[int, Node] = {}
         ahead = copies_ahead(self.function)
+        together = aggregated(self.function)
         for p in placed:
             size = elements[p.base]
             index = self._index(p, size, lengths[p.base], indices)
@@ -113,7 +114,7 @@ class Builder:
                     returns=p.moved.returns,
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
-                    aggregated=aggregated(p),
+                    aggregated=p.access.at in together,
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=self.function.instructions[p.access.at].opcode == "cp"

@@ -27,6 +27,7 @@ from perfmodel.models.contention import (
     GRANULE,
     HALF,
     MODULO_ROUNDS,
+    WORD,
     Conflicts,
     Hot,
     Sharing,
@@ -76,6 +77,8 @@ def sharing(
     split = _split(index, values)
     core = split.core
     pitch = np.abs(split.scale) * element
+    if element < WORD and not agreed(pitch >= WORD):
+        return None
     lanes = [v for v in variables if v.in_lane]
     full = _typical_lanes(activity)
     if isinstance(core, Operation) and core.operator in ("%", "random"):
@@ -152,9 +155,10 @@ def _modulo_conflicts(
         return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
 
     touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
-    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF))
+    most = np.ceil(lanes / np.maximum(distinct, 1))
+    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF), most)
     one = np.ones(m.shape)
-    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes, lanes)
     return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
 
 
@@ -199,7 +203,7 @@ def _random(
             found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
             if key[3]:
                 together = np.full(1, float(key[2]))
-                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 3)
+                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 4)
             columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
         rows.append(columns[key])
     table = np.array(rows).T
