@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.lock_loops import lock_loops
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
@@ -22,6 +23,7 @@ _COUNTED: Final = frozenset({"u32", "s32"})
 _EMULATED: Final = frozenset({"f16", "bf16"})
 """Types that are added by a loop of compare-and-swap of the word around them (machine code of
 sm_90)."""
+_LOCKING: Final = frozenset({"cas", "exch", "add"})
 _RAISES: Final = frozenset({"min", "max"})
 _TYPES: Final = {
     "f32": "float32",
@@ -109,6 +111,9 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
 
 def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
     modifiers = instruction.modifiers
+    queues = instruction.opcode == "atom" and _LOCKING & {*modifiers} and "shared" not in modifiers
+    if queues and any(function.instructions[at] is instruction for at in lock_loops(function)):
+        return "lock-loop"
     if "exch" in modifiers:
         return "exchange"
     if "shared" in modifiers and not _RAISES.isdisjoint(modifiers):
