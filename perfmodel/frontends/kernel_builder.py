@@ -32,6 +32,7 @@ from perfmodel.frontends.kernel_parts import (
     renamed,
 )
 from perfmodel.frontends.kernel_work import work_of
+from perfmodel.frontends.lock_loops import held_inside
 from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic_conditions import TRUE
@@ -379,7 +380,8 @@ class Builder:
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        at = p.access.key
+        # Who holds a lock inside its loop took it once, however often it tried.
+        at = held_inside(self.function).get(p.access.key, p.access.key)
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 

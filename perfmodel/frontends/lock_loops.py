@@ -38,6 +38,33 @@ def lock_loops(function: Function) -> dict[int, Loop]:
     return found
 
 
+def held_inside(function: Function) -> dict[int, int]:
+    """Return the compare-and-swaps of loops that hold a lock inside, each with what frees it.
+
+    ``while (!done) if (atomicCAS(lock, 0, 1) == 0) { ...; atomicExch(lock, 0); done = true; }``:
+    lanes of a warp take such a lock in turn.
+    """
+    flow = control_flow(function)
+    found = {}
+    for loop in flow.loops:
+        inside = flow.places(sorted(loop.blocks))
+        for at in inside:
+            taken = function.instructions[at]
+            if taken.opcode != "atom" or "cas" not in taken.modifiers:
+                continue
+            place = next((o for o in taken.operands if isinstance(o, Address)), None)
+            frees = [
+                other
+                for other in inside
+                if other != at
+                and function.instructions[other].opcode in ("st", "atom")
+                and place in function.instructions[other].operands
+            ]
+            if len(frees) == 1 and "shared" not in taken.modifiers:
+                found[at] = frees[0]
+    return found
+
+
 def _polls(i: Instruction) -> bool:
     return i.opcode == "atom" or (i.opcode == "ld" and not _STRONG.isdisjoint(i.modifiers))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from perfmodel.frontends.lock_loops import lock_loops
+from perfmodel.frontends.lock_loops import held_inside, lock_loops
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
@@ -112,7 +112,8 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
 def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
     modifiers = instruction.modifiers
     queues = instruction.opcode == "atom" and _LOCKING & {*modifiers} and "shared" not in modifiers
-    if queues and any(function.instructions[at] is instruction for at in lock_loops(function)):
+    locks = {*lock_loops(function), *held_inside(function)} if queues else set()
+    if any(function.instructions[at] is instruction for at in locks):
         return "lock-loop"
     if "exch" in modifiers:
         return "exchange"
