@@ -31,6 +31,7 @@ from perfmodel.models.contention import (
     Conflicts,
     Hot,
     Sharing,
+    counted_conflicts,
     random_conflicts,
 )
 
@@ -77,8 +78,6 @@ def sharing(
     split = _split(index, values)
     core = split.core
     pitch = np.abs(split.scale) * element
-    if element < WORD and not agreed(pitch >= WORD):
-        return None
     lanes = [v for v in variables if v.in_lane]
     full = _typical_lanes(activity)
     if isinstance(core, Operation) and core.operator in ("%", "random"):
@@ -95,6 +94,7 @@ def sharing(
         if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
             return None
         if core.operator == "random":
+            bins, pitch = _words(bins, pitch)
             return _random(access, bins, pitch, full, uniform, values)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
@@ -117,8 +117,26 @@ def sharing(
     return _modulo(places, step, activity, uniform, flat.offset * element)
 
 
+def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
+    """Return the words that elements of less lie in, and their distance: atomics change words."""
+    small = pitch < WORD
+    return np.where(small, np.ceil(count * pitch / WORD), count), np.where(small, WORD, pitch)
+
+
+def _within_words(m: Array, pitch: Array, lanes: Array) -> Sharing:
+    """Return the sharing of elements of less than a word: one warp from the first element on."""
+    lane = np.arange(WARP_SIZE)
+    m, pitch, lanes = np.broadcast_arrays(m, pitch, lanes)
+    rows = lane % np.maximum(m, 1)[:, None] * pitch[:, None]
+    found = counted_conflicts(rows.astype(np.int64) // WORD * WORD, lane < lanes[:, None])
+    words, apart = _words(m, pitch)
+    return Sharing(found, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+
+
 def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:
     m, pitch = np.broadcast_arrays(m, pitch)
+    if agreed((pitch < WORD) & ~uniform):
+        return _within_words(m, pitch, _typical_lanes(activity))
     # Lanes meet in whole numbers: warps in part count on their own, not as a mean number of lanes.
     each = [
         (c.requests, _modulo_conflicts(m, pitch, c.active, uniform, start))
