@@ -77,9 +77,7 @@ def _taking(function: Function, poll: int, loop: Sequence[Instruction]) -> int |
     made = [i for i, number in zip(loop, stated, strict=True) if not number]
     written = {name for i in made for name in written_registers(i)}
     if tried.opcode == "atom":
-        same = all(
-            not isinstance(o, Register) or o.name not in written for o in tried.operands[2:]
-        )
+        same = all(not isinstance(o, Register) or o.name not in written for o in tried.operands[2:])
         swaps = not {"cas", "exch"}.isdisjoint(tried.modifiers) and "shared" not in tried.modifiers
         return poll if same and swaps else None
     compared = {

@@ -117,7 +117,10 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
     banks = BANKS // parts
     steps = np.maximum(np.asarray(shared.pitch) / (BANK_WORD * parts), 1.0)
     common = power_of_two_gcd(np.full(np.shape(steps), banks), np.asarray(steps, dtype=np.int64))
-    m = np.where(shared.conflicts.addresses <= 1, 1.0, np.maximum(shared.addresses, 1.0))
+    # Runs of lanes at an address have fewer in a warp than all there are.
+    whole = np.maximum(shared.addresses, 1.0)
+    runs = shared.conflicts.most > np.ceil(lanes / whole)
+    m = np.where(runs, np.ceil(shared.conflicts.addresses), whole)
     n = np.maximum(lanes / parts, 1.0)
     # Distinct words of a bank, were all addresses taken.
     words = np.maximum(1.0, np.ceil(np.minimum(m, n) * common / banks))

@@ -161,7 +161,7 @@ def loop_inputs(
         others = 1 - 1 / warps if r.random else 1.0
         turned = looped * others * meeting.wanted * each
         # Fields of records are words of their own; elements side by side are all one array.
-        field = r.sharing.pitch > r.width
+        field = (r.sharing.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
         fields = fields + np.where(field, turned, 0.0) ** OTHER_WORDS
         own = turns_of(r)
