@@ -29,7 +29,7 @@ from perfmodel.models.formula import Formula
 _FORMULAS: Final = (
     *("activity", "atomics", "coalescing", "contention", "dram", "l2", "latency", "memory"),
     *("occupancy", "queueing", "residency", "reuse", "roofline", "shared_atomics", "time"),
-    *("sides", "wavefronts", "waves"),
+    *("bank_turns", "shared_loops", "shared_swaps", "sides", "wavefronts", "waves"),
 )
 """Modules of `perfmodel.models` whose closed forms drills can name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from perfmodel.frontends.memory_instructions import counts_lanes
+from perfmodel.frontends.memory_instructions import counts_lanes, is_used
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -22,9 +22,12 @@ MEETING: Final = 2.0
 SHARED_BASE: Final = 3.0
 """Instructions that make the address of a variable in shared memory: since clusters of blocks it
 holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""
-AGGREGATED: Final = {"atom": 10.0, "red": 6.0}
-"""Instructions by which a warp's lanes add to one address together: a vote, counts of lanes, the
-choice of one, and for old values a shuffle and an addition. The first read, the second assumed."""
+AGGREGATED: Final = {"returns": 10.0, "silent": 6.0, "scan": 24.0}
+"""Instructions by which a warp's lanes change one address together: a vote, counts of lanes or a
+REDUX, the choice of one, and for old values a shuffle and an addition; lanes that add unlike
+numbers and want old values add up in five shuffles. The first read, the others assumed."""
+_REDUCED: Final = frozenset({"min", "max", "and", "or", "xor"})
+_WORDS: Final = frozenset({"u32", "s32", "b32"})
 _UNIFORM: Final = frozenset(
     {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvt", "cvta"}
 )
@@ -166,20 +169,34 @@ def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
 
 
 def aggregated(function: Function) -> dict[int, float]:
-    """Return the instructions by which warps add to one address together, by the atomic."""
+    """Return the instructions by which warps change one address together, by the atomic.
+
+    Of atomics whose address no lane has for itself, as far as the code says, ptxas leaves one for
+    each warp: additions of 32 bits, those of 64 bits to global memory where all lanes add the same,
+    and minima, maxima and logic of 32 bits without an answer (machine code of sm_90, nvcc 13.0). No
+    exchanges, compare-and-swaps, increments with a limit, or additions of floats.
+    """
     parting = parting_registers(function)
     found = {}
     for at, i in enumerate(function.instructions):
-        if not i.operands or i.opcode not in AGGREGATED or "add" not in i.modifiers:
-            continue
-        if i.type_name not in ("u32", "s32", "b32"):
+        if not i.operands or i.opcode not in ("atom", "red") or counts_lanes(function, i):
             continue
         where = next((o for o in i.operands if isinstance(o, Address)), None)
-        value = i.operands[-1]
-        same = where is not None and not _parts(where.base, parting)
-        same = same and not counts_lanes(function, i)
-        if same and (i.opcode == "red" or not _parts(value, parting)):
-            found[at] = AGGREGATED[i.opcode]
+        if where is None or _parts(where.base, parting):
+            continue
+        returns = i.opcode == "atom" and is_used(function, i)
+        alike = not _parts(i.operands[-1], parting)
+        if "add" in i.modifiers and i.type_name in _WORDS:
+            how = "silent" if not returns else "returns" if alike else "scan"
+        elif "add" in i.modifiers and i.type_name in ("u64", "s64") and alike:
+            if "shared" in i.modifiers:
+                continue
+            how = "returns" if returns else "silent"
+        elif _REDUCED & {*i.modifiers} and i.type_name in _WORDS and not returns:
+            how = "silent"
+        else:
+            continue
+        found[at] = AGGREGATED[how]
     return found
 
 

@@ -197,6 +197,9 @@ class Counter:
         weight = stands / rows
         count.looked += stands
         count.data += weight * float(data_wavefronts(places, width, active).sum())
+        if at in self._changing and count.rows_kept < _KEPT:
+            count.kept.append((places, active))
+            count.rows_kept += rows
         if count.region == -1:
             return
         found = coalesce(places, active, width)
@@ -206,9 +209,6 @@ class Counter:
         halves = (bits & 3 != 0).astype(int) + (bits & 12 != 0)
         count.pairs += weight * float(halves.sum())
         count.tags += weight * float(tag_wavefronts(places, active).sum())
-        if at in self._changing and count.rows_kept < _KEPT:
-            count.kept.append((places, active))
-            count.rows_kept += rows
 
 
 def _own(address: Array, lanes: Array) -> Array:

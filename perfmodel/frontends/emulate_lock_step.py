@@ -36,6 +36,7 @@ from perfmodel.frontends.emulate_segments import segments
 from perfmodel.frontends.emulate_tickets import ticket_draws
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
+from perfmodel.frontends.lock_loops import lock_loops
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.odd_values import OddValues, with_ways
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -137,6 +138,8 @@ class LockStep:
             if tried.always
             for block, target in tried.loop.exits
         }
+        locks = lock_loops(function).values()
+        self.tried |= {block: target for loop in locks for block, target in loop.exits}
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.told: list[str] = []

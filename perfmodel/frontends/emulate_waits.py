@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from perfmodel.frontends.lock_loops import lock_loops
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, SpecialRegister
 from perfmodel.frontends.retry_loops import retry_loops
@@ -31,9 +32,10 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     flow : ControlFlow
     """
     found: dict[int, int] = {}
-    tries = [tried.loop for tried in retry_loops(function, flow)]
+    tries = [tried.loop.blocks for tried in retry_loops(function, flow)]
+    tries += [loop.blocks for loop in lock_loops(function).values()]
     for loop in flow.loops:
-        if loop in tries:
+        if any(blocks <= loop.blocks for blocks in tries):
             continue
         inside = [function.instructions[at] for at in flow.places(loop.blocks)]
         if not any(map(_polls, inside)) or any(i.opcode in _CHANGES for i in inside):

@@ -12,7 +12,6 @@ from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic_conditions import TRUE, all_of
 from perfmodel.frontends.symbolic_records import MemoryAccess, is_data
 from perfmodel.frontends.symbolic_sums import Sum
-from perfmodel.frontends.symbolic_values import DATUM
 from perfmodel.kernels.access import DATA_TYPES, Access
 
 _UNORDERED: Final = frozenset({"nc", "shared", "local"})
@@ -49,7 +48,7 @@ def known_part(guard: Node) -> Node:
 
 def data_type(m: Moved, size: int) -> Node | None:
     """Return the type of an atomic's operand, as kernels state it."""
-    if m.kind != "atomic" or m.dtype is None or DATA_TYPES[m.dtype] != size:
+    if m.kind != "atomic" or m.dtype is None or DATA_TYPES[m.dtype] % size:
         return None
     return Number(list(DATA_TYPES).index(m.dtype))
 
@@ -158,20 +157,3 @@ def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict
         if (access.kind == "load" or access.returns) and access.cache != "shared":
             found.setdefault(access.loop, set()).add(depths[access.name])
     return {loop: len(levels) for loop, levels in found.items()}
-
-
-def aggregated(p: Placed, together: Collection[int]) -> bool:
-    """Say whether the compiler adds a warp's values up: 32-bit ones, at one address for all.
-
-    Those whose old value is used only if all add the same: `together` has their places
-    (`perfmodel.frontends.divergence.aggregated`).
-    """
-    if p.moved.returns:
-        return p.access.at in together
-    if p.moved.kind != "atomic" or p.moved.dtype not in ("int32", "uint32"):
-        return False
-    lanes = ("threadIdx.", DATUM)
-    if p.offset is None:
-        return False
-    same = not any(name.startswith(lanes) for name in p.offset.names)
-    return same and p.moved.operation == "add"

@@ -9,12 +9,11 @@ from typing import Final
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
-from perfmodel.frontends.divergence import aggregated as added_together
+from perfmodel.frontends.divergence import aggregated
 from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
-    aggregated,
     chained,
     data_type,
     factored,
@@ -32,6 +31,7 @@ from perfmodel.frontends.kernel_parts import (
     renamed,
 )
 from perfmodel.frontends.kernel_work import work_of
+from perfmodel.frontends.lock_loops import held_inside
 from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.odd_values import OddShares
 from perfmodel.frontends.ptx.syntax import Function, Module
@@ -101,9 +101,7 @@ class Builder:
         accesses: list[Access] = []
         indices: dict[int, Node] = {}
         ahead = copies_ahead(self.function)
-        code = self.function.instructions
-        # What shared memory hands back to each lane was measured as it is.
-        together = [i for i in added_together(self.function) if "shared" not in code[i].modifiers]
+        together = aggregated(self.function)
         for p in placed:
             size = elements[p.base]
             index = self._index(p, size, lengths[p.base], indices)
@@ -120,7 +118,7 @@ class Builder:
                     returns=p.moved.returns,
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
-                    aggregated=aggregated(p, together),
+                    aggregated=p.access.at in together,
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=self.function.instructions[p.access.at].opcode == "cp"
@@ -400,7 +398,8 @@ class Builder:
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
             return None
-        at = p.access.key
+        # Who holds a lock inside its loop took it once, however often it tried.
+        at = held_inside(self.function).get(p.access.key, p.access.key)
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.frontends.lock_loops import held_inside, lock_loops
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Immediate, Instruction
@@ -19,6 +20,11 @@ _ROWS: Final = frozenset({"ldmatrix", "stmatrix", "cp"})
 _PAST_L1: Final = frozenset({"cg", "cv", "volatile", "acquire", "relaxed", "mmio"})
 _COUNTED: Final = frozenset({"u32", "s32"})
 """Types that shared memory counts in one instruction, read from machine code of sm_90."""
+_EMULATED: Final = frozenset({"f16", "bf16"})
+"""Types that are added by a loop of compare-and-swap of the word around them (machine code of
+sm_90)."""
+_LOCKING: Final = frozenset({"cas", "exch", "add"})
+_RAISES: Final = frozenset({"min", "max"})
 _TYPES: Final = {
     "f32": "float32",
     "f64": "float64",
@@ -80,9 +86,9 @@ def moved(function: Function, at: int, part: int = 0) -> Moved:
             kind="atomic",
             unit=unit,
             width=place.width,
-            dtype=_TYPES.get(kind) if place.width == unit else None,
+            dtype=_TYPES.get(kind),
             operation=_operation(function, instruction),
-            returns=instruction.opcode == "atom" and _is_used(function, instruction),
+            returns=instruction.opcode == "atom" and is_used(function, instruction),
         )
     # cp.async.cg and multimem go past L1.
     past = not _PAST_L1.isdisjoint(modifiers) or instruction.opcode == "multimem"
@@ -99,14 +105,22 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
         {"shared", "add"} <= {*modifiers}
         and modifiers[-1] in _COUNTED
         and instruction.operands[-1] == Immediate(1)
-        and not (instruction.opcode == "atom" and _is_used(function, instruction))
+        and not (instruction.opcode == "atom" and is_used(function, instruction))
     )
 
 
 def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
     modifiers = instruction.modifiers
+    queues = instruction.opcode == "atom" and _LOCKING & {*modifiers} and "shared" not in modifiers
+    locks = {*lock_loops(function), *held_inside(function)} if queues else set()
+    if any(function.instructions[at] is instruction for at in locks):
+        return "lock-loop"
     if "exch" in modifiers:
         return "exchange"
+    if "shared" in modifiers and not _RAISES.isdisjoint(modifiers):
+        return "raise"
+    if "add" in modifiers and modifiers[-1] in _EMULATED:
+        return "cas-loop"
     if counts_lanes(function, instruction):
         return "increment"
     if "cas" not in modifiers:
@@ -116,6 +130,7 @@ def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
     return "cas-loop" if found and found[0].always else "cas"
 
 
-def _is_used(function: Function, instruction: Instruction) -> bool:
+def is_used(function: Function, instruction: Instruction) -> bool:
+    """Say whether somebody reads what an instruction writes."""
     targets = set(written_registers(instruction))
     return any(targets & read_registers(i) for i in function.instructions)

@@ -19,7 +19,7 @@ _COPIES = frozenset({"mov", "cvt"})
 
 
 class RetryLoop(NamedTuple):
-    """A loop of compare-and-swap in global memory.
+    """A loop of compare-and-swap.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def _retried(function: Function, flow: ControlFlow, loop: Loop) -> int | None:
     if len(changes) != 1:
         return None
     tried = function.instructions[changes[0]]
-    if tried.opcode != "atom" or "cas" not in tried.modifiers or "shared" in tried.modifiers:
+    if tried.opcode != "atom" or "cas" not in tried.modifiers:
         return None
     if len(tried.operands) < 3 or tried.guard is not None:
         return None

@@ -14,7 +14,7 @@ _ONE: Final = Number(1)
 
 AccessKind = Literal["load", "store", "atomic"]
 CacheLevel = Literal["l1", "l2", "shared"]
-AtomicOperation = Literal["add", "increment", "exchange", "cas", "cas-loop", "lock-loop"]
+AtomicOperation = Literal["add", "increment", "raise", "exchange", "cas", "cas-loop", "lock-loop"]
 DATA_TYPES: Final = {
     "int32": 4,
     "uint32": 4,
@@ -55,9 +55,10 @@ class Access:
     dtype : Node or None
         Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
         buffer's element size.
-    operation : {"add", "increment", "exchange", "cas", "cas-loop", "lock-loop"}
+    operation : {"add", "increment", "raise", "exchange", "cas", "cas-loop", "lock-loop"}
         What an atomic does: an addition (or any other arithmetic), one of a constant 1 (in shared
-        memory lanes do not wait for one another), an exchange, a compare-and-swap, or a loop of it.
+        memory lanes do not wait for one another), a minimum or maximum that seldom changes what is
+        there, an exchange, a compare-and-swap, or a loop of it.
     aggregated : bool or Node
         Whether the compiler adds up a warp's values first, so that one lane's atomic does for all:
         it does so for 32-bit integers at an address that it knows all lanes share.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, evaluate
+from perfmodel.expressions import Node, Number, evaluate
 from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access
 from perfmodel.kernels.atomic_values import AtomicValues
 from perfmodel.kernels.binding import Binding
@@ -273,8 +273,10 @@ def _atomic_values(
         dtype = np.where(np.asarray(size) == 8, _LONG, 0)
     else:
         dtype = np.asarray(bound.whole(access.dtype, f"dtype {what}", 0, len(sizes) - 1))
+        # Several small elements may make one of the type, or a vector of it.
+        alone = access.vector == Number(1)
         bound.check(
-            size,
+            size if alone else sizes[dtype],
             f"element_bytes of buffer {access.buffer!r}, for the dtype {what},",
             sizes[dtype],
             sizes[dtype],

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,18 @@ from perfmodel.models.contention import (
     GRANULE,
     HALF,
     MODULO_ROUNDS,
+    WORD,
     Conflicts,
     Hot,
     Sharing,
+    counted_conflicts,
     random_conflicts,
 )
 
 Array = npt.NDArray[Any]
 
+_WARPS: Final = 8
+"""Warps in a row that are counted where runs of lanes go to elements."""
 _FEW: Final = 512
 """Elements up to which it matters that some warps pass the last one and go on at the first."""
 
@@ -78,6 +82,14 @@ def sharing(
     pitch = np.abs(split.scale) * element
     lanes = [v for v in variables if v.in_lane]
     full = _typical_lanes(activity)
+    runs = _runs(core, values, variables)
+    if runs is not None:
+        long = runs.lanes % WARP_SIZE == 0
+        if agreed(long):
+            return _modulo(runs.count, pitch, activity, np.ones(1, dtype=bool), split.start)
+        if agreed(WARP_SIZE % runs.lanes == 0):
+            return _counted_warps(runs.count, pitch, full, runs.lanes)
+        return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
         if _own(count, values):
@@ -92,6 +104,7 @@ def sharing(
         if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
             return None
         if core.operator == "random":
+            bins, pitch = _words(bins, pitch)
             return _random(access, bins, pitch, full, uniform, values)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
@@ -114,8 +127,56 @@ def sharing(
     return _modulo(places, step, activity, uniform, flat.offset * element)
 
 
+class _Runs(NamedTuple):
+    """Runs of lanes side by side that go to one of `count` elements each, in turn."""
+
+    lanes: Array
+    count: Array
+
+
+def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> _Runs | None:
+    """Return what ``i // lanes`` and ``(i // lanes) % count`` are; None if an index is neither."""
+    count = None
+    if isinstance(core, Operation) and core.operator == "%" and not _own(core.operands[1], values):
+        core, count = core.operands
+    if not isinstance(core, Operation) or core.operator != "//" or _own(core.operands[1], values):
+        return None
+    flat = plane(core.operands[0], values, variables)
+    moving = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
+    if not flat.affine or len(moving) != 1 or not agreed((moving[0] == 1) & (flat.offset == 0)):
+        return None
+    lanes = np.atleast_1d(np.asarray(evaluate(core.operands[1], values), dtype=np.int64))
+    if not agreed(lanes > 0):
+        return None
+    every = np.ceil(_distinct(flat.strides, variables) / lanes)
+    if count is not None:
+        every = np.minimum(every, np.asarray(evaluate(count, values), dtype=float))
+    return _Runs(lanes, np.maximum(every, 1.0))
+
+
+def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
+    """Return the words that elements of less lie in, and their distance: atomics change words."""
+    small = pitch < WORD
+    return np.where(small, np.ceil(count * pitch / WORD), count), np.where(small, WORD, pitch)
+
+
+def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> Sharing:
+    """Return the sharing of consecutive runs of lanes modulo m: some warps, counted."""
+    lane = np.arange(WARP_SIZE)
+    m, pitch, lanes, runs = np.broadcast_arrays(m, pitch, lanes, runs)
+    first = np.arange(_WARPS) * WARP_SIZE
+    turn = (lane + first[:, None]) // np.maximum(runs, 1).astype(np.int64)[:, None, None]
+    rows = (turn % np.maximum(m, 1)[:, None, None] * pitch[:, None, None]).astype(np.int64)
+    found = counted_conflicts(rows // WORD * WORD, lane < lanes[:, None, None])
+    words, apart = _words(m, pitch)
+    mean = Conflicts(*(column.mean(axis=-1) for column in found))
+    return Sharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+
+
 def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:
     m, pitch = np.broadcast_arrays(m, pitch)
+    if agreed((pitch < WORD) & ~uniform):
+        return _counted_warps(m, pitch, _typical_lanes(activity), np.ones(1))
     # Lanes meet in whole numbers: warps in part count on their own, not as a mean number of lanes.
     each = [
         (c.requests, _modulo_conflicts(m, pitch, c.active, uniform, start))
@@ -152,9 +213,10 @@ def _modulo_conflicts(
         return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
 
     touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
-    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF))
+    most = np.ceil(lanes / np.maximum(distinct, 1))
+    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF), most)
     one = np.ones(m.shape)
-    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes, lanes)
     return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
 
 
@@ -199,7 +261,7 @@ def _random(
             found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
             if key[3]:
                 together = np.full(1, float(key[2]))
-                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 3)
+                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 4)
             columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
         rows.append(columns[key])
     table = np.array(rows).T

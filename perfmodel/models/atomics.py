@@ -224,7 +224,7 @@ def _atomic_time(
     # Fewer addresses than a sector has room for fill none.
     whole = np.where(c.addresses * r.width < SECTOR, 0.0, whole)
     # Only additions know what the bits mean.
-    adds = r.access.operation in ("add", "increment")
+    adds = r.access.operation in ("add", "increment", "raise")
     floats, doubles = (f[dtype] & adds for f in (_FLOATS, _DOUBLES))
     in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
     each = partial + (in_full - partial) * whole

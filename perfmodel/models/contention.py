@@ -41,6 +41,8 @@ MODULO_ROUNDS = Formula(
 HALF: Final = LINE // 2
 """Bytes that a packet of compare-and-swaps spans: 32 lanes side by side make two of them (counted,
 measurements/h200-cas/counters.csv)."""
+WORD: Final = 4
+"""Bytes that the narrowest atomic changes."""
 GRANULE: Final = 256
 """Bytes that one L2 slice holds together, as far as atomics show (atomics.csv)."""
 
@@ -58,6 +60,8 @@ class Conflicts(NamedTuple):
         The same over the lines.
     halves : array
         The same over halves of lines, 64 B: packets of compare-and-swaps.
+    most : array
+        Lanes at the most popular address: turns of a loop in which one lane an address wins.
     """
 
     addresses: Array
@@ -66,6 +70,7 @@ class Conflicts(NamedTuple):
     passes: Array
     packets: Array
     halves: Array
+    most: Array
 
 
 class Hot(NamedTuple):
@@ -151,6 +156,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         passes=rounds(new_sector),
         packets=rounds(new_line),
         halves=rounds(first(HALF)),
+        most=np.where(used, rank, 0).max(axis=-1),
     )
 
 
@@ -163,7 +169,8 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
         As for `counted_conflicts`; requests without active lanes do not count.
     """
     taking = active.any(axis=-1)
-    addresses, active = addresses[taking], active[taking]
+    # What changes less than a word swaps the word around it.
+    addresses, active = addresses[taking] // WORD * WORD, active[taking]
     found = counted_conflicts(addresses, active)
     used, times = np.unique(addresses[active], return_counts=True)
     total = times.sum()
@@ -223,7 +230,8 @@ def random_conflicts(
 
     passes, of_sectors = _rounds(found, sizes[SECTOR], lanes)
     packets, halves = (_rounds(found, sizes[g], lanes)[0] for g in (LINE, HALF))
-    conflicts = Conflicts(touched(found), touched(sectors), touched(lines), passes, packets, halves)
+    touches = (touched(found), touched(sectors), touched(lines))
+    conflicts = Conflicts(*touches, passes, packets, halves, _most(found, lanes))
     granules = found.merged(sizes[GRANULE])
     # Of equally likely bins the last granule may have fewer, and the others then more.
     even = len(found.likely) == 1
@@ -264,6 +272,19 @@ def _rounds(found: Histogram, together: int, lanes: float) -> tuple[Array, Array
             of_others = of_others + 1 - at_most[-1] ** left
         probability = probability * (max(lanes - k, 0.0) / (k + 1)) * share / (1 - share)
     return np.asarray(of_others + of_single.sum()), of_single
+
+
+def _most(found: Histogram, lanes: float) -> Array:
+    """Return the expected lanes at the most popular of all bins, taken as independent."""
+    share = _below_one(found.likely)
+    at_most = np.zeros_like(share)
+    probability = np.exp(lanes * np.log1p(-share))
+    most = np.zeros(())
+    for k in range(WARP_SIZE):
+        at_most = np.minimum(at_most + probability, 1.0)
+        most = most - np.expm1((found.sizes * np.log(np.maximum(at_most, 1e-300))).sum())
+        probability = probability * (max(lanes - k, 0.0) / (k + 1)) * share / (1 - share)
+    return np.asarray(most)
 
 
 def _grouped(terms: Array, together: int) -> Array:

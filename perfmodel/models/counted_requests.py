@@ -20,6 +20,7 @@ from perfmodel.models.activity import Activity, warp_classes
 from perfmodel.models.affine import Variable, index_variables, plane, with_threads
 from perfmodel.models.agreement import alone
 from perfmodel.models.atomic_requests import sharing, total_lanes
+from perfmodel.models.bank_turns import counted_turns
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import counted_sharing, stacked_sharing
 from perfmodel.models.geometry import BlockShape
@@ -53,6 +54,7 @@ def given_requests(
     flat = None if uses_random(index) else plane(index, instance.known, variables)
     if flat is not None and not flat.affine:
         flat = None
+    width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
     shared = None
     if access.kind == "atomic" and counted.addresses is not None:
         addresses = np.asarray(counted.addresses)
@@ -67,8 +69,10 @@ def given_requests(
             if whole is not None:
                 shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
 
+    on_chip = instance.kernel.buffer(access.buffer).space == "shared"
+    banks = counted_turns(np.maximum(addresses, 0), active, width) if shared and on_chip else None
     stored = None
-    if access.kind == "store" and counted.addresses is not None:
+    if access.kind == "store" and not on_chip and counted.addresses is not None:
         places = np.asarray(counted.addresses)
         size = float(np.max(instance.lengths[access.buffer])) * element
         stored = counted_places(places, places >= 0, size)
@@ -76,7 +80,6 @@ def given_requests(
     def one(value: float) -> Array:
         return np.full(1, float(value))
 
-    width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
     strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
     if counted.run and strides is not None:
         # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
@@ -97,8 +100,9 @@ def given_requests(
         variables=variables,
         shares={},
         sampled=counted.sampled,
-        random=flat is None,
+        random=uses_random(index) if banks is not None else flat is None,
         sharing=shared,
+        banks=banks,
         stored=stored,
         pairs=one(counted.pairs),
         filled=one(_filled(counted, width)),
@@ -204,6 +208,7 @@ def counted_requests(
         shares={},
         sampled=row.sampled,
         sharing=stacked_sharing([row.sharing]),
+        banks=row.banks,
         stored=None if row.stored is None else counted_places(*row.stored, size),
         pairs=column("pairs"),
         step=column("step"),

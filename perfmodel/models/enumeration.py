@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram
+from perfmodel.models.bank_turns import BankTurns, counted_turns
 from perfmodel.models.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.contention import Sharing, counted_sharing
 from perfmodel.models.distinct import first_of_equals
@@ -60,6 +61,8 @@ class Counts:
     in_blocks : tuple of three float
         Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
         executions.
+    banks : BankTurns or None
+        How the lanes of an atomic meet in banks, were they in shared memory.
     sharing : Sharing or None
         How the lanes of an atomic share addresses, as far as the sample shows.
     filled : float
@@ -80,6 +83,7 @@ class Counts:
     pages: float
     in_blocks: tuple[float, float, float]
     sharing: Sharing | None = None
+    banks: BankTurns | None = None
     filled: float = 1.0
     stored: tuple[Array, Array] | None = None
 
@@ -217,6 +221,7 @@ def count(
         requests=float(takes_part.sum()) * scale * pieces,
         active_lanes=float(active.sum()) * scale * pieces,
         sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
+        banks=counted_turns(address, active, width) if atomic and takes_part.any() else None,
         sampled=min(1.0, samples / executions),
         step=float(bits & -bits),
         filled=filled,

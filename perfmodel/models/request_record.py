@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.affine import Variable
+from perfmodel.models.bank_turns import BankTurns
 from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.contention import Sharing
 from perfmodel.models.sampled_places import StoredPlaces
@@ -52,6 +53,8 @@ class Requests:
         Whether the index is random: rows of a table that other data chooses.
     sharing : Sharing or None
         How the lanes of an atomic share addresses.
+    banks : BankTurns or None
+        How the lanes of a shared atomic meet in banks, if that was counted.
     stored : StoredPlaces or None
         Where the sectors of a store concentrate, if that was counted.
     pairs : array or None
@@ -84,6 +87,7 @@ class Requests:
     period: Array | None = None
     random: bool = False
     sharing: Sharing | None = None
+    banks: BankTurns | None = None
     stored: StoredPlaces | None = None
     pairs: Array | None = None
     step: Array | None = None

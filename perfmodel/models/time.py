@@ -42,7 +42,8 @@ from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.queueing import memory_inputs
 from perfmodel.models.requests import Requests
 from perfmodel.models.several_atomics import several_times
-from perfmodel.models.shared_atomics import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.shared_loops import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.shared_swaps import SWAP_TIME, swap_inputs
 from perfmodel.models.sm_times import sm_times
 from perfmodel.models.steps import step_loop, time_in_steps
 from perfmodel.models.turns import (
@@ -165,9 +166,15 @@ def time_model(
     last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
     rounds = inputs["latency"]["rounds"]
     looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
-    if looping is not None:
-        inputs["shared-loops"] = looping
-        terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+    swapping = swap_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
+    if looping is not None or swapping is not None:
+        terms["shared-loops"] = np.zeros(1)
+        if looping is not None:
+            inputs["shared-loops"] = looping
+            terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+        if swapping is not None:
+            inputs["shared-swaps"] = swapping
+            terms["shared-loops"] = terms["shared-loops"] + np.atleast_1d(SWAP_TIME(**swapping))
         if atomics:
             inputs["stages"] = {
                 "shared": terms["shared-loops"],

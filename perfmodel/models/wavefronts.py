@@ -104,6 +104,24 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool
     return np.asarray(np.maximum(each.sum(axis=-1), 1))
 
 
+def atomic_wavefronts(addresses: Array, active: Array) -> Array:
+    """Return the clocks that native shared atomics hold the banks: lanes in a bank take turns.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `data_wavefronts`.
+
+    Returns
+    -------
+    array, shape (...)
+        The most lanes in one bank, at one word or at several.
+    """
+    bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
+    lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
+    return np.asarray(lanes.max(axis=-1))
+
+
 def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
     split = (*words.shape[:-1], parts, WARP_SIZE // parts)

@@ -16,7 +16,8 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.locks import LOCK_TIME, WAITING
 from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
 from perfmodel.models.several_atomics import APART, BUSIEST_OF_SEVERAL
-from perfmodel.models.shared_atomics import SHARED_LOOP_TIME
+from perfmodel.models.shared_loops import SHARED_LOOP_TIME
+from perfmodel.models.shared_swaps import SWAP_TIME
 from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.details import Details
@@ -114,5 +115,7 @@ def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator
 
 def shared_loop_steps(details: Details) -> Iterator[Step]:
     """Yield the time of atomics in shared memory that are loops."""
-    given = details.time.inputs["shared-loops"]
-    yield step("Atomics in shared memory", named(SHARED_LOOP_TIME, "time of shared-loops"), given)
+    for name, formula in (("shared-loops", SHARED_LOOP_TIME), ("shared-swaps", SWAP_TIME)):
+        if name in details.time.inputs:
+            given = details.time.inputs[name]
+            yield step("Atomics in shared memory", named(formula, f"time of {name}"), given)

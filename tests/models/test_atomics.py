@@ -21,7 +21,8 @@ from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.contention import counted_conflicts, random_conflicts
 from perfmodel.models.geometry import block_shape
 from perfmodel.models.requests import Requests, access_requests
-from perfmodel.models.shared_atomics import COPIES_TIME, best_copies, loop_clocks
+from perfmodel.models.shared_atomics import COPIES_TIME, best_copies
+from perfmodel.models.shared_loops import loop_clocks
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = {"int32": 4, "uint64": 8}
@@ -98,7 +99,7 @@ def test_one_address_a_warp() -> None:
     assert found.sharing is not None
     conflicts = {k: float(np.ravel(v)[0]) for k, v in found.sharing.conflicts._asdict().items()}
     distinct = {"addresses": 1, "sectors": 1, "lines": 1}
-    assert conflicts == {**distinct, "passes": 32, "packets": 32, "halves": 32}
+    assert conflicts == {**distinct, "passes": 32, "packets": 32, "halves": 32, "most": 32}
 
 
 def test_patterns_that_are_not_chosen_ask_for_nothing() -> None:
@@ -138,7 +139,7 @@ def test_indices_without_a_closed_form_are_counted() -> None:
     assert sharing is not None
     conflicts = {k: float(np.ravel(v)[0]) for k, v in sharing.conflicts._asdict().items()}
     distinct = {"addresses": 4, "sectors": 1, "lines": 1}
-    assert conflicts == {**distinct, "passes": 8, "packets": 8, "halves": 8}
+    assert conflicts == {**distinct, "passes": 8, "packets": 8, "halves": 8, "most": 8}
     assert any("no closed form" in warning for warning in prediction.warnings)
 
 

@@ -31,7 +31,7 @@ def by_hand(addresses: list[int]) -> tuple[int, ...]:
             found[address // granule] = max(found.get(address // granule, 0), count)
     sectors, halves, lines = most[32], most[64], most[128]
     packets = (sum(found.values()) for found in (sectors, lines, halves))
-    return len(lanes), len(sectors), len(lines), *packets
+    return len(lanes), len(sectors), len(lines), *packets, max(lanes.values())
 
 
 def test_counted_conflicts_against_dictionaries() -> None:
