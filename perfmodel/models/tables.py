@@ -21,6 +21,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.competing_misses import (
     CompetingMisses,
     TableLaunch,
+    TableUse,
     buffer_uses,
     competing_misses,
     is_private,
@@ -29,7 +30,7 @@ from perfmodel.models.competing_misses import (
 from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.private_sets import settled_share
 from perfmodel.models.requests import Requests
-from perfmodel.models.windows import fleeting_misses
+from perfmodel.models.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 
 Array = npt.NDArray[Any]
 
@@ -151,7 +152,8 @@ def find_tables(
     warm : bool
         Whether the same launch ran before.
     full : bool
-        Whether L2 is full of others' lines at the start, not empty.
+        Whether L2 is full of others' lines at the start, not empty. Where `warm`, what the launch
+        before left of its own data is there.
     """
     launch = TableLaunch(
         *(instance, requests, misses, device, control, claimed, running, granule, warm, full),
@@ -178,10 +180,8 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     one = table_use(launch, buffer, tables)
     found = competing_misses(launch, one)
     size, running, streaming = one.size, launch.running, one.streaming
-    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full)
-    together = residency.REUSE_IN_WAVE * running * one.own.loads
-    in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
-    fleeting_lost = np.where(one.beside > 0, 1 - in_wave, alone)
+    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full, launch.warm)
+    fleeting_lost = np.where(one.beside > 0, 1 - _in_wave(launch, one, found), alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
         "overflow": np.atleast_1d(one.spilled),
@@ -221,6 +221,16 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         pinned=found.pinned,
         **at_random,
     )
+
+
+def _in_wave(launch: TableLaunch, one: TableUse, found: CompetingMisses) -> Array:
+    """Return the share of re-reads that find what other blocks at work have just asked for."""
+    if found.drawn is None:
+        together = np.maximum(launch.running * one.own.loads, 1.0)
+        return np.asarray(IN_WAVE(size=one.size, together=together))
+    places = np.maximum(one.size / found.drawn.wide, 1.0)
+    drawn = np.maximum(launch.running * found.drawn.draws / places, 1e-9)
+    return np.asarray(DRAWN_IN_WAVE(x=drawn))
 
 
 def _settled(
