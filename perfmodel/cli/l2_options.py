@@ -65,8 +65,8 @@ MissPropOption = Annotated[
     Literal["streaming", "normal"],
     typer.Option(
         "--miss-prop",
-        help="Of the window's other lines. Where L2 is full of other kernels' data, streaming ones "
-        "find little room.",
+        help="Of the window's other lines. Streaming ones find little room where L2 is full of "
+        "other kernels' data: between events after a flush, not warm.",
     ),
 ]
 FetchGranularityOption = Annotated[

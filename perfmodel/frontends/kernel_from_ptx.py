@@ -16,7 +16,6 @@ from perfmodel.expressions import Name, Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.frontends.divergence import varying_constants
 from perfmodel.frontends.emulate import (
-    MOST_SECONDS,
     Emulation,
     NoEndError,
     Progress,

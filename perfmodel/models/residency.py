@@ -166,7 +166,6 @@ LEAK_SLOPE: Final = 0.52  # 0.05
 LEAK_START: Final = 0.08  # 0.01
 LEAK_HIGH: Final = 0.214  # 0.022
 LEAK_WRITES: Final = 1.75  # 0.11
-REUSE_IN_WAVE: Final = 0.45
 FIT: Final = 0.85
 """Share of a set-aside that random picks fill before sets overflow; fitted."""
 

@@ -30,7 +30,7 @@ from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.private_sets import settled_share
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import Group
-from perfmodel.models.windows import fleeting_misses
+from perfmodel.models.windows import IN_WAVE, fleeting_misses
 
 Array = npt.NDArray[Any]
 
@@ -153,7 +153,8 @@ def find_tables(
     warm : bool
         Whether the same launch ran before.
     full : bool
-        Whether L2 is full of others' lines at the start, not empty.
+        Whether L2 is full of others' lines at the start, not empty. Where `warm`, what the launch
+        before left of its own data is there.
     groups : sequence of Group
         Accesses among which `touched` is shared out.
     """
@@ -182,14 +183,15 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     one = table_use(launch, buffer, tables)
     found = competing_misses(launch, one)
     size, running, streaming = one.size, launch.running, one.streaming
-    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full)
-    together = residency.REUSE_IN_WAVE * running * one.own.loads
-    in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
-    fleeting_lost = np.where(one.beside > 0, 1 - in_wave, alone)
+    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full, launch.warm)
     overflow = one.spilled
-    if found.drawn is not None:
+    if found.drawn is None:
+        together = np.maximum(running * one.own.loads, 1.0)
+        passing = 1 - IN_WAVE(size=size, together=together)
+    else:
         overflow = np.clip(found.drawn.spilled / np.maximum(found.lost, 1e-9), 0.0, 1.0)
-        fleeting_lost = np.where(one.beside > 0, found.drawn.fleeting, alone)
+        passing = found.drawn.fleeting
+    fleeting_lost = np.where(one.beside > 0, passing, alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
         "overflow": np.atleast_1d(overflow),

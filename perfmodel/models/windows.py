@@ -29,6 +29,40 @@ FLEETING_MISSES = Formula(
     "to 3/4, 0.007 rms of the share missed; 0.023 with 30 and 37 MiB "
     "(measurements/h200-advised/sets.csv)",
 )
+IN_WAVE = Formula(
+    name="re-reads of streaming lines that find what blocks beside them wait for, in order",
+    unit="1",
+    text="max(0, 1 - size/(2*together))**2",
+    symbols={
+        "size": "bytes of the table [B]",
+        "together": "bytes of it that blocks which run together ask for [B]",
+    },
+    holds="tables of 0.25 to 12 MiB beside a write, a copy and a read: DRAM reads within 0.05 of "
+    "the share missed; streaming lines outlast nothing else there",
+    source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
+    "asked for together; no coefficient of its own (measurements/h200-l2-before/small.csv)",
+)
+DRAWN_IN_WAVE = Formula(
+    name="draws of streaming lines that find what others beside them wait for",
+    unit="1",
+    text="1 - (1 - 2.0**(-1.4427*min(x, 40)))/x",
+    symbols={"x": "draws of a place among those that run together [1]"},
+    holds="gathers of tables of 8 to 40 MiB within 0.1 of the share missed",
+    source="derived: of Poisson many draws of a place at a time the first one misses "
+    "(measurements/h200-l2-before/random.csv)",
+)
+OWN_FLEETING = Formula(
+    name="re-reads of streaming lines that miss where L2 holds what the same launch left",
+    unit="1",
+    text="1/(1 + 2.0**min(60, (0.885 - size/c)/0.0355))",
+    symbols={"size": "bytes of the buffer [B]", "c": "capacity of L2 [B]"},
+    holds="sets of 24 to 64 MiB on an H200 that are read alone: lines that were there before the "
+    "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
+    "less of it from 40 MiB on, and then more misses",
+    source="fitted: DRAM reads of the second to fourth launch after launches without a window, "
+    "16 MiB set aside and hitRatio 1/4, 0.016 rms of all that is read; 0.012 with 1/2 "
+    "(measurements/h200-l2-before/sets.csv)",
+)
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others beside persisting lines",
     unit="1",
@@ -101,7 +135,9 @@ def spilled_share(
     return overflow(inside, _picked(control), ways - claimed / way)
 
 
-def fleeting_misses(size: Array, streaming: Array, capacity: float, full: bool) -> Array:
+def fleeting_misses(
+    size: Array, streaming: Array, capacity: float, full: bool, warm: bool
+) -> Array:
     """Return the share of re-reads of streaming lines that miss with nothing else passing by.
 
     Parameters
@@ -112,7 +148,11 @@ def fleeting_misses(size: Array, streaming: Array, capacity: float, full: bool) 
         Bytes of L2.
     full : bool
         Whether L2 is full of others' lines at the start, not empty.
+    warm : bool
+        Whether it holds what the same launch left, and others have not been there.
     """
+    if warm:
+        return np.asarray(OWN_FLEETING(size=size, c=capacity))
     if full:
         given = {"streaming": streaming, "size": size, "c": capacity}
         return np.asarray(FLEETING_MISSES(**given))

@@ -32,35 +32,39 @@ MIXED = Formula(
 WRITE_BACK = Formula(
     name="what writes lose beside a set-aside, as bytes at DRAM's peak",
     unit="B",
-    text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**2.3*(1 - 0.3*kept**4)"
-    " + (copied*(1 - again) + reread*again)*mixed**0.68*(1 - 0.6*filled) + thrashed*spilled"
-    " + fleeting*(s/max(writes, 1))**0.9*(1 - 0.73*mixed)*(1 - 0.7*kept**2)) - 0.36*more)",
+    text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**1.85*(1 - 0.23*kept**4)"
+    " + (copied*(1 - again) + reread*again*(1 - 0.42*kept))*mixed**0.6*(1 - 0.6*filled)"
+    " + thrashed*spilled"
+    " + fleeting*(s/max(writes, 1))**0.9*(1 - 0.73*mixed)*(1 - 0.7*kept**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
         "mixed": "reads of normal lines between them [1]",
         "spilled": "reads of persisting lines that find no way, between them; without those there "
         "is more room for others [1]",
-        "alone": "loss of a byte with no reads: 0.6 with 5 to 8 ways set aside, 3.2 with 10 [1]",
-        "copied": "loss beside as many reads: 0.1, 0.2, 0.9, 1.4, 6.1 with 4, 5, 7, 8, 10 ways [1]",
-        "reread": "the same where the reads are those of tables, again and again: 0.1, 0.4, 1.3, "
-        "1.9, 5.3 [1]",
+        "alone": "loss of a byte with no reads: 0.6 with 5 to 8 ways set aside, 3.1 with 10 [1]",
+        "copied": "loss beside as many reads: 0.1, 0.2, 0.5, 0.9, 1.4, 4.1, 5.8 with 4 to 10 ways "
+        "[1]",
+        "reread": "the same where the reads are those of tables, again and again: 0.1, 0.3, 0.6, "
+        "1.2, 1.6, 4.3, 5.1 [1]",
         "again": "share of the normal reads that are such [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
         "thrashed": "loss beside as many reads of persisting lines that find no way, which push "
-        "out their like alone: 0.04, 0.15, 0.4, 0.7 with 4, 5, 7, 8 ways [1]",
-        "fleeting": "loss by lines marked streaming: 0.2, 0.9, 1.1, 1.2, 2.0 with as many ways [1]",
+        "out their like alone: 0.1, 0.2, 0.4, 0.5 with 5 to 8 ways [1]",
+        "fleeting": "loss by lines marked streaming: 0.2, 0.8, 0.9, 1.1, 1.2, 1.6, 2.1 [1]",
         "s": "DRAM bytes read of lines marked streaming [B]",
         "kept": "share of the set-aside that persisting lines keep: what is left of it is less "
-        "for lines marked streaming [1]",
-        "more": "DRAM bytes read of other lines beyond those written: reads lose nothing, and go "
-        "on while writes are held up [B]",
+        "for others [1]",
+        "spare": "what each further byte read spares: reads lose nothing, and go on while writes "
+        "are held up; 0.3 to 0.6, 1.2 with 9 ways, and nothing with 10 [1]",
+        "more": "DRAM bytes read of other lines beyond those written [B]",
     },
-    holds="H200: 1.4% in the median and 4.2% at the ninetieth percentile of 312 points fitted to, "
-    "1.7% and 5.5% of 361 others; that it scales with DRAM's peak elsewhere is assumed",
-    source="fitted: tables of 4 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
-    "MiB and hitRatios of 1/8 to 1 (measurements/h200-l2/grid.csv), copies and writes "
-    "(measurements/h200-sxm-suite/set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to "
-    "64 MiB, windows longer than the set-aside among them (data-reset.csv, stream-persistent.csv)",
+    holds="H200: 1.5% in the median and 4.7% at the ninetieth percentile of 870 points fitted to, "
+    "1.7% and 5.7% of 1030 others; that it scales with DRAM's peak elsewhere is assumed",
+    source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
+    "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
+    "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
+    "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
+    "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
 )
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
@@ -96,12 +100,14 @@ DEARER_WRITES = Formula(
     "with 30 of an A100's 40 MB set aside (CUDA C++ Best Practices Guide, L2 access window)",
 )
 
-_WAYS: Final = (3, 4, 5, 7, 8, 10)
-_ALONE: Final = (0.0, 0.11, 0.62, 0.66, 0.64, 3.18)
-_COPIED: Final = (0.0, 0.1, 0.24, 0.85, 1.43, 6.13)
-_REREAD: Final = (0.0, 0.08, 0.4, 1.26, 1.8, 5.28)
-_FLEETING: Final = (0.0, 0.16, 0.87, 1.13, 1.17, 2.04)
-_THRASHED: Final = (0.0, 0.04, 0.15, 0.43, 0.69, 3.18)  # with 10 ways assumed, as alone
+_WAYS: Final = (3, 4, 5, 6, 7, 8, 9, 10)
+_ALONE: Final = (0.0, 0.05, 0.61, 0.64, 0.63, 0.63, 2.61, 3.06)
+_COPIED: Final = (0.0, 0.07, 0.25, 0.5, 0.87, 1.4, 4.14, 5.75)
+_REREAD: Final = (0.0, 0.12, 0.33, 0.6, 1.24, 1.65, 4.33, 5.13)
+_FLEETING: Final = (0.0, 0.24, 0.84, 0.87, 1.1, 1.19, 1.57, 2.13)
+_THRASHED: Final = (0.0, 0.0, 0.07, 0.23, 0.39, 0.53, 1.02, 3.2)  # with 10 ways held near alone
+_SPARE: Final = (0.0, 0.32, 0.5, 0.39, 0.57, 0.47, 1.2, 0.0)
+_STREAM_SPARE: Final = 0.36
 _STREAM_WAYS: Final = (3, 4, 5, 7, 8, 9, 10)
 _STREAM_ALONE: Final = (0.0, 0.11, 0.55, 0.54, 0.52, 2.02, 2.25)
 _STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
@@ -187,6 +193,7 @@ def writebacks(
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
         "kept": np.minimum(kept, 1.0),
+        "spare": np.interp(w, _WAYS, _SPARE) if tabled else _STREAM_SPARE,
         "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))
