@@ -30,7 +30,7 @@ from perfmodel.models.followed_loads import comes_back
 from perfmodel.models.private_sets import settled_share
 from perfmodel.models.requests import Requests
 from perfmodel.models.reuse import Group
-from perfmodel.models.windows import IN_WAVE, fleeting_misses
+from perfmodel.models.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 
 Array = npt.NDArray[Any]
 
@@ -190,7 +190,9 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         passing = 1 - IN_WAVE(size=size, together=together)
     else:
         overflow = np.clip(found.drawn.spilled / np.maximum(found.lost, 1e-9), 0.0, 1.0)
-        passing = found.drawn.fleeting
+        places = np.maximum(size / found.drawn.wide, 1.0)
+        at_once = np.maximum(running * found.drawn.draws / places, 1e-9)
+        passing = 1 - DRAWN_IN_WAVE(x=at_once)
     fleeting_lost = np.where(one.beside > 0, passing, alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
