@@ -103,11 +103,11 @@ def _write(path, rows):
         writer.writerows(rows)
 
 
-def main():
+def _main():
     out, folder = map(Path, sys.argv[1:])
     _write(folder / "blocks.csv", list(_blocks(out)))
     _write(folder / "pages.csv", list(_pages(out)))
     _write(folder / "windows.csv", list(_windows(out)))
 
 
-main()
+_main()
