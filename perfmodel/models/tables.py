@@ -182,13 +182,14 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     together = residency.REUSE_IN_WAVE * running * one.own.loads
     in_wave = np.minimum(1.0, (together / np.maximum(size, 1.0)) ** 2)
     fleeting_lost = np.where(one.beside > 0, 1 - in_wave, alone)
-    overflow = one.spilled
+    spilled_lost = found.lost
     if found.drawn is not None:
-        overflow = np.clip(found.drawn.spilled / np.maximum(found.lost, 1e-9), 0.0, 1.0)
+        spilled_lost = found.drawn.spilled / np.maximum(one.spilled, 1e-9)
         fleeting_lost = np.where(one.beside > 0, found.drawn.fleeting, alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
-        "overflow": np.atleast_1d(overflow),
+        "overflow": np.atleast_1d(one.spilled),
+        "spilled_miss": np.atleast_1d(spilled_lost),
         "normal": np.atleast_1d(one.normal),
         "normal_miss": np.atleast_1d(found.lost),
         "streaming": np.atleast_1d(streaming),
