@@ -42,8 +42,8 @@ BURST_TIME = Formula(
         "outside": "1 where all loads are outside loops, else 0 [1]",
     },
     holds="blocks whose loads are outside loops, and find their data in L2",
-    source="derived: L2 has nothing to do until the first loads come, and a block goes on after the "
-    "last of its own; gathers of 1 to 16 rounds, single floats of 2 MiB, take 1.4 us more than "
+    source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
+    "the last of its own; gathers of 1 to 16 rounds, single floats of 2 MiB, take 1.4 us more than "
     "L2 needs for them, whatever their number (measurements/h200-gather/times.csv)",
 )
 

@@ -251,9 +251,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         Shares(one.persisting * (1 - one.spilled), one.streaming),
         one.spilled,
     )
-    return CompetingMisses(
-        drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn
-    )
+    return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:

@@ -14,23 +14,19 @@ from perfmodel.models.requests import Requests
 
 Array = npt.NDArray[Any]
 
+RANDOM_ROOM: Final = 0.96
+"""Share of L2 that lines at random places fill before the oldest leave.
+
+Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB and runs of 8 and 32
+(measurements/h200-sxm-suite/gather.csv, fit rows), 0.9% rms; 0.95 and 0.97 give 1.0.
+"""
 _MOST_DRAWN: Final = 40.0
-_NODES: Final = (
-    (-2.8570, 0.011257),
-    (-1.3556, 0.222076),
-    (0.0, 0.533333),
-    (1.3556, 0.222076),
-    (2.8570, 0.011257),
-)
-"""Gauss-Hermite quadrature of five points: standard deviations from the mean, and weights."""
-
-
 STREAMING_WAYS: Final = 1.0
 """Ways in which lines at random places stay that are marked streaming: whatever comes pushes one of
 them out before any other.
 
-Fitted: DRAM reads of single floats of 20 and 40 MiB at hitRatio 1/4 to 3/4 with 15 to 37.5 MiB set
-aside, of which 10 to 40% hit, ask for 1 to 2 (measurements/h200-advised/sides.csv).
+Derived: one line of each set. Of single floats of 20 and 40 MiB at hitRatio 1/4 to 3/4 10 to 40% of
+such lines hit, by this 8 to 44% (measurements/h200-advised/sides.csv).
 """
 
 
@@ -41,7 +37,7 @@ class Shares(NamedTuple):
     streaming: Array
 
 
-NONE: Final = Shares(np.zeros(1), np.zeros(1))
+NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
 class RandomReads(NamedTuple):
@@ -95,10 +91,10 @@ def random_reads(
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
     # What is kept stays on its own side, in ways that nobody else has.
     passing = STREAMING_WAYS * capacity / residency.WAYS
-    room = capacity - shares.kept * size - np.where(shares.streaming > 0, passing, 0.0)
-    way = capacity / residency.WAYS
-    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), way, shares)
-    through = random_line_hits(size * shares.streaming, 0.0, draws, passing, float(LINE), way)[1]
+    room = RANDOM_ROOM * capacity - shares.kept * size
+    room = room - np.where(shares.streaming > 0, passing, 0.0)
+    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
+    through = both_sides(stay(size * shares.streaming, np.zeros(1), passing))[1]
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -117,9 +113,11 @@ def random_reads(
     # Lines of a set-aside outlast the launch.
     kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    gone, away = lost_lines(size, stream * (size / LINE), room, way, shares, spilled)
+    gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
-    fleeting = np.where(shares.streaming > 0, 1 - residency.ATOM_HITS(h=through, a=LINE / wide), 1.0)
+    fleeting = np.where(
+        shares.streaming > 0, 1 - residency.ATOM_HITS(h=through, a=LINE / wide), 1.0
+    )
     crossing = shares.kept * away / 2
     return RandomReads(
         *(first * wide, again * wide, misses, spilled, fleeting, crossing, kept, draws, wide)
@@ -132,7 +130,6 @@ def random_line_hits(
     draws: Any,
     capacity: Any,
     line: float,
-    way: float,
     shares: Shares = NONE,
 ) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
@@ -150,43 +147,36 @@ def random_line_hits(
         Lines drawn in the launch.
     capacity : array
         Bytes of L2.
-    line, way : float
-        Bytes of a line, and of one line of each set of L2.
+    line : float
+        Bytes of a line.
     shares : Shares
         What of the table does not compete for that capacity.
 
     Notes
     -----
     Derived: a line is there if it was drawn within the last t draws, and t is such that what
-    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time), each set of
-    it on its own: see `_uneven`.
+    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
     n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    mean, nodes = _stay(n * line, np.asarray(stream, dtype=float) * n, capacity, way, shares)
+    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares)
+    steady = both_sides(y, shares)[1]
     drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
-    hits = steady = full = np.zeros(1)
-    for y, weight in nodes:
-        found = both_sides(y, shares)[1]
-        # Until t draws have been made nothing leaves.
-        t = np.minimum(y * n, drawn)
-        first = n * (1 - np.exp(-t / n))
-        hits = hits + weight * (1 - (first + (drawn - t) * (1 - found)) / drawn)
-        steady = steady + weight * found
-        full = full + weight * (1 - t / drawn)
-    return np.asarray(hits), np.where(mean * n < drawn, steady, 0.0), np.asarray(full)
+    # Until t draws have been made nothing leaves.
+    t = np.minimum(y * n, drawn)
+    first = n * (1 - np.exp(-t / n))
+    hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
+    return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
 
 
-def lost_lines(
-    table: Array, stream: Array, capacity: Any, way: float, shares: Shares, spilled: Array
-) -> tuple[Array, Array]:
+def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     """Return the share of draws of persisting lines that find them neither kept nor among others.
 
     And the share of those from the far side that find no copy there.
 
     Parameters
     ----------
-    table, stream, capacity, way, shares
-        As for `random_line_hits`; bytes that streams take while each line is drawn once.
+    y : array
+        How often lines that a set-aside does not keep are drawn while they stay: see `stay`.
     spilled : array
         Share of the persisting lines that find no way of those set aside.
 
@@ -195,55 +185,27 @@ def lost_lines(
     Derived: what a set-aside lets go was not used for longest, so it goes on among the others only
     if they stay for longer than it has stayed already. A draw from the far side finds its copy.
     """
-    _, nodes = _stay(table, stream, capacity, way, shares)
-    lost = apart = np.zeros(1)
-    for y, weight in nodes:
-        away = np.exp(-y / 2)
-        gone = np.exp(-y / 2 * (1 + away))
-        lost = lost + weight * np.minimum(spilled, gone) * (1 + away) / 2
-        apart = apart + weight * away
-    return np.asarray(lost), np.asarray(apart)
+    away = np.exp(-y / 2)
+    gone = np.exp(-y / 2 * (1 + away))
+    return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
 
 
-def _stay(
-    table: Array, stream: Array, capacity: Any, way: float, shares: Shares
-) -> tuple[Array, list[tuple[Array, float]]]:
-    """Return how often lines are drawn while they stay: on average, and by share of the sets."""
+def stay(table: Array, stream: Array, capacity: Any, shares: Shares = NONE) -> Array:
+    """Return how often each line of a random table is drawn, on average, while an unused one stays.
+
+    Parameters
+    ----------
+    table, stream : array
+        Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
+    capacity, shares
+        As for `random_line_hits`.
+    """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
         y = (low + high) / 2
         fits = both_sides(y, shares)[0] * table + stream * y <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
-    mean = (low + high) / 2
-    uneven = _uneven(mean, table / way, stream / way, shares)
-    return mean, [(mean * np.exp(uneven * x - uneven**2 / 2), share) for x, share in _NODES]
-
-
-def _uneven(y: Array, table: Array, stream: Array, shares: Shares) -> Array:
-    """Return the standard deviation of the logarithm of how long a line stays, over sets of L2.
-
-    Parameters
-    ----------
-    y : array
-        Draws of each line in that time, on average.
-    table, stream : array
-        Lines of the table in a set, and those that streams take while each of them is drawn once.
-    shares : Shares
-
-    Notes
-    -----
-    Derived: a line stays until as many others as its set has ways have come, and what comes to a
-    set in a given time is Poisson for streams, and binomial for the lines of a table, of which each
-    set has as many.
-    """
-    away = np.exp(-y / 2)
-    gone = np.exp(-y / 2 * (1 + away))
-    copied = 1 - shares.streaming
-    own = np.maximum(copied - shares.kept, 0.0)
-    variance = table * (copied * away * (1 - away) + own * gone * (1 - gone)) + stream * y
-    pace = copied * away / 2 + own * gone * ((1 + away) / 2 - y / 4 * away)
-    spread = np.sqrt(variance) / np.maximum((table * pace + stream) * y, 1e-9)
-    return np.asarray(np.sqrt(np.log1p(np.minimum(spread, 1.0) ** 2)))
+    return np.asarray((low + high) / 2)
 
 
 def both_sides(times: Any, shares: Shares = NONE) -> tuple[Array, Array]:

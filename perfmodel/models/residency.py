@@ -118,10 +118,12 @@ NORMAL_MISSES = Formula(
 TABLE_MISSES = Formula(
     name="share of the re-reads that miss",
     unit="1",
-    text="persisting*overflow*normal_miss + normal*normal_miss + streaming*streaming_miss",
+    text="persisting*overflow*spilled_miss + normal*normal_miss + streaming*streaming_miss",
     symbols={
         "persisting": "share of the table marked persisting [1]",
         "overflow": "of which lines in sets with more of them than ways set aside [1]",
+        "spilled_miss": "misses of these for their share; at random places, where a miss brings "
+        "part of a line, more than 1 [1]",
         "normal": "share of the table with no property [1]",
         "normal_miss": "misses of normal lines [1]",
         "streaming": "share of the table marked streaming [1]",

@@ -184,19 +184,20 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     found = competing_misses(launch, one)
     size, running, streaming = one.size, launch.running, one.streaming
     alone = fleeting_misses(size, size * streaming, one.capacity, launch.full, launch.warm)
-    overflow = one.spilled
+    spilled_lost = found.lost
     if found.drawn is None:
         together = np.maximum(running * one.own.loads, 1.0)
         passing = 1 - IN_WAVE(size=size, together=together)
     else:
-        overflow = np.clip(found.drawn.spilled / np.maximum(found.lost, 1e-9), 0.0, 1.0)
+        spilled_lost = found.drawn.spilled / np.maximum(one.spilled, 1e-9)
         places = np.maximum(size / found.drawn.wide, 1.0)
         at_once = np.maximum(running * found.drawn.draws / places, 1e-9)
         passing = 1 - DRAWN_IN_WAVE(x=at_once)
     fleeting_lost = np.where(one.beside > 0, passing, alone)
     inputs = {
         "persisting": np.atleast_1d(one.persisting),
-        "overflow": np.atleast_1d(overflow),
+        "overflow": np.atleast_1d(one.spilled),
+        "spilled_miss": np.atleast_1d(spilled_lost),
         "normal": np.atleast_1d(one.normal),
         "normal_miss": np.atleast_1d(found.lost),
         "streaming": np.atleast_1d(streaming),

@@ -179,7 +179,7 @@ def _at_least(given: Mapping[str, Mapping[str, Any]]) -> Generator[Step, None, d
     values = dict.fromkeys(_AT_LEAST, 0.0)
     happens = {
         "after": lambda inputs: scalar(inputs["before"]) > 0,
-        "burst": lambda inputs: scalar(inputs["together"] * inputs["reads"]) > 0,
+        "burst": lambda inputs: scalar(inputs["outside"] * inputs["reads"]) > 0,
     }
     for name, formula in _AT_LEAST.items():
         if name in given and happens.get(name, bool)(given[name]):

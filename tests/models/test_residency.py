@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from perfmodel.models import residency, set_overflow
-from perfmodel.models.random_tables import both_sides, random_line_hits
+from perfmodel.models.random_tables import (
+    Shares,
+    both_sides,
+    lost_lines,
+    random_line_hits,
+    stay,
+)
 from perfmodel.models.writeback import writebacks
 
 MIB = 2**20
@@ -123,6 +129,16 @@ def test_random_tables_against_two_partitions(table_lines: int) -> None:
         caches[side].use(line)
     found, *_ = random_line_hits(table_lines * 128.0, 0.0, draws, half * 2 * 128.0, 128.0)
     assert float(found) == pytest.approx(hits / draws, abs=0.005)
+
+
+def test_lines_that_a_set_aside_lets_go() -> None:
+    # by hand: with room for nothing else they miss, and no copy is on the far side; with room for
+    # all nobody does
+    table, streams = np.array([1e6]), np.array([1e3])
+    shares = Shares(np.array([0.75]), np.array([0.0]))
+    for room, wanted in ((1.0, [0.25, 1.0]), (1e9, [0.0, 0.0])):
+        found = lost_lines(stay(table, streams, room, shares), np.array([0.25]))
+        assert [float(x[0]) for x in found] == pytest.approx(wanted, abs=1e-3)
 
 
 def test_lines_of_random_tables_on_both_sides() -> None:

@@ -176,7 +176,16 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         turns = once * apart + many * (1 - apart)
         block = prediction.details.time.inputs["latency"]
         last = float(np.max(block["chain"])) - float(np.max(block["ramp"]))
-        ended = t.get("dispatch", 0.0) + max(last, 0.0)
+        details = prediction.details
+        places = details.device.sm_count * float(np.max(details.occupied.resident))
+        running = min(places / float(np.max(details.instance.blocks)), 1.0)
+        first = t.get("dispatch", 0.0) * running
+        more = max(min(rounds, 1 / running) - 1, 0.0)
+        turn = (first**8 + float(np.max(block["chain"])) ** 8) ** 0.125
+        crowded = m["share"] >= 1 and not details.instance.kernel.barriers
+        beside = float(np.max(details.time.inputs["last"]["held"])) if first else 1.0
+        crowd = running * max(t["issue"], m["own"]) * (1 - 1 / beside) / 2 if crowded else 0.0
+        ended = first + more * turn + max(last, 0.0) + crowd if first else 0.0
         together = max(resources, turns, math.hypot(pipe, t["l1"], t["stalls"]), ended)
         steps = _by_title(explain(prediction))
         assert steps["all of them, together"][0].result == pytest.approx(together, rel=1e-6)
