@@ -231,16 +231,15 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
 
 
 def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    drawn = random_reads(
-        one.size,
-        (one.read, one.written),
-        one.passes,
-        one.capacity,
-        past_l1(launch.requests, one.own.members, one.own.loads),
-        one.own.members,
-        launch.granule,
-    )
-    return CompetingMisses(drawn.misses, scattered=np.ones(1), drawn=drawn)
+    asked = past_l1(launch.requests, one.own.members, one.own.loads)
+    given = (one.passes, one.capacity, asked, one.own.members, launch.granule)
+    drawn = random_reads(one.size, (one.read, one.written), *given)
+    lost = drawn.misses
+    if np.any(one.streaming > 0):  # these stand in nobody's way
+        part = np.maximum(1 - one.streaming, 1e-6)
+        passing = (one.read - one.size * one.streaming, one.written)
+        lost = random_reads(one.size * part, passing, *given, part).misses
+    return CompetingMisses(lost, scattered=np.ones(1), drawn=drawn)
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:

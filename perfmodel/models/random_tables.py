@@ -55,12 +55,15 @@ def random_reads(
     requests: Sequence[Requests],
     members: Sequence[int],
     granule: float,
+    part: Array | float = 1.0,
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
-    Of `beside`, bytes are read and written in one pass over the table.
+    Of `beside`, bytes are read and written in one pass over the table. Of a `part` of the lines,
+    `size` is that part's.
     """
     draws, wide = random_draws(requests, members, granule)
+    draws = np.maximum(draws * part, 1.0)
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
     hits, steady, full = random_line_hits(size, stream, draws, RANDOM_ROOM * capacity, float(LINE))
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)

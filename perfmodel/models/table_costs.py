@@ -206,7 +206,7 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     for table in tables:
         given = table.inputs
         read = table.read(warm) / np.maximum(table.misses, 1e-9)
-        lost = given["persisting"] * given["overflow"] * given["normal_miss"]
+        lost = given["persisting"] * given["overflow"] * given["spilled_miss"]
         persisting = persisting + read * lost
         streaming = streaming + read * given["streaming"] * given["streaming_miss"]
     return np.asarray(persisting), np.asarray(streaming)

@@ -186,20 +186,27 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         "persisting": np.atleast_1d(one.persisting),
         "overflow": np.atleast_1d(one.spilled),
         "normal": np.atleast_1d(one.normal),
+        "spilled_miss": np.atleast_1d(_spilled_miss(one, found)),
         "normal_miss": np.atleast_1d(found.lost),
         "streaming": np.atleast_1d(streaming),
         "streaming_miss": np.atleast_1d(fleeting_lost),
     }
     misses = np.asarray(residency.TABLE_MISSES(**inputs))
     in_turn = inputs["persisting"] * one.spilled + inputs["normal"]
-    competing = in_turn * inputs["normal_miss"]
+    competing = inputs["persisting"] * one.spilled * inputs["spilled_miss"]
+    competing = competing + inputs["normal"] * inputs["normal_miss"]
     settled, settled_lost = _settled(launch, found, misses - competing, in_turn)
     # Lines that a window did not pick lie alone where it picked their neighbours.
     kept_beside = (inputs["persisting"] * (1 - one.spilled)) ** ALONE
     scattered = found.scattered * competing
     apart = scattered + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
     drawn = found.drawn
-    at_random = {} if drawn is None else {n: getattr(drawn, n) for n in ("kept", "draws", "wide")}
+    at_random = {}
+    if drawn is not None:
+        # What the set-aside holds outlasts the launch.
+        stays = inputs["persisting"] * (1 - one.spilled)
+        kept = stays + (1 - stays - streaming) * drawn.kept
+        at_random = {"kept": kept, "draws": drawn.draws, "wide": drawn.wide}
     return Table(
         buffer=buffer,
         members=one.own.members,
@@ -221,6 +228,13 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         pinned=found.pinned,
         **at_random,
     )
+
+
+def _spilled_miss(one: TableUse, found: CompetingMisses) -> Array:
+    """Return the misses of persisting lines that find no way."""
+    if found.drawn is None:
+        return found.lost
+    return np.asarray(residency.SPILLED_MISSES(normal=found.lost, overflow=one.spilled))
 
 
 def _in_wave(launch: TableLaunch, one: TableUse, found: CompetingMisses) -> Array:
