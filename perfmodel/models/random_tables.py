@@ -64,7 +64,6 @@ class RandomReads(NamedTuple):
     again: Array
     misses: Array
     spilled: Array
-    fleeting: Array
     crossing: Array
     kept: Array
     draws: Array
@@ -94,7 +93,6 @@ def random_reads(
     room = RANDOM_ROOM * capacity - shares.kept * size
     room = room - np.where(shares.streaming > 0, passing, 0.0)
     hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
-    through = both_sides(stay(size * shares.streaming, np.zeros(1), passing))[1]
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -115,12 +113,9 @@ def random_reads(
     misses = np.clip((missed - first) / again, 0.0, 1.0)
     gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
-    fleeting = np.where(
-        shares.streaming > 0, 1 - residency.ATOM_HITS(h=through, a=LINE / wide), 1.0
-    )
     crossing = shares.kept * away / 2
     return RandomReads(
-        *(first * wide, again * wide, misses, spilled, fleeting, crossing, kept, draws, wide)
+        *(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide)
     )
 
 

@@ -205,14 +205,17 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     }
     misses = np.asarray(residency.TABLE_MISSES(**inputs))
     in_turn = inputs["persisting"] * one.spilled + inputs["normal"]
-    competing = in_turn * inputs["normal_miss"]
+    competing = inputs["persisting"] * one.spilled * inputs["spilled_miss"]
+    competing = competing + inputs["normal"] * inputs["normal_miss"]
     settled, settled_lost = _settled(launch, found, misses - competing, in_turn)
     # Lines that a window did not pick lie alone where it picked their neighbours.
     kept_beside = (inputs["persisting"] * (1 - one.spilled)) ** ALONE
     scattered = found.scattered * competing
     apart = scattered + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
     drawn = found.drawn
-    at_random = {} if drawn is None else {n: getattr(drawn, n) for n in ("kept", "draws", "wide")}
+    at_random = {}
+    if drawn is not None:
+        at_random = {"kept": drawn.kept, "draws": drawn.draws, "wide": drawn.wide}
     return Table(
         buffer=buffer,
         members=one.own.members,

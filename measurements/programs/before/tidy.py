@@ -8,6 +8,8 @@ from statistics import median
 
 FITTED = ("1", "8", "20", "36")
 """Tables of ways.cu that are fitted on [MiB]."""
+DRAWN = ("8", "28", "56")
+"""Tables of random.cu whose counts are [MiB]."""
 
 
 def _counted(out, name):
@@ -103,7 +105,8 @@ def _random(out):
         yield given | {"use": "validation"} | _events(row, 5)
     for (function, *values), found in _counted(out, "random"):
         given = {"function": function} | dict(zip(names, values, strict=True)) | {"stream_mib": 0}
-        yield given | {"use": "validation"} | found
+        use = {"use": "fit" if given["table_mib"] in DRAWN else "validation"}
+        yield given | use | found
 
 
 def main(out, folder):
