@@ -80,6 +80,7 @@ class Builder:
         self.odd: OddShares = {}
         self.assumed = False
         """Whether the size of a buffer had to be assumed."""
+        self.held = held_inside(function)
         self.parents: dict[str, str | None] = {}
         self.module = module
         self.function = function
@@ -399,7 +400,7 @@ class Builder:
         if not p.counted or self.emulation is None:
             return None
         # Who holds a lock inside its loop took it once, however often it tried.
-        at = held_inside(self.function).get(p.access.key, p.access.key)
+        at = self.held.get(p.access.key, p.access.key)
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 

@@ -62,7 +62,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     cache = "l1"                          # loads only: "l2" is past L1, "shared" a copy ahead
     # returns = true                      # atomics only, as are the next three
     # dtype = "float32"                   # or a parameter with choices such as ["int32", "float32"]
-    # operation = "add"                   # "increment", "exchange", "cas", "cas-loop", "lock-loop"
+    # operation = "add"                   # "increment", "raise", "exchange", "cas", "cas-loop" …
     # aggregated = true                   # the compiler adds up the warp first
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
     # needs = "rows"                      # an earlier load whose value makes the index

@@ -86,9 +86,9 @@ def sharing(
     if runs is not None:
         long = runs.lanes % WARP_SIZE == 0
         if agreed(long):
-            return _modulo(runs.count, pitch, activity, np.ones(1, dtype=bool), split.start)
+            return _modulo(runs.elements, pitch, activity, np.ones(1, dtype=bool), split.start)
         if agreed(WARP_SIZE % runs.lanes == 0):
-            return _counted_warps(runs.count, pitch, full, runs.lanes)
+            return _counted_warps(runs.elements, pitch, full, runs.lanes)
         return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
@@ -128,10 +128,10 @@ def sharing(
 
 
 class _Runs(NamedTuple):
-    """Runs of lanes side by side that go to one of `count` elements each, in turn."""
+    """Runs of lanes side by side that go to one of `elements` each, in turn."""
 
     lanes: Array
-    count: Array
+    elements: Array
 
 
 def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> _Runs | None:

@@ -119,7 +119,7 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
     common = power_of_two_gcd(np.full(np.shape(steps), banks), np.asarray(steps, dtype=np.int64))
     # Runs of lanes at an address have fewer in a warp than all there are.
     whole = np.maximum(shared.addresses, 1.0)
-    runs = shared.conflicts.most > np.ceil(lanes / whole)
+    runs = (shared.conflicts.most > np.ceil(lanes / whole)) & (not random)
     m = np.where(runs, np.ceil(shared.conflicts.addresses), whole)
     n = np.maximum(lanes / parts, 1.0)
     # Distinct words of a bank, were all addresses taken.

@@ -43,17 +43,18 @@ SWAP_CHAIN = Formula(
 SWAPS_SENT = Formula(
     name="clocks that tries keep the banks of an SM",
     unit="clocks",
-    text="turns*swap + again*max(0, least + often*c - 1)*late",
+    text="loads + turns*swap + again*often*max(c - 1, c*others)*late",
     symbols={
-        "turns": "most lanes in a bank, over all requests of an SM [1]",
-        "again": "the same of further tries: all lanes where they part [1]",
-        "least": "tries of a lane alone [1]",
-        "often": "more for each lane of the block at its word [1]",
-        "c": "lanes of the block at a word at a time [1]",
+        "loads": "of first reads [clocks]",
+        "turns": "lanes that take turns in banks, over all requests of an SM [1]",
         "swap": "of a lane's turn [clocks]",
-        "late": "of a further one: those that part may go to other banks together [clocks]",
+        "again": "turns of further tries: all lanes where they part [1]",
+        "often": "further tries for each lane of the block at a word [1]",
+        "c": "lanes of the block at a word at a time [1]",
+        "others": "1 where other warps come to the word too, else 0 [1]",
+        "late": "of a further turn: lanes that part may go to other banks together [clocks]",
     },
-    holds="1 to 1024 lanes a word: 0.32 to 0.4 tries counted for each, 0.8 where two lanes of each "
+    holds="1 to 1024 lanes a word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of each "
     "warp go round in step",
     source="counted (measurements/h200-shared-places)",
 )
@@ -78,7 +79,7 @@ AGAIN: Final = (240.0, 270.0)
 GROWTH: Final = 1.08
 MIXED: Final = 1.6
 BANK: Final = 6.0
-LEAST, OFTEN = 0.5, 0.3
+OFTEN, OFTEN_ALONE = 0.33, 0.5
 LATE: Final = 1.5
 """Constants of `SWAP_CHAIN` and `SWAPS_SENT`, between microbenchmarks of such loops and kernels
 that do other work beside them, which lose a third to a half less (measurements/h200-shared-places).
@@ -110,14 +111,15 @@ def swap_inputs(
         serial = serial + others * meeting.wanted * each / np.maximum(c.most, 1.0)
         alone = np.asarray(SWAP_CHAIN(**own, mixed=MIXED if r.random else 1.0))
         chain = chain + r.requests / blocks / warps * alone
-        meet = lanes / np.maximum(c.addresses, 1.0) * meeting.warps
         of_sm = held / blocks
+        turned = r.requests * turns_of(r).clocks * of_sm
         tries = {
-            "turns": r.requests * turns * of_sm,
-            "again": (r.active_lanes if r.random else r.requests * turns) * of_sm,
-            "least": LEAST,
-            "often": OFTEN,
-            "c": meet,
+            "loads": r.requests * turns_of(r).words * of_sm,
+            "turns": turned,
+            "again": r.active_lanes * of_sm if r.random else turned,
+            "often": np.where((meeting.warps > 1) | r.random, OFTEN, OFTEN_ALONE),
+            "c": lanes * warps * r.sharing.hottest,
+            "others": np.asarray((meeting.warps > 1) | r.random, dtype=float),
             "late": LATE if r.random else SWAP_CLOCKS,
         }
         sent = sent + np.asarray(SWAPS_SENT(**tries, swap=SWAP_CLOCKS))

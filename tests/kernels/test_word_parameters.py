@@ -105,7 +105,7 @@ def test_words_that_are_none(values: dict[str, Any], message: str) -> None:
     ("access", "message"),
     [
         ({"dtype": "float31"}, "dtype must be one of int32, .*did you mean 'float32'"),
-        ({"operation": "sub"}, "operation must be one of add, increment, exchange, cas, cas-loop"),
+        ({"operation": "sub"}, "operation must be one of add, increment, raise, exchange, cas"),
         ({"aggregated": 1}, "aggregated must be true or false, or an expression"),
         ({"weights": [1, -1]}, "weights must be numbers of 0 or more, not -1"),
         ({"weights": [0, 0]}, "sum of the weights must be above 0"),
