@@ -6,7 +6,7 @@ same number, which turn it (SHF).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from perfmodel.frontends.ptx.syntax import Immediate, Instruction, Register
@@ -44,19 +44,20 @@ def upper_half(instruction: Instruction) -> bool:
     return unsigned and last == Immediate(_HALF)
 
 
-def scales(made: Made, at: int, places: Iterable[int]) -> bool:
-    """Say whether a shift is part of every sum that uses it: each shifts for itself (LEA)."""
+def scales(made: Made, at: int, places: Sequence[int]) -> bool:
+    """Say whether a shift or a product is part of every sum that uses it: each makes its own.
+
+    LEA, or IMAD (machine code of sm_90: rows of neighbours in life_step, corpus-blind).
+    """
     instruction = made.function.instructions[at]
-    return (
-        instruction.opcode == "shl"
-        and instruction.type_name == "b32"
-        and by_constant(instruction)
-        and all(
-            made.function.instructions[place].opcode == "add"
-            and made.function.instructions[place].type_name in WORD
-            and made.loops[place] == made.loops[at]
-            for place in places
-        )
+    shifts = instruction.opcode == "shl" and by_constant(instruction)
+    multiplies = instruction.opcode == "mul" and "lo" in instruction.modifiers
+    if not (shifts or multiplies) or instruction.type_name not in WORD:
+        return False
+    users = [made.function.instructions[place] for place in places]
+    return all(
+        user.opcode == "add" and user.type_name in WORD and made.loops[place] == made.loops[at]
+        for user, place in zip(users, places, strict=True)
     )
 
 
@@ -121,7 +122,7 @@ def _summand(made: Made, at: int) -> int | None:
         if maker is None or not isinstance(operand, Register):
             continue
         instruction = made.function.instructions[maker]
-        if instruction.opcode == "shl" and scales(made, maker, made.users[operand.name]):
+        if instruction.opcode in ("shl", "mul") and scales(made, maker, made.users[operand.name]):
             return None
         if len(made.users[operand.name]) != 1 or made.loops[maker] != made.loops[at]:
             continue

@@ -22,6 +22,7 @@ from perfmodel.frontends.emulate import (
     emulate,
 )
 from perfmodel.frontends.emulate_launch import emulated_launch
+from perfmodel.frontends.emulate_result import content_notes
 from perfmodel.frontends.kernel_accesses import Placed
 from perfmodel.frontends.kernel_builder import Builder
 from perfmodel.frontends.kernel_counts import mean_trips
@@ -31,7 +32,7 @@ from perfmodel.frontends.launched import Bound
 from perfmodel.frontends.machine_code import MachineCode
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.memory_instructions import moved
-from perfmodel.frontends.odd_values import OddShares, with_ways
+from perfmodel.frontends.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import Function, Module
@@ -143,7 +144,8 @@ def kernel_from_ptx(
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
-    builder.odd = _odd(module, function, bound, emulation)
+    builder.odd, said = _odd(module, function, bound, emulation)
+    builder.notes += said
     made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
 
@@ -191,15 +193,21 @@ def _emulated(
 
 def _odd(
     module: Module, function: Function, bound: Bound, emulation: Emulation | None
-) -> OddShares:
-    """Return how often odd values come to divisions and roots, by a short emulation if need be."""
+) -> tuple[OddShares, list[str]]:
+    """Return how often odd values come to divisions and roots, and what to say of it.
+
+    Where nothing else needs an emulation, a short one looks for them.
+    """
+    guessed: Sequence[str] = ()
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
-            emulation = emulate(
-                module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT, progress=None
-            )
-    return {} if emulation is None else emulation.odd
+            emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
+            guessed = content_notes(emulation.regions)
+    if emulation is None or not emulation.odd:
+        return {}, []
+    said = odd_notes(function, emulation.odd)
+    return emulation.odd, [*said, *(guessed if said else ())]
 
 
 def _placed(

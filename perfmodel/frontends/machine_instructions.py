@@ -116,13 +116,13 @@ def machine_instructions(
         counts[at] = {
             pipe: max(n - RECIPROCAL.get(pipe, 0.0), 0.0) for pipe, n in counts[at].items()
         }
-    for more in (
-        shared_bases(function, flow),
-        aggregated(function),
-        _long_constants(function, flow, together),
+    for pipe, more in (
+        ("other", shared_bases(function, flow)),
+        ("other", aggregated(function)),
+        ("uniform", _long_constants(function, flow, together)),
     ):
         for at, count in more.items():
-            counts[at] = {**counts[at], "other": counts[at].get("other", 0.0) + count}
+            counts[at] = {**counts[at], pipe: counts[at].get(pipe, 0.0) + count}
     return tuple(balanced(counts, copies, _beside(function)))
 
 

@@ -26,6 +26,9 @@ TABLE: Final = Path(__file__).with_suffix(".toml")
 _ALL: Final = 64
 """Executions of an instruction that are looked at, each one; then every seventh."""
 _EVERY: Final = 7
+_OFTEN: Final = 0.1
+"""Share of the warps from which on it is said."""
+_MOST_NOTES: Final = 2
 OddShares = Mapping[int, Mapping[str, float]]
 """By instruction, the share of its warps that takes each way of odd values."""
 
@@ -218,3 +221,15 @@ def odd_counts(instruction: Instruction, taken: Mapping[str, float]) -> dict[str
 def odd_clocks(instruction: Instruction, taken: Mapping[str, float]) -> float:
     """Return the clocks that a lone warp waits besides, on average, at an instruction."""
     return sum(way.clocks * taken.get(way.values, 0.0) for way in ways(instruction))
+
+
+def odd_notes(function: Function, shares: OddShares) -> list[str]:
+    """Return in words where warps often take the long way of odd values, most often first."""
+    often = {at: min(max(taken.values(), default=0.0), 1.0) for at, taken in shares.items()}
+    places = sorted((at for at in often if often[at] >= _OFTEN), key=lambda at: -often[at])
+    return [
+        f"{function.instructions[at].name} at PTX line {function.instructions[at].line}: a lane of "
+        f"{often[at]:.0%} of the warps holds 0 or a number out of range, for which it calls a "
+        "function; approximate division and roots (--use_fast_math) do not"
+        for at in places[:_MOST_NOTES]
+    ]

@@ -45,6 +45,7 @@ PIPES: Final = {
     "constant": "words that a warp reads from constant memory, at addresses that lanes differ in",
     "shuffle": "exchange between the lanes of a warp, by way of L1",
     "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
+    "uniform": "moves of a warp's constants, which are issued while doubles are",
     "other": "anything else that takes an issue slot: branch, move, barrier",
 }
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""

@@ -76,7 +76,7 @@ def test_constants_of_doubles_are_moved_once_a_block() -> None:
     def moves(*constants: str) -> float:
         steps = "\n".join(f"mul.f64 %e1, %e1, {c};" for c in constants)
         text = ".reg .f64 %e<4>;" + body.format(constants=steps)
-        return total(kernel(text, ".param .u64 out", launch(10, 64)), "other")
+        return total(kernel(text, ".param .u64 out", launch(10, 64)), "uniform")
 
     # one half has nothing in its lower 32 bits; a tenth takes two moves, once
     assert moves(half, half) == moves()

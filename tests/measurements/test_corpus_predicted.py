@@ -218,8 +218,9 @@ def test_times_of_kernels_never_seen() -> None:
     # kepler calls a function that the compiler did not inline: no prediction, said so.
     error, inside = errors(cases("corpus-blind", frozenset({"kepler"})))
     assert len(error) == 16
-    # 0.10 while DRAM reads were counted twice, which hid waits of three_diagonals that are not real
-    assert np.median(error) <= 0.11
+    # 0.10 while DRAM reads were counted twice, which hid waits of three_diagonals;
+    # 0.11 while conversions were no special functions (life_step, +10%: the profiler counts both)
+    assert np.median(error) <= 0.12
     assert np.quantile(error, 0.9) <= 0.26
     assert inside >= 0.80
 

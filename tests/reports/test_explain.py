@@ -152,8 +152,8 @@ def test_combination_against_a_second_implementation(predicted: Predicted) -> No
         prediction = predicted(kernel, **options)
         t = prediction.terms_s
         m = {k: float(np.max(v)) for k, v in prediction.details.time.inputs["memory"].items()}
-        queued = [v for k, v in t.items() if k in ("issue", "int32", "fma64", "sfu")]
-        pipe = max(sum(v**3 for v in queued) ** (1 / 3), t.get("fma32", 0.0))
+        queued = [v for k, v in t.items() if k in ("issue", "int32", "sfu")]
+        pipe = max(sum(v**3 for v in queued) ** (1 / 3), t.get("fma32", 0.0), t.get("fma64", 0.0))
         early = m["early"] * t["l2"]
         wide = early + max(t["l2"] - early, t["dram"])
         wait = t["latency"] + m["burst"] * m["share"] * m["reads"] / m["held"]
