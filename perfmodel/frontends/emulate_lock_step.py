@@ -285,9 +285,7 @@ class LockStep:
             else:
                 self._go(block, target, some)
 
-    def _let_go(
-        self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array
-    ) -> Array:
+    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array) -> Array:
         """Return who takes a branch of a loop that waits: everybody leaves after some rounds.
 
         As long as lanes leave by and by, they take turns, and nobody waits for what is not run.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
-from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.access import Access
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
 
 Space = Literal["global", "shared", "local"]

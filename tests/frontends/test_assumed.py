@@ -153,7 +153,7 @@ def test_a_loop_that_unknown_data_never_ends_is_left_and_said() -> None:
 
 def test_a_loop_without_a_way_out_is_refused() -> None:
     body = PLACE + "again: st.global.u32 [%d3], %r1; bra again;"
-    with pytest.raises(PerfmodelError, match="never ends|does not end"):
+    with pytest.raises(PerfmodelError, match=r"never ends|does not end"):
         translated(program(written(body)), launch(1, 32, out=128))
 
 
