@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import tomllib
 from functools import lru_cache
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -61,9 +60,7 @@ COUNTS = {
 
 
 def measured(source: str, kernel: str, *columns: str, cache: str = "cold") -> float:
-    row = next(
-        r for r in ROWS if (r["source"], r["kernel"], r["cache"]) == (source, kernel, cache)
-    )
+    row = next(r for r in ROWS if (r["source"], r["kernel"], r["cache"]) == (source, kernel, cache))
     return sum(float(row[column] or 0) for column in columns)
 
 
