@@ -31,8 +31,8 @@ from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_rest import Rest, assumed_end, drift, rest, stand_for, told
 from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
-from perfmodel.frontends.emulate_reuse import Touches
-from perfmodel.frontends.emulate_segments import segments
+from perfmodel.frontends.emulate_reuse import Touches, cached_loads
+from perfmodel.frontends.emulate_segments import differ, join, segments
 from perfmodel.frontends.emulate_tickets import ticket_draws
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
@@ -107,7 +107,7 @@ class LockStep:
             at for at, i in enumerate(function.instructions) if "const" in i.modifiers
         )
         waits = waits_within(function, self.flow)
-        cached = {at: waits.get(at, 0.0) for at in _cached(function)}
+        cached = {at: waits.get(at, 0.0) for at in cached_loads(function)}
         self.counter = Counter(changing, Touches(cached, self.padded), constants)
         self.arrivals = Arrivals()
         self.odd = OddValues()
@@ -292,9 +292,7 @@ class LockStep:
             else:
                 self._go(block, target, some)
 
-    def _let_go(
-        self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array
-    ) -> Array:
+    def _let_go(self, block: int, taken: Array, targets: tuple[int, ...], lanes: Array) -> Array:
         """Return who takes a branch of a loop that waits: everybody leaves after some rounds.
 
         As long as lanes leave by and by, they take turns, and nobody waits for what is not run.
@@ -354,25 +352,12 @@ class LockStep:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
         # Nobody runs: of each block, all lanes that are not done wait.
         places = self._resume[self._waiting]
-        for place in np.unique(places):
-            joined = self.segments[int(place) - 1].joined
-            if joined is not None:
-                here = np.flatnonzero(self._waiting & (self._resume == place))
-                joined(self.machine.some(here), self.block_of[here])
+        join(self.segments, self.machine, self._waiting, self._resume, self.block_of)
         if len(places) and places.min() != places.max():
             # Barriers in different places, some of them never reached by all.
-            self.stuck = self.stuck or self._differ()
+            self.stuck = self.stuck or differ(self._waiting, self._resume, self.block_of)
         self._at[self._waiting] = places
         self._waiting[:] = False
-
-    def _differ(self) -> bool:
-        lanes = np.flatnonzero(self._waiting)
-        blocks = self.block_of[lanes]
-        low = np.full(len(self.sampled), self.end)
-        high = np.zeros(len(self.sampled), dtype=int)
-        np.minimum.at(low, blocks, self._resume[lanes])
-        np.maximum.at(high, blocks, self._resume[lanes])
-        return bool(np.any((high > 0) & (low < high)))
 
     def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
         block = self.flow.blocks[self.segments[place].block]
@@ -434,12 +419,3 @@ class LockStep:
             odd=self.odd.shares(),
             doubt=self.doubt,
         )
-
-
-def _cached(function: Function) -> frozenset[int]:
-    """Return the loads that L1 keeps."""
-    return frozenset(
-        at
-        for at, i in enumerate(function.instructions)
-        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
-    )

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.models.coalescing import LINE, SECTOR
 from perfmodel.models.distinct import distinct
 
@@ -191,6 +192,15 @@ class Touches:
             for one in distinct(at)
         }
         return MappingProxyType(found)
+
+
+def cached_loads(function: Function) -> frozenset[int]:
+    """Return the loads that L1 keeps."""
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+    )
 
 
 def _table_lines(line: Array, block: Array) -> float:

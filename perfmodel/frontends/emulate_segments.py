@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,36 @@ def segments(
         for copy in range(COPIES if number in together else 1):
             found += _straight(function, flow, number, copy, machine, made)
     return found, first
+
+
+def join(
+    pieces: Sequence[Segment], machine: Machine, waiting: Array, resume: Array, block_of: Array
+) -> None:
+    """Let lanes that wait at barriers know what those reduce.
+
+    Parameters
+    ----------
+    pieces : sequence of Segment
+    machine : Machine
+    waiting, resume, block_of : array
+        Which lanes wait, the piece after each one's barrier, and its block.
+    """
+    for place in np.unique(resume[waiting]):
+        joined = pieces[int(place) - 1].joined
+        if joined is not None:
+            here = np.flatnonzero(waiting & (resume == place))
+            joined(machine.some(here), block_of[here])
+
+
+def differ(waiting: Array, resume: Array, block_of: Array) -> bool:
+    """Say whether lanes of a block wait at different barriers; parameters as for `join`."""
+    lanes = np.flatnonzero(waiting)
+    blocks = block_of[lanes]
+    high = np.zeros(int(block_of.max(initial=0)) + 1, dtype=int)
+    low = np.full(len(high), np.iinfo(int).max)
+    np.minimum.at(low, blocks, resume[lanes])
+    np.maximum.at(high, blocks, resume[lanes])
+    return bool(np.any((high > 0) & (low < high)))
 
 
 def _straight(

@@ -171,14 +171,24 @@ def _emulated(
         # Content that is unknown and read may be what keeps it going; else it only needs time.
         try:
             return emulate(
-                module, function, launch, most_seconds=_GUESS_SECONDS, patient=False, progress=progress
+                module,
+                function,
+                launch,
+                most_seconds=_GUESS_SECONDS,
+                patient=False,
+                progress=progress,
             )
         except NoEndError as error:
             guessed = error.guessed
         launch = emulated_launch(bound, function, _SMALL if guessed else None)
         if guessed:
             return emulate(
-                module, function, launch, most_seconds=_SMALL_SECONDS, assume=True, progress=progress
+                module,
+                function,
+                launch,
+                most_seconds=_SMALL_SECONDS,
+                assume=True,
+                progress=progress,
             )
     try:
         return emulate(module, function, launch, progress=progress)

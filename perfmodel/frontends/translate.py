@@ -22,6 +22,8 @@ from perfmodel.frontends.signatures import base_name
 from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.kernel import Kernel
 
+_TEXTURES_LEFT_OUT: Final = Doubt(longer=4.0)
+"""How much longer it may take for memory that is left out: assumed."""
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
@@ -91,7 +93,10 @@ def translated(
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
         made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
-    notes = (*made.notes, *whole.notes, *_left_out(function))
+    left_out = _left_out(function)
+    if left_out:
+        made = replace(made, doubt=made.doubt.beside(_TEXTURES_LEFT_OUT))
+    notes = (*made.notes, *whole.notes, *left_out)
     if resources.origin == "estimated":
         notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
     name = base_name(function.name)

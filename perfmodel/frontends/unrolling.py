@@ -180,7 +180,11 @@ def _weight(instruction: Instruction) -> float:
 
 
 def counter(
-    function: Function, inside: Sequence[int], branch: int, back: bool = True, any_step: bool = False
+    function: Function,
+    inside: Sequence[int],
+    branch: int,
+    back: bool = True,
+    any_step: bool = False,
 ) -> Counted | None:
     """Return what a loop counts in by a constant, if it ends by comparing that.
 

@@ -18,7 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.common_buffers import brought_once
 from perfmodel.models.geometry import BlockShape
-from perfmodel.models.irregular_unions import Union, irregular_unions
+from perfmodel.models.irregular_unions import Union, common_fills, irregular_unions
 from perfmodel.models.l1_fills import l1_fills
 from perfmodel.models.l2_misses import l2_misses
 from perfmodel.models.merged_reads import gpc_run
@@ -119,6 +119,15 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     row = int(np.max(gpc_run(blocks, device)))
     unions = irregular_unions(instance, requests, shape, accesses.granule, row)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
+    fills = common_fills(
+        instance,
+        requests,
+        fills,
+        shape,
+        accesses.granule,
+        np.asarray(occupied.l1_size, dtype=float),
+        side_by_side(resident, blocks, device.sm_count),
+    )
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)

@@ -112,6 +112,55 @@ def irregular_unions(
     return found
 
 
+def common_fills(
+    instance: Instance,
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    shape: BlockShape,
+    atom: int,
+    capacity: Array,
+    sharing: Array,
+) -> list[Array]:
+    """Return the sectors that loads bring into L1, no more of a buffer than there is for a block.
+
+    Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
+    for the same sectors in ways that strides do not tell. Of one configuration.
+
+    Parameters
+    ----------
+    instance, requests, shape, atom
+        As for `irregular_unions`.
+    fills : sequence of array
+        What each brings otherwise.
+    capacity, sharing : array
+        Bytes of L1, and blocks on an SM.
+    """
+    found = list(fills)
+    if math.prod(instance.shape) != 1:
+        return found
+    chosen: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        if r.access.kind == "load" and r.access.cache == "l1" and agreed(r.requests > 0):
+            chosen.setdefault(r.access.buffer, []).append(i)
+    for positions in chosen.values():
+        loads = [requests[i] for i in positions]
+        if any(r.access.counted is not None or r.random or r.period is not None for r in loads):
+            continue
+        # Guards that loops' own strides do not know of: those were counted.
+        if len({r.access.loop for r in loads}) < 2 or all(r.sampled is None for r in loads):
+            continue
+        unions = _unions(instance, requests, positions, shape, atom, 1)
+        if not unions:
+            continue
+        every = float(sum(np.max(fills[i]) for i in positions))
+        asked = sum(float(np.max(r.sectors)) for r in loads)
+        most = asked * unions[positions[0]].filled(capacity, sharing)
+        part = np.minimum(1.0, most / max(every, 1e-9))
+        for i in positions:
+            found[i] = fills[i] * part
+    return found
+
+
 def among(unions: Mapping[int, Union]) -> list[list[int]]:
     """Return the positions of loads that share a union, buffer by buffer."""
     return [list(members) for members in {union.members for union in unions.values()}]

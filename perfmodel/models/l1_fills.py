@@ -80,8 +80,7 @@ def l1_fills(
         )
         total = own * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
-        once = np.maximum(whole, own)
-        once = once * np.minimum(blocks, device.sm_count)
+        once = whole * np.minimum(blocks, device.sm_count)
         total = total - stays * np.maximum(total - once, 0.0)
         totals.append(total)
         _shared_out(requests, g.members, total, fills)

@@ -50,7 +50,6 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
         if first.access.kind != "store" or len(g.members) < 2:
             continue
         union = _union(g, requests)
-        asked = sum((requests[i].sectors for i in g.members), np.zeros(1))
         count = sum((requests[i].requests for i in g.members), np.zeros(1))
         lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
         merged = MERGED(lines=lines)

@@ -319,9 +319,18 @@ def test_a_buffer_that_is_too_small_is_refused() -> None:
         predict(kernel("saxpy", launch(40, 256, n=10000, a=1.0, x=36000)))
 
 
-def test_addresses_past_fixed_sizes_follow_the_data() -> None:
-    with pytest.raises(PerfmodelError, match=r"size of buffer 'table' is unknown.*--arg table="):
-        kernel("gather", launch(10, 128, n=1280))
+def test_a_size_that_data_decides_is_assumed_and_said() -> None:
+    # property: no refusal, but a note with the remedy and a wider interval
+    made = kernel("gather", launch(10, 128, n=1280))
+    assert any("size of table is unknown" in n and "--arg table=" in n for n in made.notes)
+    lengths = {b.name: int(text(b.length)) for b in made.buffers}
+    assert lengths["table"] == max(lengths.values())
+    stated = kernel("gather", launch(10, 128, n=1280, table=4 * lengths["table"]))
+    assert made.doubt.longer > stated.doubt.longer == 1.0
+    low, high = predict(made).interval_s
+    narrow, wide = predict(stated).interval_s
+    assert low < narrow
+    assert wide < high
 
 
 def test_missing_and_wrong_arguments_are_named() -> None:

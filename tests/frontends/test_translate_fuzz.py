@@ -41,7 +41,8 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give emulations up sooner than users' ones, so that many can be tried."""
     brief = partial(emulation.emulate, most_seconds=_IMPATIENT, lanes=1 << 11)
     monkeypatch.setattr(kernel_from_ptx, "emulate", brief)
-    monkeypatch.setattr(kernel_from_ptx, "MOST_SECONDS", _IMPATIENT)
+    monkeypatch.setattr(kernel_from_ptx, "_GUESS_SECONDS", _IMPATIENT)
+    monkeypatch.setattr(kernel_from_ptx, "_SMALL_SECONDS", _IMPATIENT)
 
 
 @lru_cache
