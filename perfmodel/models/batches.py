@@ -201,7 +201,7 @@ def load_batch(
     apart = pages_at_once([requests[i] for i in members])
     leading = {
         "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
-        "m": np.clip(apart, inputs["m"], MOST_SPREAD),
+        "m": np.maximum(apart, inputs["m"]),
     }
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
 
