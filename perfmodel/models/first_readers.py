@@ -26,8 +26,8 @@ DRAM_PAGE: Final = 4096
 MOST_PAGES: Final = 8.0
 """Pages of a block's turn up to which the slowest is later.
 
-Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB in
-a row 238 ns, what DRAM takes more than L2 (measurements/h200-textbook, tiles_of_product and
+Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB
+in a row 238 ns, what DRAM takes more than L2 (measurements/h200-textbook, tiles_of_product and
 lines_in_step): 103 ns, three times `perfmodel.models.batches.DRAM_SPREAD`.
 """
 
