@@ -182,7 +182,8 @@ def time_in_steps(
 
 def steps_time(given: Mapping[str, Any]) -> Array:
     """Return the time of blocks that work in steps, or of the one ahead of them if it is longer."""
-    return np.maximum(STEPS_TIME(**rounds_of_steps(given)), AHEAD_TIME(**block_ahead(given)))
+    blocks = STEPS_TIME(**rounds_of_steps(given))
+    return np.asarray(np.maximum(blocks, AHEAD_TIME(**block_ahead(given))))
 
 
 def block_ahead(given: Mapping[str, Any]) -> dict[str, Any]:
