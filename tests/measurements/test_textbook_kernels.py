@@ -55,6 +55,7 @@ def errors(kernel: str, use: str) -> list[float]:
         ("thomas_columns", 0.04),
         ("compact_block", 0.15),
         ("compare_strings", 0.12),
+        ("frontier_step", 0.20),
     ],
 )
 def test_launches_of_other_sizes(kernel: str, most: float) -> None:
