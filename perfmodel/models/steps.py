@@ -101,8 +101,8 @@ STEPS_TIME = Formula(
         "last": "time of each of them [s]",
     },
     holds="equal blocks, handed out as others end",
-    source="derived; trees of 8 barriers over 512 floats a block, 31 rounds, take 41.8 us, which came "
-    "out at 56 where a round began when the last had ended (measurements/h200-textbook)",
+    source="derived; trees of 8 barriers over 512 floats a block, 31 rounds, take 41.8 us, which "
+    "came out at 56 where a round began when the last had ended (measurements/h200-textbook)",
 )
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
