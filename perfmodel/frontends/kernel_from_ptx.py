@@ -251,7 +251,8 @@ def _placed(
         return Placed(access, "", None, what, counted=True)
     made = [follower.data[name] for name in offset.names if name in follower.data]
     # A number that is computed in a way that is not followed is no random one.
-    counted = counted or any(not datum.sources for datum in made) or len(made) > 1
+    computed = any(not datum.sources or datum.computed for datum in made)
+    counted = counted or computed or len(made) > 1
     return Placed(access, inside[0], offset, what, counted)
 
 

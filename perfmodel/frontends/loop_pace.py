@@ -29,6 +29,9 @@ _ALL: Final = 0.95
 _MOST: Final = 0.4
 """Share of the warps that run a block with loads from which on machine code shows what they wait:
 of tiles at edges half of the warps may load nothing, and the others take the time."""
+_SOME: Final = 1 / 32
+"""Share of the warps that run a block from which on some warp of each block of threads does."""
+_BARRIERS: Final = ("bar", "barrier")
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 
@@ -99,6 +102,9 @@ def paces(
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
+    if any(i.opcode in _BARRIERS for i in function.instructions):
+        # Others wait for the warps that go into a loop, or their block ends with them.
+        members = {loop: _entered(inside) for loop, inside in members.items()}
     joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
     exact = _by_machine_code(function, flow, counts, joined, trips, machine)
     return {
@@ -149,6 +155,9 @@ def pace(
     if exact is not None and exact[1] is not None:
         return LoopPace(exact[0], exact[1])
     reader = BlockReader(function, flow, counts)
+    if _meets(function, flow, blocks):
+        # All wait for the warps that run a block, however few.
+        blocks = [(b, 1.0 if share >= _SOME else share) for b, share in blocks]
     bodies = [(reader.body(b, trips, registers), share) for b, share in blocks]
     rounds = _ROUNDS if loop else 1
     clocks = _clocks(bodies, rounds, 0.0)
@@ -161,6 +170,21 @@ def pace(
     alone = (_clocks(singles, rounds, FAR) - _clocks(singles, rounds, 0.0)) / FAR
     sure = sure_waits(function, flow, blocks)
     return LoopPace(clocks + begin, max(waits, 0.0), max(alone, 0.0), sure)
+
+
+def _meets(
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+) -> bool:
+    """Say whether a block's warps wait for one another."""
+    places = (at for numbers, _ in blocks for at in flow.places(numbers))
+    return any(function.instructions[at].opcode in _BARRIERS for at in places)
+
+
+def _entered(blocks: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the shares of the warps that run blocks, of those that go into their loop."""
+    most = max(share for _, share in blocks)
+    whole = most if _SOME <= most < 1.0 else 1.0
+    return [(number, share / whole) for number, share in blocks]
 
 
 def _by_machine_code(

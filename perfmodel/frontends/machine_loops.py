@@ -3,8 +3,9 @@
 ptxas says in each instruction when a warp may issue it (`perfmodel.frontends.machine_code`). Where
 its machine code is at hand, that is followed; else `perfmodel.frontends.schedule` guesses its
 order. A loop of PTX is found again by what it does to memory: as many accesses of each kind (bytes
-of shared memory, whose neighbours ptxas puts together) and as many functions, or twice, four or eight times as many where ptxas put iterations together; one that
-does nothing to memory by its length.
+of shared memory, whose neighbours ptxas puts together) and as many functions, or twice, four or
+eight times as many where ptxas put iterations together; one that does nothing to memory by its
+length.
 """
 
 from __future__ import annotations

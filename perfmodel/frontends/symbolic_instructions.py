@@ -76,14 +76,21 @@ class Interpreter:
         self.trial = 0
         """How many trial runs of loops are under way: ranges are not to be trusted in one."""
 
-    def datum(self, at: int, sources: Iterable[int], kind: str = "s32", part: int = 0) -> Sum:
+    def datum(
+        self,
+        at: int,
+        sources: Iterable[int],
+        kind: str = "s32",
+        part: int = 0,
+        computed: bool = False,
+    ) -> Sum:
         """Return a name for an integer that data decides at an instruction."""
         name = f"{DATUM}{at}" + (f"_{part}" if part else "")
         bits = bits_of(kind)
         low, high = -(1 << bits - 1), (1 << bits) - 1
         if kind[:1] == "u" and bits < 32:
             low = 0
-        return self._named(name, Datum(at, frozenset(sources), low, high))
+        return self._named(name, Datum(at, frozenset(sources), low, high, computed))
 
     def _named(self, name: str, made: Datum) -> Sum:
         known = self.data.get(name)
@@ -93,6 +100,7 @@ class Interpreter:
                 made.sources | known.sources,
                 min(known.low, made.low),
                 max(known.high, made.high),
+                made.computed or known.computed,
             )
         if known != made:
             self.data[name] = made

@@ -108,7 +108,10 @@ class LoopSolver:
             if register in found:
                 start[register] = found[register]
             elif isinstance(before, Sum):
-                made = interpreter.datum(self._extra(name.name), sources[register], "b32")
+                computed = not self._read(ends.get(register, Unknown()))
+                made = interpreter.datum(
+                    self._extra(name.name), sources[register], "b32", computed=computed
+                )
                 start[register] = made
                 values[name.name] = written(made)
             elif isinstance(before, Unknown):
@@ -120,6 +123,14 @@ class LoopSolver:
                 values[name.name] = made_condition
         goes_on = any_of(e.condition for e in back)
         return start, algebra.condition(_put_in(goes_on, values))
+
+    def _read(self, value: Value) -> bool:
+        """Say whether a value is what a load has read, or a multiple of it."""
+        used = [*value.names] if isinstance(value, Sum) else []
+        data = self.interpreter.data
+        made = [data[name].instruction for name in used if name in data]
+        code = self.function.instructions
+        return len(used) == len(made) == 1 and 0 <= made[0] < len(code) and is_memory(code[made[0]])
 
     def plan(
         self,

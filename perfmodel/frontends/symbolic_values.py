@@ -47,12 +47,16 @@ class Datum:
         Loads that it comes from; empty for a number that is computed but not followed.
     low, high : int
         Range of its type.
+    computed : bool
+        Whether a loop computes it from turn to turn: data decides, but it is not just what was
+        read.
     """
 
     instruction: int
     sources: frozenset[int]
     low: int
     high: int
+    computed: bool = False
 
 
 def base_name(symbol: str) -> str:

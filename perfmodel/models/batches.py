@@ -201,7 +201,7 @@ def load_batch(
     apart = pages_at_once([requests[i] for i in members])
     leading = {
         "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
-        "m": np.clip(apart, inputs["m"], MOST_SPREAD),
+        "m": np.maximum(apart, inputs["m"]),
     }
     return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
 
@@ -257,24 +257,26 @@ def _in_phase(
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
     in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
     and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
-    (measurements/h200-lone/steps.csv).
+    (measurements/h200-lone/steps.csv). Lanes 200 bytes apart are at 4 places in their sectors, and
+    some come to new ones in every eighth iteration (measurements/h200-textbook, compare_strings).
     """
     if not all(r.strides is not None and r.access.kind == "load" for r in requests):
         return {}
     together = np.ones(1, dtype=bool)
-    reach, rows = np.zeros(1), np.ones(1)
+    reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
     for r in requests:
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[loop]) * unroll)
+        often = np.maximum(often, _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR)
         for v in r.variables:
             if v.in_lane:
                 together = together & (np.asarray(r.strides[v.name]) % SECTOR == 0)
         lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
         rows = np.maximum(rows, footprint(lanes, r.width, LINE))
-    first = np.clip(np.maximum(new, reach / SECTOR), 0.0, 1.0)
+    first = np.clip(np.maximum(new, often), 0.0, 1.0)
     atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
     return {
-        "p1": np.where(together, np.minimum(inputs["p1"], first), inputs["p1"]),
+        "p1": np.minimum(inputs["p1"], first),
         "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
         "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
     }

@@ -23,6 +23,14 @@ DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
 `perfmodel.models.batches.MOST_SPREAD` measured."""
 
+MOST_PAGES: Final = 8.0
+"""Pages of a block's turn up to which the slowest is later.
+
+Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB
+in a row 238 ns, what DRAM takes more than L2 (measurements/h200-textbook, tiles_of_product and
+lines_in_step): 103 ns, three times `perfmodel.models.batches.DRAM_SPREAD`.
+"""
+
 
 def reading_alike(r: Requests, wave: Array) -> Array:
     """Return how many blocks of those that run at a time read the same in the same turn.
@@ -46,14 +54,14 @@ def reading_alike(r: Requests, wave: Array) -> Array:
 
 
 def pages_at_once(requests: Sequence[Requests]) -> Array:
-    """Return the pages of DRAM that a block reads from at once, where strides tell."""
+    """Return the pages of DRAM that a block reads from at once, at most `MOST_PAGES`."""
     found = np.zeros(1)
     for r in requests:
         if r.strides is not None:
             threads = (v for v in r.variables if v.target.startswith("threadIdx"))
             extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
             found = found + footprint(extents, r.width, DRAM_PAGE)
-    return np.asarray(found)
+    return np.asarray(np.minimum(found, MOST_PAGES))
 
 
 def at_work(r: Requests, v: Variable) -> Array:

@@ -103,6 +103,7 @@ def rereads(
 
     stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
     loops = [requests[g.members[0]].access.loop for g in earlier]
+    buffers = [requests[g.members[0]].access.buffer for g in earlier]
     every = sum((bytes_of(i) for i in range(len(earlier)) if i not in stores), np.zeros(1))
     found = []
     for i, g in enumerate(earlier):
@@ -117,8 +118,9 @@ def rereads(
                     k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])
                 ]
                 between = sum((bytes_of(k) for k in since), np.zeros(1))
-                # Blocks are not in step: some write while this one reads.
-                written = sum((bytes_of(k) for k in stores if k not in since), np.zeros(1))
+                # Blocks are not in step: some write while this one reads, other data than it reads.
+                others = (k for k in stores if k not in since and buffers[k] != buffers[i])
+                written = sum((bytes_of(k) for k in others), np.zeros(1))
                 between = between + written * np.minimum(between / np.maximum(every, 1.0), 1.0)
                 back = _backwards(requests, earlier[j]) != _backwards(requests, g)
                 found.append(Reread(g.members, np.asarray(between), back))

@@ -137,7 +137,7 @@ def test_loops_are_known_by_what_they_do_to_memory() -> None:
     }"""
     kinds = kinds_of(parse_ptx(source, "k.ptx").functions[0].instructions)
     assert kinds == {
-        **{"load": 1, "shared load": 1, "shfl": 1, "barrier": 1, "store": 1, "atomic": 1}
+        **{"load": 1, "shared load": 4, "shfl": 1, "barrier": 1, "store": 1, "atomic": 1}
     }
     (loop,) = machine_loops(sample()["sums_of_eight"])
     assert loop.kinds == {"shfl": 40}
@@ -179,3 +179,34 @@ def test_loops_that_do_the_same_are_told_by_their_order() -> None:
     # with one loop fewer, the one of more iterations together
     assert matched([sums], [one, four]) == [(4, 1)]
     assert matched([sums, sums], [one]) in ([(1, 0), None], [None, (1, 0)])
+
+
+def test_loops_that_do_nothing_to_memory_are_told_by_their_length() -> None:
+    # by hand: two loops of arithmetic, of which ptxas puts four iterations of the first together
+    short, long = MachineLoop({}, 40, 90.0, 0.0), MachineLoop({}, 200, 400.0, 0.0)
+    loops = [short, long]
+    assert matched([Wanted({}, 10, 64.0), Wanted({}, 220, 24.0)], loops) == [(4, 0), (1, 1)]
+    assert matched([Wanted({}, 10, 3.0)], [short]) == [None]  # not as many iterations
+    assert matched([Wanted({}, 28, 64.0)], [short]) == [None]  # neither one nor two
+    assert matched([Wanted({"function": 1}, 10, 64.0)], [short]) == [None]
+
+
+def test_shared_memory_is_known_by_its_bytes() -> None:
+    # independent: nvdisasm 13.0 prints "LDS.128 R4, [R22+0x10]" and "LDS R22, [R21]" for these
+    (wide,) = decoded(word(0x0000100016047984, 0x000FE80000000C00))
+    (one,) = decoded(word(0x0000000015167984, 0x000FE80000000800))
+    assert (wide.opcode, wide.width, one.opcode, one.width) == (0x184, 16, 0x184, 4)
+    # by hand: a loop that loads four words at a time, of which the source has each
+    loop = MachineLoop({"shared load": 64}, 43, 103.0, 0.0)
+    assert matched([Wanted({"shared load": 64}, 60, 8.0)], [loop]) == [(1, 0)]
+
+
+def test_predicates_leave_a_loop_straight_and_branches_do_not() -> None:
+    # by hand: two instructions that a predicate decides on, or a way past the second; and back
+    never = 7 << 46 | 7 << 49 | 1 << 41
+    back = word(0x7947 | (-48 // 4 & 0xFF) << 16 | (2**30 - 1) << 34, never | 0x3FFFF)
+    guarded, past = word(0x0221, never), word(0x0947 | (16 // 4) << 16, never)
+    (loop,) = machine_loops(decoded(guarded * 2 + back))
+    assert loop.straight
+    (loop,) = machine_loops(decoded(past + guarded + back))
+    assert not loop.straight

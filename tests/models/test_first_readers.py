@@ -1,0 +1,47 @@
+"""Blocks that read the same in the same turns: how many, and what the one ahead of them waits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.models.first_readers import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.steps import AHEAD_TIME, STEPS_TIME, block_ahead, rounds_of_steps, steps_time
+
+
+def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:
+    # by hand: 256 x 512 by tiles of 32 are 16 blocks a row, which share rows of A, in 8 rows of
+    # blocks, which share columns of B; of the first 32 blocks two rows share columns
+    requests = predict("gemm", mapping="smem", M=256, N=512, K=128).details.requests
+    a, b = (r for r in requests if r.access.kind == "load")
+    for wave, of_a, of_b in ((128.0, 16, 8), (32.0, 16, 2), (8.0, 8, 1)):
+        assert reading_alike(a, np.full(1, wave))[0] == of_a
+        assert reading_alike(b, np.full(1, wave))[0] == of_b
+
+
+def test_a_block_reads_from_as_many_pages_as_its_rows_are_apart() -> None:
+    # by hand: 32 rows of A and of B 512 B apart lie in 4 pages each; a page at a time in no fewer
+    # than are waited for one after the other
+    def pages(n: int, k: int) -> float:
+        requests = predict("gemm", mapping="smem", M=256, N=n, K=k).details.requests
+        return float(pages_at_once([r for r in requests if r.access.kind == "load"])[0])
+
+    assert pages(2048, 4096) == MOST_PAGES
+    assert pages(32, 32) == pytest.approx(2, abs=0.5)
+
+
+def test_the_block_ahead_counts_where_it_is_the_last() -> None:
+    """Limits: blocks that compute as long as they like, and such that only wait."""
+    one = np.ones(1)
+    given = {
+        **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
+        "blocks": one,
+        **{"held": one, "steps": 10 * one, "load": 1e-7 * one, "lead": 5e-7 * one},
+        **{"barriers": one, "strands": one, "alone": one * 0, "outside": 0.0 * one},
+        **{"clock": 1e9, "start": 0.0, "warp": 0.0},
+    }
+    assert steps_time(given)[0] == pytest.approx(AHEAD_TIME(**block_ahead(given))[0])
+    assert steps_time(given)[0] == pytest.approx(1e-6 + 10 * 5e-7)
+    many = {**given, "blocks": 64 * one, "held": 64 * one}
+    assert steps_time(many)[0] == pytest.approx(STEPS_TIME(**rounds_of_steps(many))[0])
