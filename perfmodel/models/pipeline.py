@@ -51,7 +51,7 @@ TOGETHER = Formula(
     text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
-        "between": "time of tiles besides their steps, the first of each SM apart: copies go on [s]",
+        "between": "time of tiles besides their steps, an SM's first apart: copies go on [s]",
         "waits": "time of blocks that wait at their steps [s]",
         "port": "time to take in the tiles' data [s]",
         "l2": "time of L2 [s]",
