@@ -74,6 +74,10 @@ def read_precision(table: Mapping[str, Any], parameters: Sequence[Parameter], wh
     for parameter in parameters:
         if parameter.name == given and parameter.words:
             for word in parameter.words:
-                choice(f"{word}_tensor", PRECISIONS, f"{where}: precision, by {given}")
+                choice(
+                    word if word in PRECISIONS else f"{word}_tensor",
+                    PRECISIONS,
+                    f"{where}: precision, by {given}",
+                )
             return parameter.name
     return choice(given, PRECISIONS, f"{where}: precision")

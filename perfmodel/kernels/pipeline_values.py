@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node
-from perfmodel.kernels.kernel import Kernel, Pipeline
+from perfmodel.kernels.kernel import PRECISIONS, Kernel, Pipeline
 
 Integers = int | npt.NDArray[np.int64]
 
@@ -62,5 +62,5 @@ def tensor_precision(kernel: Kernel, values: Mapping[str, Any]) -> str:
     for parameter in kernel.parameters:
         if parameter.name == kernel.precision:
             word = parameter.shown(int(np.ravel(values[parameter.name])[0]))
-            return f"{word}_tensor"
+            return word if word in PRECISIONS else f"{word}_tensor"
     return kernel.precision

@@ -48,9 +48,10 @@ copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-ten
 TOGETHER = Formula(
     name="steps of all tiles, together",
     unit="s",
-    text="(work**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
+    text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
+        "between": "time of tiles besides their steps, an SM's first apart: copies go on [s]",
         "waits": "time of blocks that wait at their steps [s]",
         "port": "time to take in the tiles' data [s]",
         "l2": "time of L2 [s]",
@@ -326,6 +327,8 @@ def pipeline_time(
         "rate": STORE_RATE,
     }
     found["tiles"] = np.atleast_1d(TILES_TIME(**inputs["tiles"]))
+    inputs["first-tiles"] = inputs["tiles"] | {"turns": np.ones(1), "rounds": rounds / turns}
+    first = np.atleast_1d(TILES_TIME(**inputs["first-tiles"]))
     inputs["parts"] = {
         "turn": np.asarray(stated.parts_ns, dtype=float) * 1e-9,
         "parts": np.atleast_1d(np.asarray(stated.parts, dtype=float)),
@@ -338,7 +341,8 @@ def pipeline_time(
         found["parts"] = np.where(several, PARTS_TIME(**inputs["parts"]), 0.0)
     shape = np.broadcast_shapes(*(np.shape(value) for value in found.values()))
     found = {name: np.broadcast_to(value, shape) for name, value in found.items()}
-    time = floor + found["ramp"] + found["tiles"] + together(found, tuple(worked))
+    between = np.maximum(found["tiles"] - first, 0.0)
+    time = floor + found["ramp"] + first + together(found, between, tuple(worked))
     if "parts" in found:
         time = time + found["parts"]
     return PipelineTime(time, {"launch": np.full(shape, floor), **found}, inputs)
@@ -361,10 +365,11 @@ def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
     return np.maximum.reduce([terms["issue"], *(terms[name] for name in pipes)])
 
 
-def together(terms: Mapping[str, Array], pipes: Sequence[str]) -> Array:
+def together(terms: Mapping[str, Array], between: Array, pipes: Sequence[str]) -> Array:
     """Evaluate `TOGETHER` without underflow."""
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
     parts["work"] = slowest_pipe(terms, pipes)
+    parts["between"] = between
     parts["waits"] = terms.get("waits", np.zeros_like(parts["work"]))
     largest = np.maximum(np.maximum.reduce(list(parts.values())), 1e-30)
     scaled = {name: value / largest for name, value in parts.items()}

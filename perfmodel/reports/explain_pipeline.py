@@ -20,6 +20,7 @@ from perfmodel.models.pipeline import (
     TILES_TIME,
     TOGETHER,
     TURNS,
+    UNEQUAL_ROUNDS,
     WAITS_TIME,
     slowest_pipe,
 )
@@ -35,7 +36,11 @@ _TIME = "Time"
 def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
     """Yield the derivation of a time whose blocks copy ahead."""
     inputs, terms = prediction.details.time.inputs, prediction.terms_s
-    yield step(_TILES, ROUNDS, inputs["rounds"], _picked(prediction))
+    unequal = inputs["unequal-rounds"]
+    if scalar(unequal["uneven"]) > 1:
+        yield step(_TILES, UNEQUAL_ROUNDS, unequal)
+    else:
+        yield step(_TILES, ROUNDS, inputs["rounds"], _picked(prediction))
     yield step(_TILES, TURNS, inputs["turns"])
     pipes = [name for name in ("issue", *PIPES) if name in terms]
     for name in pipes:
@@ -54,20 +59,27 @@ def pipeline_steps(prediction: Prediction) -> Iterator[Step]:
     parts = {name: terms[name] for name in ("port", "l2", "dram")}
     parts["work"] = float(slowest_pipe(terms, pipes))
     parts["waits"] = terms.get("waits", 0.0)
+    yield step(_TIME, TILES_TIME, inputs["tiles"])
+    first = step(
+        _TIME,
+        named(TILES_TIME, "time of an SM's first tiles besides their steps"),
+        inputs["first-tiles"],
+    )
+    yield first
+    parts["between"] = max(terms["tiles"] - float(first.result), 0.0)
     yield (steps := step(_TIME, TOGETHER, {**parts, "p": OVERLAP}))
     yield step(_TIME, PIPELINE_START, inputs["ramp"])
-    yield step(_TIME, TILES_TIME, inputs["tiles"])
     added = {
         "launch": "an empty kernel [s]",
         "ramp": "until the first data arrives [s]",
-        "tiles": "first and last steps of tiles [s]",
-        "steps": "all other steps [s]",
+        "first": "first tiles besides their steps [s]",
+        "steps": "all steps, and other tiles besides them [s]",
     }
     if "parts" in terms:
         yield step(_TIME, PARTS_TIME, inputs["parts"])
         added["parts"] = "adding up parts [s]"
     whole = definition("time", "s", " + ".join(added), added)
-    yield step(_TIME, whole, {**terms, "steps": steps.result})
+    yield step(_TIME, whole, {**terms, "first": first.result, "steps": steps.result})
 
 
 def _picked(prediction: Prediction) -> str:
