@@ -49,8 +49,8 @@ class RandomReads(NamedTuple):
         Bytes that first reads fetch, and that the others would if all of them missed.
     misses : array
         Share of the others that miss, of lines that a window neither keeps nor lets pass.
-    spilled, fleeting : array
-        The same of lines marked persisting, and streaming.
+    spilled : array
+        The same of lines marked persisting.
     crossing : array
         Share of the others for which lines that a set-aside keeps have to cross from L2's far side.
     kept : array
@@ -114,9 +114,7 @@ def random_reads(
     gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
     crossing = shares.kept * away / 2
-    return RandomReads(
-        *(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide)
-    )
+    return RandomReads(*(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide))
 
 
 def random_line_hits(
