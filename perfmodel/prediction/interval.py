@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.details import Details
 
@@ -133,8 +134,8 @@ def residual_class(details: Details, largest: str) -> str:
     """Return whose residuals a prediction has: its regime's, or one of the other `CLASSES`.
 
     What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
-    in their own way, whatever the regime. For rows that are no whole pieces of 16 bytes a library
-    has older kernels, and picks worse among them. Where an index has no closed form, its warps are
+    in their own way, whatever the regime. For rows that are no whole pieces of 16 bytes, for FP32
+    and for batches a library has older kernels, and picks worse among them. Where an index has no closed form, its warps are
     counted and its reuse is taken as random: that is where predictions err most. How soon lanes
     that compete succeed depends on which L2 partition and slice their addresses are in, which no
     launch knows: some take twice as long at another place (measurements/h200-cas/loops.csv).
@@ -143,12 +144,18 @@ def residual_class(details: Details, largest: str) -> str:
     if details.instance.pipeline is not None:
         loads = [r for r in details.requests if r.access.kind == "load"]
         narrow = any(float(np.min(r.width)) < _WHOLE for r in loads)
-        return "narrow" if narrow else "pipeline"
+        return "narrow" if narrow or _older(details.instance) else "pipeline"
     if sampled:
         return "sampled"
     own = regime(details, largest)
     tries = any(r.access.operation in _RETRIES for r in details.requests)
     return "retries" if own == "atomics" and tries else own
+
+
+def _older(instance: Instance) -> bool:
+    """Say whether a library picks a kernel for products in FP32, or for a batch of them."""
+    batch = float(np.max(instance.known.get("batch", 1)))
+    return bool(instance.kernel.menus) and (instance.precision == "fp32" or batch > 1)
 
 
 def origin(device: Device) -> Origin:

@@ -232,7 +232,8 @@ def test_names_of_results_are_fine() -> None:
 
 def test_folders_of_one_gpu_belong_together() -> None:
     suite = ["sxm-contention", "sxm-ladder", "sxm-suite", "sxm-unseen"]
-    names = ["builtins", "cas", "l2", "l2-sets", "narrow", "operators", "sxm", *suite, "tensor"]
+    names = ["builtins", "cas", "l2", "l2-sets", "narrow", "operators", "products"]
+    names += ["products-unseen", "sxm", *suite, "tensor"]
     assert [path.name for path in measured()["h200-sxm"]] == [f"h200-{name}" for name in names]
 
 
