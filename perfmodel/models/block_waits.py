@@ -137,7 +137,7 @@ def block_waits(
         barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers,
         overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
     )
-    inputs["rounds"]["uneven"] = _uneven(uneven, chain)
+    inputs["rounds"]["uneven"] = _uneven(instance, uneven, chain)
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     inputs["ramp"] = {
         "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)
@@ -172,12 +172,25 @@ def block_waits(
     return Waits(chain, beside, terms, inputs)
 
 
-def _uneven(uneven: Any, chain: Chain) -> Array:
+def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
     """Return how much longer unequal blocks last than average ones.
 
-    Their instructions and their loops differ, and not their start, nor what all load once.
+    Their instructions and their loops differ, and not their start, nor what all load once. Clocks
+    between barriers are those of the warps that do most, where code is known: what they do beyond
+    an average warp is in them.
     """
+    total = np.maximum(chain.total, 1e-30)
     looped = (b.waited * b.latency for b in chain.batches if b.loop is not None)
     differs = chain.between / chain.clock + sum(looped, np.zeros(1))
-    share = np.minimum(differs / np.maximum(chain.total, 1e-30), 1.0)
-    return np.asarray(1 + (np.asarray(uneven) - 1) * share)
+    share = np.minimum(differs / total, 1.0)
+    found = instance.kernel.unequal
+    if found is None or chain.once is None:
+        return np.asarray(1 + (np.asarray(uneven) - 1) * share)
+    met = {b.loop for b in instance.kernel.barriers}
+    own = sum((b.waited * b.latency for b in chain.batches if b.loop not in {None, *met}), 0.0)
+    for p in instance.kernel.paces:
+        if p.loop not in met:
+            clocks = np.asarray(instance.number(p.clocks), dtype=float)
+            own = own + clocks * instance.runs(p.loop) / chain.clock
+    across = (np.asarray(uneven) - found.slowest) * share
+    return np.asarray(1 + across + (found.slowest - 1) * np.minimum(own / total, share))

@@ -107,7 +107,8 @@ STEPS_TIME = Formula(
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
     unit="s",
-    text="rounds*(outside + work + steps*(lead + barriers*(start + warps*warp)/clock))",
+    text="rounds*(outside + work + steps*(lead"
+    " + (barriers*start + max(0, barriers - met)*warps*warp)/clock))",
     symbols={
         "rounds": "rounds of blocks [1]",
         "outside": "start of a block, and what it does before and after its steps [s]",
@@ -115,6 +116,7 @@ AHEAD_TIME = Formula(
         "steps": "steps of a block [1]",
         "lead": "latency of a step's loads, where they miss L2 for all that read the same [s]",
         "barriers": "barriers of a step [1]",
+        "met": "of these, those that warps come to one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",

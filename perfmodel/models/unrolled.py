@@ -25,18 +25,13 @@ def loops_of(instance: Instance, accesses: Iterable[Access]) -> list[str | None]
     """Return the loops with whose other loads a thread waits for accesses: their own, as a rule.
 
     A loop within a loop that runs once leaves no branch in the code: its loads go out with those of
-    the loop around it, if that has any, as the x of one vector do with the rows of a matrix. Not so
-    where code shows that one iteration waits several times.
+    the loop around it, if that has any, as the x of one vector do with the rows of a matrix.
     """
     kernel = instance.kernel
     shared = {b.name for b in kernel.buffers if b.space == "shared"}
     loads = {a.loop for a in kernel.accesses if a.kind == "load" and a.buffer not in shared}
-    apart = {p.loop for p in kernel.paces if np.any(np.asarray(instance.number(p.abreast)) < 1)}
     own = [access.loop for access in accesses]
-    found = {
-        loop: loop if loop in apart else _waited_in(instance, loop, loads - apart)
-        for loop in set(own)
-    }
+    found = {loop: _waited_in(instance, loop, loads) for loop in set(own)}
     return [found[loop] for loop in own]
 
 

@@ -97,14 +97,14 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
     # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
     expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
     here = np.maximum(blocks / sm_count, 1.0)
-    return np.asarray(
-        CROWDING(
-            z=np.reshape(expected, np.shape(sms)),
-            spread=found.spread,
-            held=np.minimum(held, here),
-            rounds=np.maximum(here / held, 1.0),
-        )
+    crowd = CROWDING(
+        z=np.reshape(expected, np.shape(sms)),
+        spread=found.spread,
+        held=np.minimum(held, here),
+        rounds=np.maximum(here / held, 1.0),
     )
+    # No SM has more to do than if all its blocks were the longest: a short one spreads them too.
+    return np.asarray(np.minimum(crowd, found.longest))
 
 
 def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:

@@ -142,6 +142,9 @@ def test_the_busiest_sm_of_unequal_blocks(held: int, rounds: int) -> None:
     assert float(found[0]) == pytest.approx(expected, rel=0.01)
     alike = bind(replace(kernel(), unequal=Unequal()))
     assert float(crowding(alike, blocks, np.array([float(held)]), 132)[0]) == 1.0
+    # property: one short block spreads as much as a long one, and makes no SM's work longer
+    short = bind(replace(kernel(), unequal=Unequal(1.02, 1.02, spread)))
+    assert float(crowding(short, blocks, np.array([float(held)]), 132)[0]) <= 1.02
 
 
 @pytest.mark.parametrize(

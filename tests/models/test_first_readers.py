@@ -38,7 +38,7 @@ def test_the_block_ahead_counts_where_it_is_the_last() -> None:
         **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
         "blocks": one,
         **{"held": one, "steps": 10 * one, "load": 1e-7 * one, "lead": 5e-7 * one},
-        **{"barriers": one, "strands": one, "alone": one * 0, "outside": 0.0 * one},
+        **{"barriers": one, "met": one, "strands": one, "alone": one * 0, "outside": 0.0 * one},
         **{"clock": 1e9, "start": 0.0, "warp": 0.0},
     }
     assert steps_time(given)[0] == pytest.approx(AHEAD_TIME(**block_ahead(given))[0])
