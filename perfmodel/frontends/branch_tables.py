@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
-from perfmodel.frontends.ptx.syntax import Function, Immediate, Register
+from perfmodel.frontends.ptx.syntax import Function, Immediate, Instruction, Label, Register
 from perfmodel.frontends.symbolic_registers import written_registers
 
 LEAST: Final = 3
@@ -82,3 +82,19 @@ def _compared(
         return None
     equal = (how == "eq") != last.guard.negated
     return (register.name, int(value.value), *((taken, beside) if equal else (beside, taken)))
+
+
+def ways_of(function: Function, flow: ControlFlow, branch: Instruction) -> tuple[int, ...]:
+    """Return the block that each entry of the table of a branch leads to, in their order.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    branch : Instruction
+        A ``brx``.
+    """
+    table = next((o.name for o in branch.operands if isinstance(o, Label)), "")
+    places = (function.labels[label] for label in function.branch_tables.get(table, ()))
+    inside = len(function.instructions)
+    return tuple(flow.block_of[at] if at < inside else flow.exit for at in places)

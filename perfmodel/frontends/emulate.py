@@ -27,7 +27,7 @@ MOST_STEPS: Final = 400_000
 MOST_SECONDS: Final = 12.0
 """Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
 CLAIMING_LANES: Final = 1 << 17
-"""The same where lanes claim places of a table, which all of the launch fill together."""
+"""Threads of a launch up to which all are emulated where they claim places of a table."""
 FEWER: Final = 16
 """Lanes over those that have to do where loops are long."""
 
@@ -70,8 +70,10 @@ def emulate(
     NoEndError
         If it does not end in that time.
     """
-    if lanes == SAMPLED_LANES and _claims_places(function):
-        lanes = max(lanes, min(CLAIMING_LANES, prod(launch.grid) * prod(launch.block)))
+    every = prod(launch.grid) * prod(launch.block)
+    # Only all of them fill a table as it gets; of more, `raised_before` has what others find there.
+    if lanes == SAMPLED_LANES < every <= CLAIMING_LANES and _claims_places(function):
+        lanes = every
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):

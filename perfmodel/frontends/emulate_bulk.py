@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.frontends.emulate_counts import Count, Counter
+from perfmodel.frontends.emulate_counts import LINE, SECTOR, Count, Counter
 from perfmodel.frontends.emulate_machine import Active, Getter, Machine, Step
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import (
@@ -73,6 +73,15 @@ class Arrivals:
             note += f"; of {len(missing)} instructions {mean:.0f} B ({what})"
             sizes |= dict.fromkeys(missing, mean)
         return sizes, note
+
+    def counted(self, counter: Counter) -> list[str]:
+        """Count what tensor copies move, and return in words what that takes for granted."""
+        sizes, note = self.sizes()
+        for at, size in sizes.items():
+            count = counter.counts[at]
+            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
+            count.add_run(count.requests, *pieces)
+        return [note] if note else []
 
 
 def bulk_copy(

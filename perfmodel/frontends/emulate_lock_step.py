@@ -14,10 +14,11 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.frontends.branch_tables import ways_of
 from perfmodel.frontends.emulate_accesses import access
 from perfmodel.frontends.emulate_bulk import Arrivals, barrier_step, bulk_copy
 from perfmodel.frontends.emulate_contracted import contracted, contracted_step
-from perfmodel.frontends.emulate_counts import LINE, SECTOR, Counter
+from perfmodel.frontends.emulate_counts import Counter
 from perfmodel.frontends.emulate_instructions import step
 from perfmodel.frontends.emulate_layout import (
     EmulatedLaunch,
@@ -30,18 +31,17 @@ from perfmodel.frontends.emulate_layout import (
 from perfmodel.frontends.emulate_machine import LANES, Active, Machine, Step
 from perfmodel.frontends.emulate_memory import Memory
 from perfmodel.frontends.emulate_rest import Rest, assumed_end, drift, rest, stand_for, told
-from perfmodel.frontends.emulate_result import Emulation, content_notes, gave_up, unequal
+from perfmodel.frontends.emulate_result import Emulation, gave_up, run_notes, unequal
 from perfmodel.frontends.emulate_reuse import Touches, cached_loads
 from perfmodel.frontends.emulate_segments import differ, join, segments
 from perfmodel.frontends.emulate_tickets import ticket_draws
 from perfmodel.frontends.emulate_values import dtype_of
 from perfmodel.frontends.emulate_waits import PATIENCE, wait_exits, waited_for
-from perfmodel.frontends.lock_loops import lock_loops
+from perfmodel.frontends.lock_loops import exits_of_tries
 from perfmodel.frontends.machine_instructions import unrolled_loops
 from perfmodel.frontends.odd_values import OddValues, with_ways
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
-from perfmodel.frontends.ptx.syntax import Function, Instruction, Label, Module, Register
-from perfmodel.frontends.retry_loops import retry_loops
+from perfmodel.frontends.ptx.syntax import Function, Instruction, Module, Register
 from perfmodel.frontends.sure_waits import waits_within
 from perfmodel.frontends.unrolling import COPIES, LAST_COPIES, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -131,15 +131,7 @@ class LockStep:
         self.doubt = SURE
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
-        # Of many lanes few are here: how often they try is up to the model of retries.
-        self.tried = {
-            block: target
-            for tried in retry_loops(function, self.flow)
-            if tried.always
-            for block, target in tried.loop.exits
-        }
-        locks = lock_loops(function).values()
-        self.tried |= {block: target for loop in locks for block, target in loop.exits}
+        self.tried = exits_of_tries(function, self.flow)
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.told: list[str] = []
@@ -312,16 +304,13 @@ class LockStep:
     def _indirect(self, block: int, active: Active) -> None:
         last = self.function.instructions[self.flow.blocks[block].stop - 1]
         index = next((o for o in last.operands if isinstance(o, Register)), None)
-        table = next((o.name for o in last.operands if isinstance(o, Label)), "")
-        labels = self.function.branch_tables.get(table, ())
         assert index is not None
+        ways = ways_of(self.function, self.flow, last)
         chosen = self.machine.read(index.name, np.dtype(np.uint32), active)
-        chosen = np.minimum(chosen, max(len(labels) - 1, 0))
+        chosen = np.minimum(chosen, max(len(ways) - 1, 0))
         for number in np.unique(chosen):
-            place = self.function.labels[labels[int(number)]]
-            inside = place < len(self.function.instructions)
-            target = self.flow.block_of[place] if inside else self.flow.exit
-            self._go(block, target, self.machine.some(active.lanes[chosen == number]))
+            lanes = active.lanes[chosen == number]
+            self._go(block, ways[int(number)], self.machine.some(lanes))
 
     def _go(self, block: int, target: int, active: Active) -> None:
         if not len(active.lanes):
@@ -379,23 +368,12 @@ class LockStep:
 
     def result(self) -> Emulation:
         """Return what was counted."""
-        notes = [*self.told]
-        sizes, told = self.arrivals.sizes()
-        for at, size in sizes.items():
-            count = self.counter.counts[at]
-            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
-            count.add_run(count.requests, *pieces)
-        if told:
-            notes.append(told)
-        notes += self.left
-        if len(self.sampled) < self.blocks:
-            notes.append(f"{len(self.sampled)} of {self.blocks} blocks were emulated")
-        notes += content_notes(self.regions)
-        if self.machine.unfollowed:
-            names = ", ".join(sorted(self.machine.unfollowed)[:4])
-            notes.append(f"not emulated, results taken as 0: {names}")
-        if self.machine.memory.strayed:
-            notes.append("some accesses go to addresses that no buffer has: they are left out")
+        notes = [
+            *self.told,
+            *self.arrivals.counted(self.counter),
+            *self.left,
+            *run_notes(self.machine, self.regions, len(self.sampled), self.blocks),
+        ]
         if self.waited:
             notes.append(waited_for(self.function))
         if self.stuck:

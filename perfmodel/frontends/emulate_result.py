@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.emulate_counts import Count
+from perfmodel.frontends.emulate_machine import Machine
 from perfmodel.frontends.emulate_memory import Region
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
@@ -167,3 +168,25 @@ def content_notes(regions: Sequence[Region]) -> list[str]:
     if wrapped:
         notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
     return notes
+
+
+def run_notes(
+    machine: Machine, regions: Sequence[Region], sampled: int, blocks: int
+) -> Iterator[str]:
+    """Yield in words what an emulation left out, or took for granted.
+
+    Parameters
+    ----------
+    machine : Machine
+    regions : sequence of Region
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    """
+    if sampled < blocks:
+        yield f"{sampled} of {blocks} blocks were emulated"
+    yield from content_notes(regions)
+    if machine.unfollowed:
+        names = ", ".join(sorted(machine.unfollowed)[:4])
+        yield f"not emulated, results taken as 0: {names}"
+    if machine.memory.strayed:
+        yield "some accesses go to addresses that no buffer has: they are left out"

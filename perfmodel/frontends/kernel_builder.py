@@ -11,7 +11,6 @@ from perfmodel.frontends.constant_data import constant_bytes
 from perfmodel.frontends.copies_ahead import copies_ahead
 from perfmodel.frontends.divergence import aggregated
 from perfmodel.frontends.emulate import Emulation
-from perfmodel.frontends.emulate_counts import Count
 from perfmodel.frontends.kernel_accesses import (
     Placed,
     chained,
@@ -22,14 +21,14 @@ from perfmodel.frontends.kernel_accesses import (
     rounds_of_loads,
     three_numbers,
 )
-from perfmodel.frontends.kernel_counts import buffer_bytes, counted
+from perfmodel.frontends.kernel_counts import counted
 from perfmodel.frontends.kernel_parts import (
     at_random,
     data_factors,
     drawn_inside,
-    range_under,
     renamed,
 )
+from perfmodel.frontends.kernel_sizes import elements_of, lengths_of
 from perfmodel.frontends.kernel_work import work_of
 from perfmodel.frontends.lock_loops import held_inside
 from perfmodel.frontends.machine_code import MachineCode
@@ -96,8 +95,12 @@ class Builder:
         """Return the kernel."""
         self.parents = {loop.variable: loop.parent for loop in found.loops}
         parts = self._index_names(found, placed)
-        elements = self._elements(placed)
-        lengths = self._lengths(placed, elements)
+        elements = elements_of(placed, self.bases)
+        sizes = lengths_of(
+            placed, elements, self.bases, self._threads, self.follower, self.emulation
+        )
+        lengths, self.assumed = sizes.lengths, sizes.assumed
+        self.notes += sizes.notes
         names_of = self._buffer_names(placed)
         accesses: list[Access] = []
         indices: dict[int, Node] = {}
@@ -229,87 +232,6 @@ class Builder:
             if f"blockDim.{axis}" in used:
                 parts.append((name, position))
         return parts
-
-    def _elements(self, placed: Sequence[Placed]) -> dict[str, int]:
-        """Return the bytes of an element of each buffer: the least that an access moves."""
-        found: dict[str, int] = {}
-        for p in placed:
-            known = () if p.offset is None else p.offset.terms.values()
-            size = math.gcd(p.moved.unit, *known)
-            size = 4 if self.bases[p.base].space == "local" else size & -size
-            found[p.base] = min(found.get(p.base, 16), size)
-        return found
-
-    def _lengths(self, placed: Sequence[Placed], elements: dict[str, int]) -> dict[str, int]:
-        """Return the elements of each buffer: as given, or as far as accesses reach."""
-        found: dict[str, int] = {}
-        reached: list[str] = []
-        unknown: list[str] = []
-        for base, size in elements.items():
-            known = self.bases[base].size
-            if self.bases[base].space == "local":
-                known = (known or 4) * self._threads
-            if known is not None:
-                found[base] = -(-known // size)
-                continue
-            reach = self._reach(base, placed)
-            if reach is None:
-                unknown.append(base)
-                continue
-            found[base] = -(-reach // size)
-            what = "dynamic shared memory " if self.bases[base].space == "shared" else ""
-            reached.append(f"{what}{self.bases[base].name} {found[base] * size}")
-        for base in unknown:
-            others = (n * elements[b] for b, n in found.items() if self.bases[b].space == "global")
-            taken = max([self._threads * elements[base], *others])
-            found[base] = taken // elements[base]
-            name = self.bases[base].name
-            self.assumed = True
-            self.notes.append(
-                f"the size of {name} is unknown, and data decides where it is accessed: taken as "
-                f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
-            )
-        if reached:
-            self.notes.append(
-                f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
-                "--arg NAME=BYTES states them"
-            )
-        return found
-
-    def _reach(self, base: str, placed: Sequence[Placed]) -> int | None:
-        """Return the bytes from a buffer's start to the last that an access reaches.
-
-        None where data alone decides that.
-        """
-        reach = 0
-        unknown = False
-        for p in placed:
-            if p.base != base:
-                continue
-            if p.counted and self.emulation is not None:
-                count = self.emulation.counts.get(p.access.key)
-                if count is not None and count.region >= 0:
-                    reach = max(reach, buffer_bytes(self.emulation, count.region))
-                elif count is not None and p.access.coordinates:
-                    reach = max(reach, self._boxes(p, count))
-                continue
-            assert p.offset is not None
-            high = range_under(p.offset, p.access.guard, self.algebra).high
-            if data_factors(p.offset, self.follower.data) and high >= 1 << 30:
-                unknown = True
-                continue
-            reach = max(reach, high + p.moved.width)
-        if unknown and not reach:
-            return None
-        return reach
-
-    def _boxes(self, p: Placed, count: Count) -> int:
-        """Return the bytes that a tensor copy's boxes reach: all apart if nothing tells."""
-        assert self.emulation is not None
-        box = -(-count.width * count.lanes // max(count.requests, 1))
-        if p.offset is None:
-            return round(box * count.requests * self.emulation.scale)
-        return self.algebra.range(p.offset).high + box
 
     @property
     def _threads(self) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.frontends.ptx.syntax import Address, Function, Immediate, Instruction, Register
+from perfmodel.frontends.retry_loops import retry_loops
 from perfmodel.frontends.symbolic_registers import read_registers, written_registers
 
 _CHANGES = frozenset({"st", "red", "bar", "barrier", "stmatrix"})
@@ -36,6 +37,16 @@ def lock_loops(function: Function) -> dict[int, Loop]:
         if at is not None:
             found[at] = loop
     return found
+
+
+def exits_of_tries(function: Function, flow: ControlFlow) -> dict[int, int]:
+    """Return the blocks that leave loops of tries, and what each leads to.
+
+    Of many lanes an emulation runs few: how often all try is up to the models of locks and retries.
+    """
+    loops = [tried.loop for tried in retry_loops(function, flow) if tried.always]
+    loops += lock_loops(function).values()
+    return {block: target for loop in loops for block, target in loop.exits}
 
 
 def held_inside(function: Function) -> dict[int, int]:

@@ -102,9 +102,12 @@ def paces(
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
-    if any(i.opcode in _BARRIERS for i in function.instructions):
-        # Others wait for the warps that go into a loop, or their block ends with them.
-        members = {loop: _entered(inside) for loop, inside in members.items()}
+    shares = {block: share for inside in members.values() for block, share in inside}
+    # Others wait for the warps that go into a loop, or their block ends with them.
+    members = {
+        loop: [(block, share / _entered(function, flow, shares, inside)) for block, share in inside]
+        for loop, inside in members.items()
+    }
     joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
     exact = _by_machine_code(function, flow, counts, joined, trips, machine)
     return {
@@ -180,11 +183,32 @@ def _meets(
     return any(function.instructions[at].opcode in _BARRIERS for at in places)
 
 
-def _entered(blocks: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the shares of the warps that run blocks, of those that go into their loop."""
-    most = max(share for _, share in blocks)
-    whole = most if _SOME <= most < 1.0 else 1.0
-    return [(number, share / whole) for number, share in blocks]
+def _entered(
+    function: Function,
+    flow: ControlFlow,
+    shares: Mapping[int, float],
+    inside: Sequence[tuple[int, float]],
+) -> float:
+    """Return the share of a block's warps that go into a loop, where the others wait for them.
+
+    Few turns of many warps are no few warps: what counts is who comes to the loop. Where no more
+    warps than those run a barrier, the others are of other blocks, or of other turns.
+    """
+    numbers = {number for number, _ in inside}
+    found = next((loop for loop in flow.loops if loop.header in numbers), None)
+    if found is None:
+        return 1.0
+    before = [b for b in flow.blocks[found.header].predecessors if b not in found.blocks]
+    entered = max((shares[b] for b in before if b in shares), default=1.0)
+    if entered <= 0.0:
+        return 1.0
+    meeting = [
+        share
+        for block, share in shares.items()
+        if share > _ALL * entered and _meets(function, flow, [((block,), share)])
+    ]
+    part = entered / min(meeting, default=entered)
+    return part if _SOME <= part < _ALL else 1.0
 
 
 def _by_machine_code(

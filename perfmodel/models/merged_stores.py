@@ -19,14 +19,15 @@ Array = npt.NDArray[Any]
 MERGED = Formula(
     name="share of what neighbouring stores could save that they do",
     unit="1",
-    text="0.986/(1 + (lines/6.45)**4.29)",
+    text="0.869/(1 + (lines/6.65)**6.59)",
     symbols={"lines": "lines that a request touches [1]"},
     holds="words stored one after the other, 2 to 8 of them; less with operations between them",
-    source="fitted: 1 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
-    "gets on rows marked fit, 0.10 on the others (measurements/h200-features/apart.csv); earlier "
-    "words, one after the other, save 75, 88 and 87% (measurements/h200-latency/stores.csv, "
-    "apart), and next to nothing with 8 operations between them: that stores of one iteration "
-    "follow one another is assumed, as ptxas puts them at the end",
+    source="fitted: 2 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
+    "gets on rows marked fit, 0.11 on the others (measurements/h200-features/apart.csv, of half a "
+    "million threads, and h200-latency/stores.csv, apart, of one and four million, which merge "
+    "less: 0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them "
+    "stores save next to nothing (the latter): that those of one iteration follow one another is "
+    "assumed, as ptxas puts them at the end",
 )
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",

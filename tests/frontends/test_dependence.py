@@ -216,3 +216,44 @@ def test_edges_of_a_tile_that_other_lanes_load_come_one_after_the_other() -> Non
     assert waits_once(edges) == 3
     alike = edges.replace("setp.ne.u32 %p1, %r2,", "setp.ne.u32 %p1, %r3,")
     assert waits_once("ld.param.u32 %r3, [a];\n" + alike) == 1
+
+
+ENTERED = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 n)
+{
+.reg .pred %p<3>; .reg .b32 %r<4>; .reg .f32 %f<2>;
+ld.param.u32 %r1, [n];
+bar.sync 0;
+setp.eq.u32 %p1, %r1, 0;
+@%p1 bra $END;
+mov.u32 %r2, 0;
+$LOOP:
+fma.rn.f32 %f1, %f1, %f1, %f1;
+fma.rn.f32 %f1, %f1, %f1, %f1;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p2, %r2, %r1;
+@%p2 bra $LOOP;
+$END:
+ret;
+}
+"""
+
+
+def test_others_wait_for_few_warps_of_their_block_but_not_for_few_turns_or_other_blocks() -> None:
+    # by hand: a quarter of the turns of all warps, of a quarter of a block's warps, of all warps
+    # of a quarter of the blocks; only the second keep their block as long as if all went on
+    function = parse_ptx(ENTERED, "k.ptx").functions[0]
+    flow = control_flow(function)
+    counts = machine_instructions(function, flow)
+
+    def clocks(meeting: float, coming: float, inside: float) -> float:
+        shares = (meeting, coming, inside, 1.0)
+        blocks = [(b, s, "i" if b == 2 else None) for b, s in enumerate(shares)]
+        return paces(function, flow, counts, blocks, {"i": 64.0}, 32)["i"].clocks
+
+    all_go = clocks(1.0, 1.0, 1.0)
+    assert clocks(1.0, 0.25, 0.25) == pytest.approx(all_go)
+    assert clocks(1.0, 1.0, 0.25) == pytest.approx(clocks(0.25, 0.25, 0.25))
+    assert clocks(1.0, 1.0, 0.25) < all_go / 2

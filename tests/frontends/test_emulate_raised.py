@@ -115,3 +115,33 @@ def test_unguarded_maxima_are_all_done() -> None:
     # by hand: one of each thread, 256 in a block
     found: Any = ran("red.global.max.s32 [%d1], %r2; ret;", 16384)
     assert changes(found) == 16384 * 256
+
+
+PROBES = """
+    ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; mov.u32 %r29, %ctaid.x; mov.u32 %r28, %ntid.x;
+    mad.lo.s32 %r30, %r29, %r28, %r30; mul.lo.s32 %r2, %r30, -1640531527;
+    shr.u32 %r3, %r2, 15; xor.b32 %r2, %r2, %r3; mul.lo.s32 %r2, %r2, -2048144789;
+    shr.u32 %r2, %r2, 8; rem.u32 %r2, %r2, 100000; add.u32 %r2, %r2, 1;
+    mul.lo.s32 %r6, %r2, -1640531527; shr.u32 %r6, %r6, 14;
+again:
+    mul.wide.u32 %d2, %r6, 4; add.s64 %d2, %d1, %d2; ld.global.u32 %r4, [%d2];
+    setp.eq.u32 %p1, %r4, %r2; @%p1 bra done;
+    setp.ne.u32 %p1, %r4, 0; @%p1 bra next;
+    atom.global.cas.b32 %r5, [%d2], 0, %r2;
+    setp.eq.u32 %p1, %r5, 0; @%p1 bra done;
+    setp.eq.u32 %p1, %r5, %r2; @%p1 bra done;
+next:
+    add.u32 %r6, %r6, 1; and.b32 %r6, %r6, 262143; bra again;
+done:
+    ret;
+"""
+
+
+def test_keys_that_many_lanes_share_are_put_into_a_table_once() -> None:
+    # limits: each of 100,000 keys is put in by somebody, and those under way at first try as well
+    module = written(PROBES, ".param .u64 out")
+    kernel = module.kernels[0]
+    spec = launch(16384, 256, out=Buffer(1 << 20, "u32", "zeros"))
+    found = emulate(module, kernel, emulated_launch(bound(spec, kernel), kernel))
+    (tries,) = (c for at, c in found.counts.items() if kernel.instructions[at].opcode == "atom")
+    assert 1e5 < tries.lanes * found.scale < 1.2 * (1e5 + UNDER_WAY)

@@ -146,7 +146,8 @@ def test_who_waits_in_turn_may_take_as_long_as_it_did(kernel: str) -> None:
 
 
 def test_words_stored_one_by_one_merge_as_they_did() -> None:
-    # measured: rows marked validation, 0.10 rms; each within a quarter
+    # measured: rows marked validation, 0.11 rms, each within a third: larger launches, which the
+    # formula is of as well (measurements/h200-latency, apart), merge less than these
     with (FOLDER / "apart.csv").open(newline="") as rows:
         found = [r for r in csv.DictReader(rows) if r["kernel"] == "store_apart"]
     errors = []
@@ -156,5 +157,5 @@ def test_words_stored_one_by_one_merge_as_they_did() -> None:
         merged = MERGED(lines=float(min(int(row["stride"]), 32)))
         sent = float(np.max(SENT_SECTORS(asked=asked, merged=merged, union=1 / count)))
         errors.append(sent / float(row["l2_write_sectors"]) - 1)
-    assert np.sqrt(np.mean(np.square(errors))) < 0.11
-    assert max(map(abs, errors)) < 0.26
+    assert np.sqrt(np.mean(np.square(errors))) < 0.12
+    assert max(map(abs, errors)) < 0.33

@@ -98,7 +98,7 @@ def test_neighbouring_stores_reach_l2_together(words: int) -> None:
         key = (row["function"], row["a"], row["c"])
         if key == ("apart", str(words), "0"):
             asked = float(row["global_store_sectors"])
-            # Lanes are `words` words apart: so many lines a request. Other sessions merged more of
-            # 3 words (measurements/h200-features, apart): 0.94 of what they could, here 0.80.
+            # Lanes are `words` words apart: so many lines a request. A smaller launch merged more
+            # of 3 words (measurements/h200-features, apart): 0.94 of what it could, here 0.80.
             found = SENT_SECTORS(asked=asked, merged=MERGED(lines=words), union=1 / words)
-            assert np.max(found) == pytest.approx(float(row["l2_write_sectors"]), rel=0.22)
+            assert np.max(found) == pytest.approx(float(row["l2_write_sectors"]), rel=0.12)
