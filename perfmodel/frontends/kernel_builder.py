@@ -41,6 +41,7 @@ from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.frontends.symbolic_sums import Sum, single, split, sum_of, written
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.doubt import SURE
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 
 _BLOCK: Final = parse(
@@ -78,6 +79,7 @@ class Builder:
         self.machine: MachineCode = ()
         self.odd: OddShares = {}
         self.assumed = False
+        self.odd_doubt = SURE
         """Whether the size of a buffer had to be assumed."""
         self.held = held_inside(function)
         self.parents: dict[str, str | None] = {}
@@ -149,6 +151,7 @@ class Builder:
             self.machine,
             self.odd,
         )
+        self.odd_doubt = work.doubt
         buffers = tuple(
             Buffer(
                 name=names_of[base],

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +13,11 @@ from perfmodel.frontends.emulate import Emulation
 from perfmodel.frontends.emulate_counts import LOCAL_REGION, Count
 from perfmodel.frontends.emulate_reuse import LINES
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.symbolic_records import Followed
 from perfmodel.kernels.counted import Counted
+
+_MANY: Final = 1000.0
+"""Turns of a loop whose end nobody knows: assumed."""
 
 
 def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
@@ -65,3 +73,16 @@ def _addresses(count: Count) -> npt.NDArray[np.int64]:
 def buffer_bytes(emulation: Emulation, region: int) -> int:
     """Return the size of a buffer that is nowhere stated: as far as the sample reached [B]."""
     return max(emulation.regions[region].reach, 1)
+
+
+def body_runs(found: Followed, trips: Mapping[str, float]) -> dict[str | None, float]:
+    """Return how often the body of each loop runs; where nobody knows the end, many times."""
+    parents = {loop.variable: loop.parent for loop in found.loops}
+    runs: dict[str | None, float] = {None: 1.0}
+    for loop in parents:
+        runs[loop] = 1.0
+        at: str | None = loop
+        while at is not None:
+            runs[loop] *= trips[at] if math.isfinite(trips[at]) else _MANY
+            at = parents[at]
+    return runs

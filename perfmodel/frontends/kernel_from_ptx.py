@@ -144,9 +144,11 @@ def kernel_from_ptx(
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
-    builder.odd, said = _odd(module, function, bound, emulation)
+    builder.odd, said, guessed = _odd(module, function, bound, emulation)
     builder.notes += said
     made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+    if guessed:
+        doubt = doubt.beside(builder.odd_doubt)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
 
 
@@ -203,21 +205,22 @@ def _emulated(
 
 def _odd(
     module: Module, function: Function, bound: Bound, emulation: Emulation | None
-) -> tuple[OddShares, list[str]]:
-    """Return how often odd values come to divisions and roots, and what to say of it.
+) -> tuple[OddShares, list[str], bool]:
+    """Return how often odd values come, what to say of it, and if it is read from unknown content.
 
     Where nothing else needs an emulation, a short one looks for them.
     """
-    guessed: Sequence[str] = ()
+    short: Sequence[str] = ()
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
             emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
-            guessed = content_notes(emulation.regions)
+            short = content_notes(emulation.regions)
     if emulation is None or not emulation.odd:
-        return {}, []
+        return {}, [], False
     said = odd_notes(function, emulation.odd)
-    return emulation.odd, [*said, *(guessed if said else ())]
+    guessed = any(r.guessed for r in emulation.regions)
+    return emulation.odd, [*said, *(short if said else ())], guessed
 
 
 def _placed(

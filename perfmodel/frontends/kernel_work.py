@@ -15,6 +15,7 @@ from perfmodel.frontends.branch_tables import branch_tables
 from perfmodel.frontends.constant_data import constants_read
 from perfmodel.frontends.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.emulate import Emulation
+from perfmodel.frontends.kernel_counts import body_runs
 from perfmodel.frontends.kernel_parts import renamed
 from perfmodel.frontends.lane_steps import lane_steps
 from perfmodel.frontends.latencies import latencies
@@ -25,7 +26,7 @@ from perfmodel.frontends.machine_instructions import (
     machine_instructions,
 )
 from perfmodel.frontends.machine_loops import MachineLoop, machine_loops
-from perfmodel.frontends.odd_values import OddShares, odd_clocks, odd_counts
+from perfmodel.frontends.odd_values import OddShares, odd_added, odd_clocks, odd_counts, odd_doubt
 from perfmodel.frontends.partings import Run, partings
 from perfmodel.frontends.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
@@ -38,6 +39,7 @@ from perfmodel.frontends.symbolic_sums import Sum, written
 from perfmodel.frontends.tensor_work import tensor_flop
 from perfmodel.frontends.unrolling import Around, rounds
 from perfmodel.kernels.access import Access
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
     Arithmetic,
@@ -77,6 +79,8 @@ class Work:
         Of each loop, and of what runs once.
     constants : float
         Bytes of constant memory that a warp reads, at most.
+    doubt : Doubt
+        If odd values come as often as they do by chance.
     """
 
     arithmetic: tuple[Arithmetic, ...]
@@ -86,6 +90,7 @@ class Work:
     barriers: tuple[Barrier, ...] = ()
     paces: tuple[Pace, ...] = ()
     constants: float = 0.0
+    doubt: Doubt = SURE
 
 
 def work_of(
@@ -118,6 +123,7 @@ def work_of(
     predicated = predicated_blocks(function, flow, counts, loops)
     counts = tuple(with_moves(function, flow, counts, predicated))
     odd_waits: dict[str | None, float] = {}
+    added: dict[str | None, tuple[float, float]] = {}
     issued = _issued(found, predicated, [warps for warps, _ in shares])
     totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
     flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
@@ -144,6 +150,8 @@ def work_of(
             if at in odd:
                 waited = odd_clocks(instruction, odd[at]) * slots
                 odd_waits[run.loop] = odd_waits.get(run.loop, 0.0) + waited
+                before, more = added.get(run.loop, (0.0, 0.0)), odd_added(instruction, odd[at])
+                added[run.loop] = (before[0] + more[0] * kept, before[1] + more[1] * kept)
                 for pipe, count in odd_counts(instruction, odd[at]).items():
                     add(pipe, run.loop, count * kept)
             if emulation is not None and at in varying and at in emulation.counts:
@@ -192,6 +200,7 @@ def work_of(
             for every in (_number(abreast[loop]),)
         ),
         constants_read(function, flow, found, trips),
+        odd_doubt(totals, added, body_runs(found, trips)) if added else SURE,
     )
 
 

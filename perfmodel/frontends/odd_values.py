@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulate_machine import Active, Machine, Step
 from perfmodel.frontends.ptx.syntax import Function, Instruction
+from perfmodel.kernels.doubt import SURE, Doubt
 
 Array = npt.NDArray[Any]
 
@@ -221,6 +222,39 @@ def odd_counts(instruction: Instruction, taken: Mapping[str, float]) -> dict[str
 def odd_clocks(instruction: Instruction, taken: Mapping[str, float]) -> float:
     """Return the clocks that a lone warp waits besides, on average, at an instruction."""
     return sum(way.clocks * taken.get(way.values, 0.0) for way in ways(instruction))
+
+
+def odd_doubt(
+    issued: Mapping[tuple[str, str | None], float],
+    added: Mapping[str | None, tuple[float, float]],
+    runs: Mapping[str | None, float],
+) -> Doubt:
+    """Return how far the time may be off if other content has no such values, or only them.
+
+    As far as the instructions are: at most, for a kernel may wait for memory instead.
+
+    Parameters
+    ----------
+    issued : mapping of tuple to float
+        Instructions by pipe and loop, of a turn each, with those that odd values add.
+    added : mapping of str or None to tuple of float
+        By `odd_added`, of each.
+    runs : mapping of str or None to float
+        How often each loop's body runs.
+    """
+    total = sum(n * runs[loop] for (_, loop), n in issued.items())
+    taken = sum(n * runs[loop] for loop, (n, _) in added.items())
+    most = sum(n * runs[loop] for loop, (_, n) in added.items())
+    return Doubt(total / (total - taken), 1.0 + (most - taken) / total) if taken else SURE
+
+
+def odd_added(instruction: Instruction, taken: Mapping[str, float]) -> tuple[float, float]:
+    """Return the instructions that odd values add if they are often, and if all warps had one."""
+    often = min(max(taken.values(), default=0.0), 1.0)
+    if often < _OFTEN:
+        return 0.0, 0.0
+    added = sum(odd_counts(instruction, taken).values())
+    return added, added / often
 
 
 def odd_notes(function: Function, shares: OddShares) -> list[str]:

@@ -174,3 +174,23 @@ again:
 def test_doubts_add_up() -> None:
     both = Doubt(2.0, 3.0, 1.0).beside(Doubt(1.5, 2.0, 4.0))
     assert both == Doubt(3.0, 6.0, 5.0)
+
+
+def test_zeros_in_unknown_content_are_in_doubt() -> None:
+    # by hand: six bits are none in a lane of 1 - (63/64)^32 = 0.40 of the warps, which take 36
+    # instructions for it, at most 80 besides; if all did, 2.5 times as many; stated: no doubt
+    body = f"""{PLACE}
+    ld.global.u32 %r6, [%d3]; and.b32 %r7, %r6, 63; cvt.rn.f32.u32 %f1, %r7;
+    mov.f32 %f2, 0f3F800000; div.rn.f32 %f3, %f2, %f1; st.global.f32 [%d3], %f3; ret;
+    """
+    size = 4 * 64 * 256
+    stated = Buffer(size, "u32", "random", 1 << 20)
+    unknown, known = (
+        translated(program(written(body)), launch(64, 256, out=out), "k")
+        for out in (Buffer(size), stated)
+    )
+    assert all(any("calls a function" in n for n in made.notes) for made in (unknown, known))
+    assert known.doubt == Doubt()
+    taken = 1.0 - 1.0 / unknown.doubt.shorter
+    assert 0.40 * 36 / (0.40 * 36 + 80) < taken < 0.40 * 36 / (0.40 * 36 + 15)
+    assert unknown.doubt.longer == pytest.approx(1.0 + taken * (1.0 / 0.40 - 1.0), rel=0.1)
