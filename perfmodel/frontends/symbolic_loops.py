@@ -35,6 +35,8 @@ _TRIED: Final = 1 << 20
 """Iterations of a loop that has no closed form that are tried one by one."""
 _ALL_TRIED: Final = 1 << 18
 """Blocks, threads and iterations of loops around whose counts of iterations are all computed."""
+_ENDS: Final = 64
+"""Of a range that is too long for that: the values at either end that are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,27 +261,38 @@ def extent(count: Sum, algebra: Algebra) -> Interval:
     """Return the least and greatest count of iterations of any thread.
 
     Ranges of a sum's terms lose what they have in common: a chunk of ``min(start + length, n) -
-    start`` would be as long as the whole. Where few values decide, all are tried.
+    start`` would be as long as the whole. So the values of all variables are tried, and where these
+    are too many, those of the longest range at both its ends and evenly in between.
     """
     known = algebra.range(count)
     if known.low == known.high:
         return known
     expression = written(algebra.concrete(count))
     values: dict[str, Array] = {}
-    size, used = 1, sorted(names(expression))
-    for axis, name in enumerate(used):
-        low, high = algebra.range(single(Name(name)))
-        size *= high - low + 1
-        if size > _ALL_TRIED:
+    ranges = [(n, algebra.range(single(Name(n)))) for n in sorted(names(expression))]
+    ranges.sort(key=lambda r: r[1].high - r[1].low)
+    left = _ALL_TRIED
+    for axis, (name, (low, high)) in enumerate(ranges):
+        if high - low >= left and (axis < len(ranges) - 1 or left < 4 * _ENDS):
             return known
-        shape = [1] * len(used)
+        shape = [1] * len(ranges)
         shape[axis] = -1
-        values[name] = np.arange(low, high + 1).reshape(shape)
+        values[name] = _spread(low, high, left).reshape(shape)
+        left //= high - low + 1
     try:
         tried = np.asarray(evaluate(expression, values))
     except PerfmodelError:
         return known
     return Interval(max(known.low, int(tried.min())), min(known.high, int(tried.max())))
+
+
+def _spread(low: int, high: int, most: int) -> Array:
+    """Return all values of a range, or if they are too many those at its ends and some between."""
+    if high - low < most:
+        return np.arange(low, high + 1)
+    ends = (np.arange(low, low + _ENDS), np.arange(high - _ENDS + 1, high + 1))
+    between = np.linspace(low, high, most - 2 * _ENDS).astype(np.int64)
+    return np.unique(np.concatenate([*ends, between]))
 
 
 def continued(

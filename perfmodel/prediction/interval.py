@@ -135,10 +135,11 @@ def residual_class(details: Details, largest: str) -> str:
 
     What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
     in their own way, whatever the regime. For rows that are no whole pieces of 16 bytes, for FP32
-    and for batches a library has older kernels, and picks worse among them. Where an index has no closed form, its warps are
-    counted and its reuse is taken as random: that is where predictions err most. How soon lanes
-    that compete succeed depends on which L2 partition and slice their addresses are in, which no
-    launch knows: some take twice as long at another place (measurements/h200-cas/loops.csv).
+    and for batches a library has older kernels, and picks worse among them. Where an index has no
+    closed form, its warps are counted and its reuse is taken as random: that is where predictions
+    err most. How soon lanes that compete succeed depends on which L2 partition and slice their
+    addresses are in, which no launch knows: some take twice as long at another place
+    (measurements/h200-cas/loops.csv).
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
     if details.instance.pipeline is not None:

@@ -122,3 +122,24 @@ def test_a_structure_has_its_fields() -> None:
     made = kernel(body, ".param .align 8 .b8 p[16]", spec)
     found = predict(made, device="h200-sxm")
     assert found.traffic["global_store_requests"] == 10  # warps of 320 threads
+
+
+@pytest.mark.parametrize("blocks", [16, 3070, 1_000_000])
+def test_chunks_of_large_grids_are_as_long_as_they_are(blocks: int) -> None:
+    # by hand: 256 threads go over chunks of 7 * 256 elements, min(first + 1792, n) - first
+    body = """
+    mul.lo.s32 %r5, %r3, 7; mul.lo.s32 %r6, %r2, %r5; add.s32 %r7, %r6, %r5;
+    ld.param.u32 %r8, [n]; min.s32 %r9, %r7, %r8; sub.s32 %r10, %r9, %r6;
+    setp.ge.s32 %p1, %r1, %r10; @%p1 bra DONE; mov.u32 %r11, %r1;
+    ld.param.u64 %d2, [out];
+    LOOP: add.s32 %r12, %r11, %r6; mul.wide.s32 %d3, %r12, 4; add.s64 %d4, %d2, %d3;
+    st.global.u32 [%d4], %r12; add.s32 %r11, %r11, %r3;
+    setp.lt.s32 %p2, %r11, %r10; @%p2 bra LOOP;
+    DONE: ret;
+    """
+    spec = launch(blocks, 256, n=blocks * 1792 - 5)
+    made = kernel(body, ".param .u64 out, .param .u32 n", spec)
+    (loop,) = made.loops
+    assert loop.trips.value == 7  # type: ignore[union-attr]
+    stores = float(predict(made, device="h200-sxm").traffic["global_store_requests"])
+    assert stores == blocks * 56
