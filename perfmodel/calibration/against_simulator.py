@@ -178,9 +178,10 @@ def compare(
 
 
 def fit(rows: Sequence[Comparison]) -> list[Fitted]:
-    """Return the coefficients of `models.reuse.HELD` and `models.dram.DIRTY_LEFT`, refitted.
+    """Return the coefficients, refitted.
 
-    Least squares; standard errors from the curvature at the minimum.
+    Those of `models.reuse.reuse_windows.HELD` and `models.bandwidth.dram.DIRTY_LEFT`. Least
+    squares; standard errors from the curvature at the minimum.
     """
     size = small_gpu().l2_size
     sets = [r for r in rows if r.family == "reread" and r.passes > 2]

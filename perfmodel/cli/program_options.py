@@ -13,7 +13,7 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
-    from perfmodel.frontends.launch import Argument, LaunchSpec
+    from perfmodel.frontends.launching.launch import Argument, LaunchSpec
     from perfmodel.frontends.program import Program
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
@@ -183,7 +183,7 @@ class ProgramOptions:
         return load_program(text, architecture, self.compiler_option or (), wanted)
 
     def _launches(self, program: Program) -> list[LaunchSpec]:
-        from perfmodel.frontends.launch import LaunchSpec
+        from perfmodel.frontends.launching.launch import LaunchSpec
 
         if self.launch is not None:
             for name in ("grid", "block", "shared", "arg"):
@@ -207,7 +207,7 @@ class ProgramOptions:
         ]
 
     def _from_file(self, program: Program, text: str) -> list[LaunchSpec]:
-        from perfmodel.frontends.launch_file import read_launches
+        from perfmodel.frontends.launching.launch_file import read_launches
         from perfmodel.frontends.signatures import base_name
 
         path, colon, number = text.rpartition(":")
@@ -254,7 +254,7 @@ def _extent(text: str, option: str) -> tuple[int, int, int]:
 
 
 def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
-    from perfmodel.frontends.launch import Buffer, Scalar, structure
+    from perfmodel.frontends.launching.launch import Buffer, Scalar, structure
 
     found: dict[str, Argument] = {}
     for text in texts:
@@ -266,7 +266,7 @@ def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
         if name in found:
             raise PerfmodelError(f"--arg {name} is given twice: give it once")
         if value.endswith(".npy"):
-            from perfmodel.frontends.content import load
+            from perfmodel.frontends.launching.content import load
 
             path = Path(value)
             found[name] = Buffer(load(path, f"--arg {name}").nbytes, npy=path)

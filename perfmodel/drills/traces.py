@@ -10,7 +10,7 @@ from perfmodel.drills.found import Found, Value, whole
 from perfmodel.drills.sources import Expression, Lru, Trace, Warp
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Number, substitute
-from perfmodel.models.coalescing import row_granules
+from perfmodel.models.requests.coalescing import row_granules
 
 MOST_LANES: Final = 1024
 MOST_LINES: Final = 1 << 12

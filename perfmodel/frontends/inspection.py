@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from perfmodel.frontends.launch import parameter_names
+from perfmodel.frontends.launching.launch import parameter_names
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx import opcodes
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow

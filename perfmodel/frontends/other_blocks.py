@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.launch import LaunchSpec
+from perfmodel.frontends.launching.launch import LaunchSpec
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels.kernel import Kernel

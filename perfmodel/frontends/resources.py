@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.machine_code import MachineCode, read_cubin
+from perfmodel.frontends.assembly.machine_code import MachineCode, read_cubin
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.liveness import live_registers
 from perfmodel.frontends.ptx.references import reached

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.emulate import Progress
-from perfmodel.frontends.fragments import with_fragments
-from perfmodel.frontends.kernel_from_ptx import kernel_from_ptx
-from perfmodel.frontends.kernel_spills import with_spills
-from perfmodel.frontends.launch import LaunchSpec
-from perfmodel.frontends.launched import bound
+from perfmodel.frontends.building.fragments import with_fragments
+from perfmodel.frontends.building.kernel_from_ptx import kernel_from_ptx
+from perfmodel.frontends.building.spills import with_spills
+from perfmodel.frontends.emulation.emulate import Progress
+from perfmodel.frontends.launching.launch import LaunchSpec
+from perfmodel.frontends.launching.launched import bound
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.ptx.inline import inlined
 from perfmodel.frontends.ptx.syntax import Function
@@ -61,7 +61,7 @@ def translate(
 
     Examples
     --------
-    >>> from perfmodel.frontends.launch import LaunchSpec, Scalar
+    >>> from perfmodel.frontends.launching.launch import LaunchSpec, Scalar
     >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
     >>> translate("saxpy.cu", spec)  # doctest: +SKIP
     """

@@ -12,24 +12,17 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
-from perfmodel.models.access_misses import GlobalAccesses, Misses, access_misses, total
 from perfmodel.models.agreement import agreed
-from perfmodel.models.atomic_memory import AtomicMemory, atomic_memory, l2_passes
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import found_early, room_early
-from perfmodel.models.dram_writes import Writes, dram_writes
-from perfmodel.models.geometry import BlockShape
-from perfmodel.models.irregular_unions import Union
-from perfmodel.models.l2 import store_cost
-from perfmodel.models.l2_misses import fetch_granule
-from perfmodel.models.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
-from perfmodel.models.merged_stores import sent
-from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.placement import dram_read_cost, line_bytes
-from perfmodel.models.requests import ActivityCache, Requests, access_requests
-from perfmodel.models.reuse import atoms_over_sectors, warm_held
-from perfmodel.models.shared_atomics import bank_clocks
-from perfmodel.models.table_costs import (
+from perfmodel.models.atomics.shared_atomics import bank_clocks
+from perfmodel.models.bandwidth.dram import found_early, room_early
+from perfmodel.models.bandwidth.l2 import store_cost
+from perfmodel.models.bandwidth.writeback import crowds_writes, dearer_writes, writebacks
+from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
+from perfmodel.models.caches.atomic_memory import AtomicMemory, atomic_memory, l2_passes
+from perfmodel.models.caches.dram_writes import Writes, dram_writes
+from perfmodel.models.caches.l2_misses import fetch_granule
+from perfmodel.models.caches.table_costs import (
     filled_share,
     kept_share,
     marked_reads,
@@ -37,8 +30,15 @@ from perfmodel.models.table_costs import (
     random_misses,
     scattered_cost,
 )
-from perfmodel.models.tables import Table, find_tables
-from perfmodel.models.writeback import crowds_writes, dearer_writes, writebacks
+from perfmodel.models.caches.tables import Table, find_tables
+from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
+from perfmodel.models.reuse.irregular_unions import Union
+from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
+from perfmodel.models.reuse.merged_stores import sent
+from perfmodel.models.reuse.placement import dram_read_cost, line_bytes
+from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]

@@ -21,15 +21,22 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import dirty_left
-from perfmodel.models.geometry import AXES
-from perfmodel.models.l2_misses import REWRITTEN, l2_misses
-from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.placement import buffer_bytes
-from perfmodel.models.private_sets import PRIVATE_KNEE
-from perfmodel.models.requests import Requests
-from perfmodel.models.reuse import KNEE, REWRITTEN_KNEE, Group, grouped, held, loads_by_l1
+from perfmodel.models.bandwidth.dram import dirty_left
+from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.caches.l2_misses import REWRITTEN, l2_misses
+from perfmodel.models.caches.private_sets import PRIVATE_KNEE
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.reuse_windows import (
+    KNEE,
+    REWRITTEN_KNEE,
+    Group,
+    grouped,
+    held,
+    loads_by_l1,
+)
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]

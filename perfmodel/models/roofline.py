@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.coalescing import SECTOR
 from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
 
 ATTAINABLE = Formula(
     name="attainable rate",

@@ -1,7 +1,7 @@
 """Time: one term for each resource, and how the terms combine.
 
 Each term is the time that one resource would need alone. Bandwidth and the waits for loads make one
-time by queueing (`perfmodel.models.queueing`). The rest combines by power means, which are a
+time by queueing (`perfmodel.models.timing.queueing`). The rest combines by power means, which are a
 maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
 nearly a maximum between all else. The launch and the start-up come on top.
 """
@@ -18,11 +18,21 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.atomics import AtomicTime, atomic_times
-from perfmodel.models.block_waits import block_waits
-from perfmodel.models.bursts import BURST_TIME, burst_inputs
-from perfmodel.models.chain import Chain
-from perfmodel.models.combined import (
+from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
+from perfmodel.models.atomics.hot_stores import hot_stores_inputs
+from perfmodel.models.atomics.lookups import LOOKUPS_TIME, lookup_inputs
+from perfmodel.models.atomics.several_atomics import several_times
+from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
+from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.blocks.waves import crowding, mean_turns, unevenness
+from perfmodel.models.power_mean import power_mean
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.merged_reads import with_merged_reads
+from perfmodel.models.timing.block_waits import block_waits
+from perfmodel.models.timing.bursts import BURST_TIME, burst_inputs
+from perfmodel.models.timing.chain import Chain
+from perfmodel.models.timing.combined import (
     ATOMICS_OVERLAP,
     LOADED_TIME,
     beside_memory,
@@ -30,31 +40,16 @@ from perfmodel.models.combined import (
     combine,
     front_overlap,
 )
-from perfmodel.models.hot_stores import hot_stores_inputs
-from perfmodel.models.issue import pipe_cycles, turns_taken, warp_instructions
-from perfmodel.models.latency import LATENCY_TIME
-from perfmodel.models.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
-from perfmodel.models.lookups import LOOKUPS_TIME, lookup_inputs
-from perfmodel.models.memory_times import dram_time, l2_time, writeback_time
-from perfmodel.models.merged_reads import with_merged_reads
-from perfmodel.models.occupancy import Occupancy
-from perfmodel.models.pipeline import NO_CHAIN, pipeline_time
-from perfmodel.models.queueing import memory_inputs
-from perfmodel.models.requests import Requests
-from perfmodel.models.several_atomics import several_times
-from perfmodel.models.shared_loops import SHARED_LOOP_TIME, loop_inputs
-from perfmodel.models.shared_swaps import SWAP_TIME, swap_inputs
-from perfmodel.models.sm_times import sm_times
-from perfmodel.models.steps import step_loop, time_in_steps
-from perfmodel.models.turns import (
-    TURNS_TIME,
-    in_step_inputs,
-    mixed_pipes,
-    power_mean,
-    turns_inputs,
-)
-from perfmodel.models.walks import BESIDE_WALK, beside_walk, walk_inputs
-from perfmodel.models.waves import crowding, mean_turns, unevenness
+from perfmodel.models.timing.issue import pipe_cycles, turns_taken, warp_instructions
+from perfmodel.models.timing.latency import LATENCY_TIME
+from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
+from perfmodel.models.timing.memory_times import dram_time, l2_time, writeback_time
+from perfmodel.models.timing.pipeline import NO_CHAIN, pipeline_time
+from perfmodel.models.timing.queueing import memory_inputs
+from perfmodel.models.timing.sm_times import sm_times
+from perfmodel.models.timing.steps import step_loop, time_in_steps
+from perfmodel.models.timing.turns import TURNS_TIME, in_step_inputs, mixed_pipes, turns_inputs
+from perfmodel.models.timing.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]

@@ -15,8 +15,8 @@ import numpy as np
 
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.kernels import Access, Kernel
-from perfmodel.models.requests import Requests
-from perfmodel.models.wavefronts import BANK_WORD, BANKS
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 from perfmodel.prediction.record import Prediction
 
 CONFLICT: Final = 1.15

@@ -15,8 +15,8 @@ import numpy as np
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.residency import WAYS, best_hit_ratio, granted
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.residency import WAYS, best_hit_ratio, granted
 from perfmodel.prediction.bank_layouts import conflict, layouts
 from perfmodel.prediction.cuda_lines import (
     FIRST,

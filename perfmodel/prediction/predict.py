@@ -18,10 +18,10 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.geometry import alike
+from perfmodel.models.grid.geometry import alike
 from perfmodel.models.memory import CacheState
+from perfmodel.models.requests.unrolled import runs_once
 from perfmodel.models.time import Timing
-from perfmodel.models.unrolled import runs_once
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.evaluate import evaluate, prediction_of
 from perfmodel.prediction.interval import bottleneck

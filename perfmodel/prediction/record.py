@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from perfmodel.models.dram import OVER_FETCH, over_fetch
+from perfmodel.models.bandwidth.dram import OVER_FETCH, over_fetch
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
 from perfmodel.prediction.details import Details

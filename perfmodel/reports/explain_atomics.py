@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.atomics import (
+from perfmodel.models.atomics.global_atomics import (
     NETWORK_TIME,
     OVERLAP,
     SEND_CYCLES,
     SLICE_TIME,
     AtomicTime,
 )
+from perfmodel.models.atomics.locks import LOCK_TIME, WAITING
+from perfmodel.models.atomics.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
+from perfmodel.models.atomics.several_atomics import APART, BUSIEST_OF_SEVERAL
+from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME
+from perfmodel.models.atomics.shared_swaps import SWAP_TIME
+from perfmodel.models.bandwidth.slices import BUSIEST_SLICE, PASS_TIME
+from perfmodel.models.blocks.waves import BALANCE
 from perfmodel.models.formula import Formula
-from perfmodel.models.locks import LOCK_TIME, WAITING
-from perfmodel.models.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
-from perfmodel.models.several_atomics import APART, BUSIEST_OF_SEVERAL
-from perfmodel.models.shared_loops import SHARED_LOOP_TIME
-from perfmodel.models.shared_swaps import SWAP_TIME
-from perfmodel.models.slices import BUSIEST_SLICE, PASS_TIME
-from perfmodel.models.waves import BALANCE
 from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 
@@ -107,7 +107,7 @@ def _access_steps(details: Details, found: AtomicTime, section: str) -> Iterator
             text=f"({' + '.join(f'{name}**{power}' for name in parts)})**(1/{power})",
             symbols={name: f"time of the {name} [s]" for name in parts},
             holds="nearly the largest where one dominates",
-            source="fitted: exponent of `perfmodel.models.atomics`",
+            source="fitted: exponent of `perfmodel.models.atomics.global_atomics`",
         ),
         parts,
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.block_waits import STALL_TIME
-from perfmodel.models.chain import (
+from perfmodel.models.blocks.waves import ROUNDS
+from perfmodel.models.timing.block_waits import STALL_TIME
+from perfmodel.models.timing.chain import (
     BATCH_LATENCY,
     BLOCK_OVERHEAD,
     CLOCKS_PER_INSTRUCTION,
     Batch,
 )
-from perfmodel.models.latency import LATENCY_TIME, RAMP_TIME
-from perfmodel.models.waves import ROUNDS
+from perfmodel.models.timing.latency import LATENCY_TIME, RAMP_TIME
 from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 

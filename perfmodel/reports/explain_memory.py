@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import (
+from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
+from perfmodel.models.bandwidth.dram import (
     DIRTY_KEPT,
     DIRTY_LEFT,
     MIXED_EFFICIENCY,
@@ -16,11 +16,11 @@ from perfmodel.models.dram import (
     kept_inputs,
     over_fetch,
 )
-from perfmodel.models.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
-from perfmodel.models.l2 import L2_READS, L2_TIME
-from perfmodel.models.memory_times import BYTES_TIME
-from perfmodel.models.residency import granted_ways
-from perfmodel.models.sides import CROSSING_TIME, SIDES_TIME
+from perfmodel.models.bandwidth.l2 import L2_READS, L2_TIME
+from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.residency import granted_ways
+from perfmodel.models.timing.memory_times import BYTES_TIME
 from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_requests import AccessShare
 from perfmodel.reports.explain_reuse import l2_reuse, reuse_steps

@@ -11,10 +11,10 @@ from typing import Final
 
 from perfmodel.expressions import names, text
 from perfmodel.expressions.nodes import FUNCTIONS
-from perfmodel.models.affine import Variable
-from perfmodel.models.coalescing import EFFICIENCY, GRANULES, LINE, ROW_OVERLAP, SECTOR
-from perfmodel.models.requests import Requests
-from perfmodel.models.wavefronts import BANK_WORD, DATA_WAVEFRONTS
+from perfmodel.models.grid.affine import Variable
+from perfmodel.models.requests.coalescing import EFFICIENCY, GRANULES, LINE, ROW_OVERLAP, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.requests.wavefronts import BANK_WORD, DATA_WAVEFRONTS
 from perfmodel.prediction.details import Details
 from perfmodel.reports.lane_stride import lane_stride
 from perfmodel.reports.step import NEGLIGIBLE, Step, close, definition, named, scalar, step

@@ -1,7 +1,7 @@
 """Which window of reuse a cache holds: the footprints of longer and longer stretches of a launch.
 
-The windows are those of `perfmodel.models.l1_fills` and `perfmodel.models.l2_misses`; here they get
-names, and their footprints are set beside the capacity one by one.
+The windows are those of `perfmodel.models.caches.l1_fills` and `perfmodel.models.caches.l2_misses`;
+here they get names, and their footprints are set beside the capacity one by one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.l1_fills import FOUND, alike, block_fills, loop_windows
-from perfmodel.models.l2_misses import block_windows, side_copies
-from perfmodel.models.reuse import HELD, KNEE, Group, Window, grouped, loads_by_l1, thread_extents
-from perfmodel.models.waves import side_by_side
+from perfmodel.models.blocks.waves import side_by_side
+from perfmodel.models.caches.l1_fills import FOUND, alike, block_fills, loop_windows
+from perfmodel.models.caches.l2_misses import block_windows, side_copies
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.reuse_windows import (
+    HELD,
+    KNEE,
+    Group,
+    Window,
+    grouped,
+    loads_by_l1,
+    thread_extents,
+)
 from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, named, scalar, step

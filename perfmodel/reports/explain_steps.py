@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.models.latency import LATENCY_TIME
-from perfmodel.models.steps import (
+from perfmodel.models.timing.latency import LATENCY_TIME
+from perfmodel.models.timing.steps import (
     AHEAD_TIME,
     BLOCK_TIME,
     SCHEDULERS,

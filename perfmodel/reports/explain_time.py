@@ -6,8 +6,10 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
-from perfmodel.models.bursts import BURST_TIME
-from perfmodel.models.combined import (
+from perfmodel.models.atomics.lookups import LOOKUPS_TIME
+from perfmodel.models.formula import Formula
+from perfmodel.models.timing.bursts import BURST_TIME
+from perfmodel.models.timing.combined import (
     FRONT_OVERLAP,
     LOADED_TIME,
     MISSING_TIME,
@@ -16,10 +18,8 @@ from perfmodel.models.combined import (
     beside_memory,
     front_overlap,
 )
-from perfmodel.models.formula import Formula
-from perfmodel.models.launch import AFTER_TIME, LAST_TIME
-from perfmodel.models.lookups import LOOKUPS_TIME
-from perfmodel.models.queueing import (
+from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME
+from perfmodel.models.timing.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
     CROWD_TIME,
@@ -27,15 +27,15 @@ from perfmodel.models.queueing import (
     QUEUE_TIME,
     SECOND_WAIT,
 )
-from perfmodel.models.steps import steps_time
-from perfmodel.models.turns import (
+from perfmodel.models.timing.steps import steps_time
+from perfmodel.models.timing.turns import (
     IN_STEP,
     TURNS_OVERLAP,
     TURNS_TIME,
     mixed_pipes,
     queued_pipes,
 )
-from perfmodel.models.walks import BESIDE_WALK, WALK_TIME
+from perfmodel.models.timing.walks import BESIDE_WALK, WALK_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_sm import (
@@ -295,6 +295,6 @@ def _power_mean(title: str, parts: Mapping[str, float], exponent: float, note: s
         text=text,
         symbols={name: f"time of {name} alone [s]" for name in kept},
         holds="nearly the largest where one dominates, more where several are near",
-        source=f"fitted: exponent {power} of `perfmodel.models.combined`",
+        source=f"fitted: exponent {power} of `perfmodel.models.timing.combined`",
     )
     return step(TIME, formula, kept, note)

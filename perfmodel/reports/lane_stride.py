@@ -9,9 +9,9 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, text
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.affine import Variable
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests import Requests
+from perfmodel.models.grid.affine import Variable
+from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.reports.step import Step, scalar, step
 
 _ZERO = Number(0)

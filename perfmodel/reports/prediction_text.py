@@ -8,8 +8,8 @@ from typing import Final
 from rich.console import Group, RenderableType
 
 from perfmodel.kernels.l2_control import DEFAULT_FETCH
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.dram import OVER_FETCH, over_fetch
+from perfmodel.models.bandwidth.dram import OVER_FETCH, over_fetch
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding

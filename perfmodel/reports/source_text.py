@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from perfmodel.expressions import text
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.shared_atomics import bank_clocks
+from perfmodel.models.atomics.shared_atomics import bank_clocks
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports.tables import Align, plain, table
 from perfmodel.reports.units import count, number, percent

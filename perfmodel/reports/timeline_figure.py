@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from perfmodel.models.timeline import Timeline, Turn, timeline
+from perfmodel.models.atomics.timeline import Timeline, Turn, timeline
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.figure_style import BLUE, FAINT, GREY, INK, STYLE, VERMILION

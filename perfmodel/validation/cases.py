@@ -16,9 +16,9 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
 from perfmodel.measure.recorded import Recording, Row, read_recording
-from perfmodel.models.launch import COLD_CODE
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
+from perfmodel.models.timing.launch import COLD_CODE
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction

@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from perfmodel.frontends.launch import Argument, Buffer, LaunchSpec, Scalar
-from perfmodel.frontends.launched import Bound, bound
+from perfmodel.frontends.launching.launch import Argument, Buffer, LaunchSpec, Scalar
+from perfmodel.frontends.launching.launched import Bound, bound
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx, read_ptx
 from perfmodel.frontends.ptx.syntax import Function, Module

@@ -7,10 +7,10 @@ from programs import HEADER, launch, program, written
 
 from perfmodel import predict
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.emulate import Emulation, emulate
-from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.launched import bound
+from perfmodel.frontends.emulation.emulate import Emulation, emulate
+from perfmodel.frontends.emulation.launch import emulated_launch
+from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.launching.launched import bound
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels.doubt import Doubt

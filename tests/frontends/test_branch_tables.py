@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.frontends.branch_tables import branch_tables
+from perfmodel.frontends.assembly.branch_tables import branch_tables
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 

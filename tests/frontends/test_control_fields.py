@@ -11,9 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.frontends.latencies import latencies
-from perfmodel.frontends.machine_code import MachineCode, decoded, read_cubin
-from perfmodel.frontends.machine_loops import MachineLoop, Wanted, kinds_of, machine_loops, matched
+from perfmodel.frontends.assembly.latencies import latencies
+from perfmodel.frontends.assembly.machine_code import MachineCode, decoded, read_cubin
+from perfmodel.frontends.assembly.machine_loops import (
+    MachineLoop,
+    Wanted,
+    kinds_of,
+    machine_loops,
+    matched,
+)
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.measure.folders import root
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.copies_ahead import copies_ahead
+from perfmodel.frontends.assembly.copies_ahead import copies_ahead
 from perfmodel.frontends.ptx.parse import parse_ptx
 
 SOURCE = """.version 8.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.latencies import latencies
-from perfmodel.frontends.loop_pace import LoopPace, pace, paces
-from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.latencies import latencies
+from perfmodel.frontends.assembly.loop_pace import LoopPace, pace, paces
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.sure_waits import sure_waits
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.sure_waits import sure_waits
 
 HEAD = """.version 8.0
 .target sm_90

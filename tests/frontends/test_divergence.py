@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.frontends.divergence import (
+from perfmodel.frontends.assembly.divergence import (
     AGGREGATED,
     SHARED_BASE,
     aggregated,
@@ -10,7 +10,7 @@ from perfmodel.frontends.divergence import (
     parting_registers,
     shared_bases,
 )
-from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.syntax import Function

@@ -12,11 +12,11 @@ import pytest
 from programs import launch, sample, sample_bound, samples, written
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.emulate import Emulation, emulate
-from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.emulate_memory import Region
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.launched import bound
+from perfmodel.frontends.emulation.emulate import Emulation, emulate
+from perfmodel.frontends.emulation.launch import emulated_launch
+from perfmodel.frontends.emulation.memory import Region
+from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.launching.launched import bound
 
 
 def ran(name: str, content: dict[str, np.ndarray], grid: Any, block: Any, **arguments: Any) -> Any:
@@ -260,7 +260,7 @@ def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatc
     for clock in (0.0, 1e-9):
         ticks = count(0.0, clock)
         monkeypatch.setattr(
-            "perfmodel.frontends.emulate_lock_step.time.thread_time", partial(next, ticks)
+            "perfmodel.frontends.emulation.lock_step.time.thread_time", partial(next, ticks)
         )
         with pytest.raises(PerfmodelError, match="takes too long to follow") as error:
             emulate(samples(), sample("forever"), prepared, most_seconds=0.01)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from programs import launch, written
 
-from perfmodel.frontends.emulate import Emulation, emulate
-from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.emulate_raised import RAISING, UNDER_WAY
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.launched import bound
-from perfmodel.models.sampled_places import distinct_places
+from perfmodel.frontends.emulation.emulate import Emulation, emulate
+from perfmodel.frontends.emulation.launch import emulated_launch
+from perfmodel.frontends.emulation.raised import RAISING, UNDER_WAY
+from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.launching.launched import bound
+from perfmodel.models.requests.sampled_places import distinct_places
 
 PLACE = """
     ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; mov.u32 %r29, %ctaid.x; mov.u32 %r28, %ntid.x;

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from perfmodel.frontends.emulate_reuse import LINES, Touches
+from perfmodel.frontends.emulation.reuse import LINES, Touches
 
 SECTORS_PER_LINE = 4
 

@@ -10,7 +10,7 @@ from programs import launch, program, written
 
 from perfmodel import predict
 from perfmodel.expressions import text
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import load_program
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated

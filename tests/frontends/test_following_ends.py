@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends import symbolic_flow
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.symbolic_flow import Flow
-from perfmodel.frontends.symbolic_launch import KernelLaunch, interpreter
-from perfmodel.frontends.symbolic_records import NotFollowedError
+from perfmodel.frontends.symbolic import flow as symbolic_flow
+from perfmodel.frontends.symbolic.flow import Flow
+from perfmodel.frontends.symbolic.launch import KernelLaunch, interpreter
+from perfmodel.frontends.symbolic.records import NotFollowedError
 
 
 def flow(exits: int) -> Flow:

@@ -11,12 +11,12 @@ from programs import HEADER, launch, program, written
 from perfmodel import predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import text
-from perfmodel.frontends.launch import Buffer, LaunchSpec, structure
+from perfmodel.frontends.assembly.tensor_work import tensor_counts
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, structure
 from perfmodel.frontends.ptx.inline import inlined
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.pointers import pointer_fields
-from perfmodel.frontends.tensor_work import tensor_counts
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels.kernel import Kernel
 

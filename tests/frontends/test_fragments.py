@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.fragments import with_fragments
-from perfmodel.frontends.launch import Buffer, LaunchSpec, Scalar
+from perfmodel.frontends.building.fragments import with_fragments
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.resources import Resources

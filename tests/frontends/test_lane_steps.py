@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.expressions import parse
-from perfmodel.frontends.lane_steps import lane_steps
+from perfmodel.frontends.assembly.lane_steps import lane_steps
 from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.symbolic_conditions import TRUE
-from perfmodel.frontends.symbolic_launch import KernelLaunch
-from perfmodel.frontends.symbolic_records import Followed, MemoryAccess
-from perfmodel.frontends.symbolic_sums import sum_of
+from perfmodel.frontends.symbolic.conditions import TRUE
+from perfmodel.frontends.symbolic.launch import KernelLaunch
+from perfmodel.frontends.symbolic.records import Followed, MemoryAccess
+from perfmodel.frontends.symbolic.sums import sum_of
 
 TEXT = """.version 8.0
 .target sm_90

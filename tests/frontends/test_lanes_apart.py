@@ -12,13 +12,13 @@ from programs import launch, program, written
 
 from perfmodel import predict
 from perfmodel.expressions import Number, text
-from perfmodel.frontends.divergence import aggregated, varying_constants
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.memory_instructions import moved
-from perfmodel.frontends.partings import Run, partings
+from perfmodel.frontends.assembly.divergence import aggregated, varying_constants
+from perfmodel.frontends.building.partings import Run, partings
+from perfmodel.frontends.launching.launch import Buffer
 from perfmodel.frontends.program import load_program
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.syntax import Module
+from perfmodel.frontends.symbolic.memory_instructions import moved
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels import Kernel

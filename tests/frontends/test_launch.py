@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.content import generate
-from perfmodel.frontends.launch import (
+from perfmodel.frontends.launching.content import generate
+from perfmodel.frontends.launching.launch import (
     Buffer,
     LaunchSpec,
     Scalar,
@@ -19,7 +19,7 @@ from perfmodel.frontends.launch import (
     parameter_names,
     structure,
 )
-from perfmodel.frontends.launch_file import launch_from_table, read_launches
+from perfmodel.frontends.launching.launch_file import launch_from_table, read_launches
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.syntax import Function
 

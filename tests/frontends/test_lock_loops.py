@@ -10,8 +10,8 @@ import pytest
 from programs import launch, program, written
 
 from perfmodel import predict
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.lock_loops import held_inside, lock_loops
+from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.symbolic.lock_loops import held_inside, lock_loops
 from perfmodel.frontends.translate import translated
 
 MEASURED = Path(__file__).parents[2] / "measurements" / "h200-shared-places" / "unseen.csv"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launch import Buffer, LaunchSpec, Scalar
-from perfmodel.frontends.partings import Run, partings
+from perfmodel.frontends.building.partings import Run, partings
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
 from perfmodel.frontends.program import load_program
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx

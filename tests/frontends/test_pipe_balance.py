@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.machine_instructions import machine_instructions
-from perfmodel.frontends.pipe_balance import balanced, multipliers_share
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.pipe_balance import balanced, multipliers_share
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.machine_instructions import machine_instructions
-from perfmodel.frontends.predication import predicated_blocks, with_moves
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.predication import predicated_blocks, with_moves
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 

@@ -11,13 +11,13 @@ import pytest
 from programs import launch, program, written
 
 from perfmodel import predict
-from perfmodel.frontends.emulate import emulate
-from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.emulate_waits import wait_exits
-from perfmodel.frontends.launch import Buffer
-from perfmodel.frontends.launched import bound
+from perfmodel.frontends.emulation.emulate import emulate
+from perfmodel.frontends.emulation.launch import emulated_launch
+from perfmodel.frontends.emulation.waits import wait_exits
+from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.launching.launched import bound
 from perfmodel.frontends.ptx.control_flow import control_flow
-from perfmodel.frontends.retry_loops import retry_loops
+from perfmodel.frontends.symbolic.retry_loops import retry_loops
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels.kernel import Kernel
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.frontends.schedule import GUARD, Clock, Step, scheduled
+from perfmodel.frontends.assembly.schedule import GUARD, Clock, Step, scheduled
 
 
 def fma(reads: tuple[str, ...], write: str) -> Step:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, parse, text
-from perfmodel.frontends.symbolic_algebra import Algebra
-from perfmodel.frontends.symbolic_conditions import all_of, any_of, negated
-from perfmodel.frontends.symbolic_sums import Sum, constant, sum_of, written
+from perfmodel.frontends.symbolic.algebra import Algebra
+from perfmodel.frontends.symbolic.conditions import all_of, any_of, negated
+from perfmodel.frontends.symbolic.sums import Sum, constant, sum_of, written
 from perfmodel.kernels.intervals import Interval
 
 RANGES = {"a": Interval(0, 40), "b": Interval(1, 9), "c": Interval(7, 7), "d": Interval(-20, 20)}

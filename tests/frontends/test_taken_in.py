@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.frontends.machine_instructions import machine_instructions
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.symbolic_registers import written_registers
+from perfmodel.frontends.symbolic.registers import written_registers
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from programs import launch, program, sample, sample_bound, sample_program, samp
 from perfmodel import predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import text
-from perfmodel.frontends.emulate import emulate
-from perfmodel.frontends.emulate_launch import emulated_launch
-from perfmodel.frontends.launch import Buffer, LaunchSpec
-from perfmodel.frontends.memory_instructions import moved
+from perfmodel.frontends.emulation.emulate import emulate
+from perfmodel.frontends.emulation.launch import emulated_launch
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.syntax import Module
+from perfmodel.frontends.symbolic.memory_instructions import moved
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels import Kernel
 

@@ -19,9 +19,9 @@ from programs import HEADER, SAMPLES, launch, program, written
 
 from perfmodel import predict
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends import emulate as emulation
-from perfmodel.frontends import kernel_from_ptx
-from perfmodel.frontends.launch import Buffer
+from perfmodel.frontends.building import kernel_from_ptx
+from perfmodel.frontends.emulation import emulate as emulation
+from perfmodel.frontends.launching.launch import Buffer
 from perfmodel.frontends.program import load_program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.pointers import pointer_parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.frontends.divergence import uniform_registers
+from perfmodel.frontends.assembly.divergence import uniform_registers
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.frontends.machine_instructions import machine_instructions, unrolled_loops
+from perfmodel.frontends.assembly.machine_instructions import machine_instructions, unrolled_loops
+from perfmodel.frontends.assembly.unrolling import Around, Counted, first_copy, rounds
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.syntax import Function, Immediate
-from perfmodel.frontends.unrolling import Around, Counted, first_copy, rounds
 
 PRODUCT = "fma.rn.f32 %f1, %f1, %f1, %f1;"
 

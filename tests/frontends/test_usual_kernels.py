@@ -6,7 +6,7 @@ import pytest
 from programs import launch, program, written
 
 from perfmodel import predict
-from perfmodel.frontends.launch import LaunchSpec, structure
+from perfmodel.frontends.launching.launch import LaunchSpec, structure
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels import Kernel
 

@@ -13,7 +13,7 @@ import pytest
 from measured import rows
 
 from perfmodel import predict
-from perfmodel.frontends.launch import LaunchSpec, Scalar
+from perfmodel.frontends.launching.launch import LaunchSpec, Scalar
 from perfmodel.frontends.other_blocks import in_other_blocks
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.toolchain import find_tool

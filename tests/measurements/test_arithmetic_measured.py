@@ -11,7 +11,7 @@ from measured import rows
 
 from perfmodel import predict
 from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.resources import Resources
@@ -19,7 +19,7 @@ from perfmodel.frontends.signatures import parameter_names
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
-from perfmodel.models.issue import warp_instructions
+from perfmodel.models.timing.issue import warp_instructions
 
 FOLDER = root() / "h200-arithmetic"
 SOURCES = root() / "programs" / "arithmetic"

@@ -14,9 +14,9 @@ from measured import rows
 from perfmodel import predict, predict_many
 from perfmodel.hardware import load_device
 from perfmodel.kernels import builtin
-from perfmodel.models.launch import launch_floor
-from perfmodel.models.shared_atomics import best_copies
-from perfmodel.models.wavefronts import data_wavefronts
+from perfmodel.models.atomics.shared_atomics import best_copies
+from perfmodel.models.requests.wavefronts import data_wavefronts
+from perfmodel.models.timing.launch import launch_floor
 from perfmodel.prediction.simulated import simulate, totals
 
 Array = npt.NDArray[Any]

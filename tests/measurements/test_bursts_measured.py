@@ -15,9 +15,9 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.batches import LINE_CLOCKS
-from perfmodel.models.bursts import SERVED_LAST
-from perfmodel.models.l2 import LONE_SECTOR
+from perfmodel.models.bandwidth.l2 import LONE_SECTOR
+from perfmodel.models.timing.batches import LINE_CLOCKS
+from perfmodel.models.timing.bursts import SERVED_LAST
 
 FOLDER = root() / "h200-bursts"
 H200 = load_device("h200-sxm")

@@ -1,7 +1,7 @@
 """Local memory, copies past registers and matrix loads, from source, against what was counted.
 
 Expected values are the profiler's of an H200. Requests and sectors were fitted on by nothing; two
-coefficients of `perfmodel.models.local_memory` were, to DRAM bytes and L1 hits of `local.cu`.
+coefficients of `perfmodel.models.reuse.local_memory` were, to DRAM bytes and L1 hits of `local.cu`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launch import Buffer, LaunchSpec, Scalar
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.resources import Resources

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.frontends.launch import Scalar
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch import Scalar
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.measure.seal import checksums
 
 ROOT = Path(__file__).parents[2] / "measurements"

@@ -21,14 +21,14 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.resources import Resources
 from perfmodel.frontends.signatures import parameter_names
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
-from perfmodel.models.issue import warp_instructions
+from perfmodel.models.timing.issue import warp_instructions
 from perfmodel.prediction import Prediction
 
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
@@ -165,8 +165,9 @@ def test_a_bias_added_to_rows_is_fetched_once_an_sm() -> None:
 
 
 def test_pipes_of_kernels_that_were_not_looked_into() -> None:
-    # Validation: additions and shifts are handed out as ptxas does (frontends/pipe_balance.py),
-    # a rule made without these kernels. Part of a kernel's instructions that each pipe is off.
+    # Validation: additions and shifts are handed out as ptxas does
+    # (frontends/assembly/pipe_balance.py), a rule made without these kernels. Part of a kernel's
+    # instructions that each pipe is off.
     ends = {("int32",): "alu_instructions", ("imad", "wide", "fma32"): "fma_instructions"}
     off: dict[str, list[float]] = {column: [] for column in ends.values()}
     for case in cases("corpus-blind3"):

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.merged_stores import MERGED, SENT_SECTORS
+from perfmodel.models.reuse.merged_stores import MERGED, SENT_SECTORS
 from perfmodel.prediction import Prediction
 
 FOLDER = root() / "h200-features"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.frontends.latencies import latencies
+from perfmodel.frontends.assembly.latencies import latencies
 from perfmodel.frontends.ptx.syntax import Instruction
-from perfmodel.models.latency import BARRIER_START, BARRIER_WARP
-from perfmodel.models.merged_stores import MERGED, SENT_SECTORS
+from perfmodel.models.reuse.merged_stores import MERGED, SENT_SECTORS
+from perfmodel.models.timing.latency import BARRIER_START, BARRIER_WARP
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-latency"
 

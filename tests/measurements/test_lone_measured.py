@@ -9,13 +9,13 @@ import pytest
 from measured import rows
 
 from perfmodel import predict
-from perfmodel.frontends.launch import Buffer, LaunchSpec, Scalar
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.resources import Resources
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
-from perfmodel.models.passes import PASS_CLOCKS
+from perfmodel.models.requests.passes import PASS_CLOCKS
 
 FOLDER = root() / "h200-lone"
 TURNS = 64

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from measured import rows
 
-from perfmodel.frontends.odd_values import odd_lanes, ways
+from perfmodel.frontends.emulation.odd_values import odd_lanes, ways
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.frontends.ptx.syntax import Instruction
 from perfmodel.measure.folders import root

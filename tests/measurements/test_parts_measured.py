@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel import Prediction, predict
-from perfmodel.frontends.launch_file import launch_from_table
+from perfmodel.frontends.launching.launch_file import launch_from_table
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated

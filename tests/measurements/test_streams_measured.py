@@ -18,9 +18,16 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import load_kernel
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.measure.folders import root
-from perfmodel.models.dram import FEW, MIXED_EFFICIENCY, SKEW, found_early, read_cost, room_early
-from perfmodel.models.launch import COLD_CODE, launch_floor
-from perfmodel.models.queueing import BANDWIDTH_TIME
+from perfmodel.models.bandwidth.dram import (
+    FEW,
+    MIXED_EFFICIENCY,
+    SKEW,
+    found_early,
+    read_cost,
+    room_early,
+)
+from perfmodel.models.timing.launch import COLD_CODE, launch_floor
+from perfmodel.models.timing.queueing import BANDWIDTH_TIME
 from perfmodel.prediction.predict import predict
 
 SUITE_ROWS = root() / "h200-sxm-suite"

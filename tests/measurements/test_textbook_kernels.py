@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.expressions import parse
-from perfmodel.models.activity import conditions, warp_classes
-from perfmodel.models.affine import index_variables
-from perfmodel.models.geometry import block_shape
+from perfmodel.models.grid.activity import conditions, warp_classes
+from perfmodel.models.grid.affine import index_variables
+from perfmodel.models.grid.geometry import block_shape
 
 REGULAR = [(32, 1, 1), (256, 1, 1), (16, 16, 1), (8, 32, 1), (32, 32, 1), (4, 4, 4), (1, 64, 1)]
 X_GUARD = "blockIdx.x*blockDim.x + threadIdx.x < n"

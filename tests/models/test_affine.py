@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.expressions import parse
-from perfmodel.models.affine import Plane, index_variables, nearly_plane, plane
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.geometry import block_shape
+from perfmodel.models.grid.affine import Plane, index_variables, nearly_plane, plane
+from perfmodel.models.grid.geometry import block_shape
 
 
 def probe(

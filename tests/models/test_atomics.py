@@ -18,11 +18,11 @@ from perfmodel.kernels import bind, builtin
 from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.contention import counted_conflicts, random_conflicts
-from perfmodel.models.geometry import block_shape
-from perfmodel.models.requests import Requests, access_requests
-from perfmodel.models.shared_atomics import COPIES_TIME, best_copies
-from perfmodel.models.shared_loops import loop_clocks
+from perfmodel.models.atomics.shared_atomics import COPIES_TIME, best_copies
+from perfmodel.models.atomics.shared_loops import loop_clocks
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.contention import counted_conflicts, random_conflicts
+from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = {"int32": 4, "uint64": 8}

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.emulate_result import unequal
+from perfmodel.frontends.emulation.result import unequal
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.kernels.unequal import Unequal
-from perfmodel.models.issue import issue_slots, issued
-from perfmodel.models.waves import crowding, unevenness
+from perfmodel.models.blocks.waves import crowding, unevenness
+from perfmodel.models.timing.issue import issue_slots, issued
 from perfmodel.prediction import Prediction, predict
 
 H200 = load_device("h200-sxm")

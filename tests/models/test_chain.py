@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.chain import BATCH_LATENCY, slowest_sm
+from perfmodel.models.timing.chain import BATCH_LATENCY, slowest_sm
 
 MEASURED = Path(__file__).parents[2] / "measurements"
 

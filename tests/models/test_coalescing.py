@@ -11,8 +11,8 @@ from brute_force import granules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models import coalescing
-from perfmodel.models.coalescing import (
+from perfmodel.models.requests import coalescing
+from perfmodel.models.requests.coalescing import (
     EFFICIENCY,
     GRANULES,
     LINE,

@@ -13,13 +13,13 @@ from perfmodel import PerfmodelError
 from perfmodel.expressions import parse
 from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
-from perfmodel.models.contention import (
+from perfmodel.models.requests.contention import (
     Sharing,
     counted_conflicts,
     counted_sharing,
     random_conflicts,
 )
-from perfmodel.models.sampled_places import beyond_sample, without_chance
+from perfmodel.models.requests.sampled_places import beyond_sample, without_chance
 
 
 def by_hand(addresses: list[int]) -> tuple[int, ...]:

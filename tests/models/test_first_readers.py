@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.models.first_readers import MOST_PAGES, pages_at_once, reading_alike
-from perfmodel.models.steps import AHEAD_TIME, STEPS_TIME, block_ahead, rounds_of_steps, steps_time
+from perfmodel.models.timing.first_readers import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.timing.steps import (
+    AHEAD_TIME,
+    STEPS_TIME,
+    block_ahead,
+    rounds_of_steps,
+    steps_time,
+)
 
 
 def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:

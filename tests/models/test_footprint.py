@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models.footprint import Extent, footprint
+from perfmodel.models.requests.footprint import Extent, footprint
 
 GRANULES = st.sampled_from([32, 64, 128])
 WIDTHS = st.sampled_from([1, 4, 8, 16])

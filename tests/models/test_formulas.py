@@ -12,8 +12,8 @@ from perfmodel.models.formula import Formula
 
 FORMULAS = {
     f"{module.name}.{name}": value
-    for module in pkgutil.iter_modules(models.__path__)
-    for name, value in vars(import_module(f"perfmodel.models.{module.name}")).items()
+    for module in pkgutil.walk_packages(models.__path__, "perfmodel.models.")
+    for name, value in vars(import_module(module.name)).items()
     if isinstance(value, Formula)
 }
 

@@ -9,7 +9,7 @@ from brute_force import threads
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.models.geometry import block_shape
+from perfmodel.models.grid.geometry import block_shape
 
 SIDES = st.integers(1, 64)
 

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from perfmodel.models.handout import busiest_work
+from perfmodel.models.blocks.handout import busiest_work
 from perfmodel.prediction import predict
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from perfmodel import predict
 from perfmodel.kernels.counted import Counted
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.l2_misses import irregular
-from perfmodel.models.request_record import past_l1
+from perfmodel.models.caches.l2_misses import irregular
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.request_record import past_l1
 
 
 def test_loads_of_one_buffer_bring_each_sector_once_all_together() -> None:

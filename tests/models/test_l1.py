@@ -9,8 +9,8 @@ import pytest
 from measured import FOLDER, rows
 
 from perfmodel import predict
-from perfmodel.models.batches import DRAM_SPREAD, MOST_SPREAD
-from perfmodel.models.l1 import PORT_CLOCKS, l1_stages
+from perfmodel.models.timing.batches import DRAM_SPREAD, MOST_SPREAD
+from perfmodel.models.timing.l1 import PORT_CLOCKS, l1_stages
 from perfmodel.validation.sweeps import KERNELS
 
 MEASURED = FOLDER.parent / "h200-l1"

@@ -10,9 +10,14 @@ import pytest
 
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.geometry import block_shape
-from perfmodel.models.l1_tables import TABLE_SHARE, WALKED_MISSES, periodic_fills, table_fills
-from perfmodel.models.requests import Requests, access_requests
+from perfmodel.models.caches.l1_tables import (
+    TABLE_SHARE,
+    WALKED_MISSES,
+    periodic_fills,
+    table_fills,
+)
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 LINE, SECTOR = 128, 32
 

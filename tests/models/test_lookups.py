@@ -11,10 +11,10 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models import lookups
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.l2 import LONE_SECTOR
-from perfmodel.models.slices import busiest_of_table
+from perfmodel.models.atomics import lookups
+from perfmodel.models.bandwidth.l2 import LONE_SECTOR
+from perfmodel.models.bandwidth.slices import busiest_of_table
+from perfmodel.models.requests.coalescing import SECTOR
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "measurements" / "h200-lookups"

@@ -9,8 +9,8 @@ from perfmodel.expressions import evaluate
 from perfmodel.expressions.mixing import mixed
 from perfmodel.kernels import bind, builtin
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.geometry import block_shape
-from perfmodel.models.requests import Requests, access_requests
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 
 def requests(instance: Instance) -> list[Requests]:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.geometry import BlockShape, block_shape
-from perfmodel.models.requests import Requests, access_requests
+from perfmodel.models.grid.geometry import BlockShape, block_shape
+from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 BLOCKS = (
     *((32, 1, 1), (64, 1, 1), (16, 1, 1), (3, 1, 1), (48, 1, 1), (100, 1, 1)),

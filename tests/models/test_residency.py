@@ -8,15 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.models import residency, set_overflow
-from perfmodel.models.random_tables import (
+from perfmodel.models.bandwidth.writeback import writebacks
+from perfmodel.models.caches import set_overflow
+from perfmodel.models.reuse import residency
+from perfmodel.models.reuse.random_tables import (
     Shares,
     both_sides,
     lost_lines,
     random_line_hits,
     stay,
 )
-from perfmodel.models.writeback import writebacks
 
 MIB = 2**20
 H200 = 60.0 * MIB

@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.retries import FAR, NEAR, contenders
+from perfmodel.models.atomics.retries import FAR, NEAR, contenders
 
 DEVICE = load_device("h200-sxm")
 

@@ -10,9 +10,9 @@ import pytest
 
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.geometry import block_shape
-from perfmodel.models.requests import Requests, access_requests
-from perfmodel.models.reuse import WARM_HALF, grouped, warm_held
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.warp_requests import Requests, access_requests
+from perfmodel.models.reuse.reuse_windows import WARM_HALF, grouped, warm_held
 
 
 def requests_of(

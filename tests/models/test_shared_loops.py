@@ -13,8 +13,8 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import kernel_from_table
-from perfmodel.models.bank_turns import bank_turns, counted_turns
-from perfmodel.models.contention import counted_sharing
+from perfmodel.models.requests.bank_turns import bank_turns, counted_turns
+from perfmodel.models.requests.contention import counted_sharing
 
 MEASURED = Path(__file__).parents[2] / "measurements" / "h200-shared-places" / "places.csv"
 DEVICE = load_device("h200-sxm")

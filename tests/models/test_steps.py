@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import kernel_from_table
-from perfmodel.models.steps import (
+from perfmodel.models.requests.wavefronts import data_wavefronts
+from perfmodel.models.timing.steps import (
     BLOCK_TIME,
     WARPS_TIME,
     block_queue,
     warps_times,
     work_times,
 )
-from perfmodel.models.wavefronts import data_wavefronts
 from perfmodel.prediction import predict
 
 seconds = st.floats(1e-9, 1e-3)

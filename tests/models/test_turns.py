@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from perfmodel.measure.folders import root
-from perfmodel.models.turns import (
+from perfmodel.models.power_mean import power_mean
+from perfmodel.models.timing.turns import (
     DRIFT_WAITS,
     ROUND_OVERLAP,
     TURNS_OVERLAP,
     TURNS_TIME,
     mixed_pipes,
-    power_mean,
     turns_inputs,
 )
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from measured import rows
 
-from perfmodel.models import wavefronts
-from perfmodel.models.coalescing import Box
-from perfmodel.models.l1 import L1_CYCLES
-from perfmodel.models.wavefronts import (
+from perfmodel.models.requests import wavefronts
+from perfmodel.models.requests.coalescing import Box
+from perfmodel.models.requests.wavefronts import (
     DATA_WAVEFRONTS,
     data_wavefronts,
     pattern_wavefronts,
     tag_bank,
     tag_wavefronts,
 )
+from perfmodel.models.timing.l1 import L1_CYCLES
 
 WARPS = 64  # of a coalescer launch
 COPIES = 8  # loads of an L1 pattern, each a line further

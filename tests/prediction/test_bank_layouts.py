@@ -10,7 +10,7 @@ import pytest
 from perfmodel.expressions import Name, evaluate
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.wavefronts import data_wavefronts
+from perfmodel.models.requests.wavefronts import data_wavefronts
 from perfmodel.prediction import predict
 from perfmodel.prediction.advise import advise
 from perfmodel.prediction.bank_layouts import Layout, conflict, layouts

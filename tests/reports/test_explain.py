@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from perfmodel import Prediction, predict
-from perfmodel.models.coalescing import SECTOR
-from perfmodel.models.l1_fills import FOUND
-from perfmodel.models.reuse import fetched
+from perfmodel.models.caches.l1_fills import FOUND
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.reuse_windows import fetched
 from perfmodel.reports.explain import explain, explanation_record, left_out
 from perfmodel.reports.explain_reuse import l1_reuse
 from perfmodel.reports.formula_text import pieces

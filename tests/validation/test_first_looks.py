@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launch import Buffer, LaunchSpec
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec
 from perfmodel.frontends.translate import translate
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import residual_origin

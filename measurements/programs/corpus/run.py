@@ -17,8 +17,8 @@ from statistics import median
 import cupy as cp
 import numpy as np
 
-from perfmodel.frontends.launch import Buffer, Structure, bind, parameter_names
-from perfmodel.frontends.launch_file import read_launches
+from perfmodel.frontends.launching.launch import Buffer, Structure, bind, parameter_names
+from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import read_ptx
 from perfmodel.frontends.signatures import names_of

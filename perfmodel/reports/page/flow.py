@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from perfmodel.models.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.record import Prediction
 
 BANK_ROW: Final = 128

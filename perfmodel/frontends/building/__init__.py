@@ -1,0 +1,1 @@
+"""A kernel as models take it, made of what following and emulating found."""

@@ -1,0 +1,1 @@
+"""Sampled blocks of a PTX kernel, run on arrays, where symbols end."""

@@ -1,0 +1,192 @@
+"""What an emulation found, or that it found no end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.frontends.assembly.unrolling import Around
+from perfmodel.frontends.emulation.counts import Count
+from perfmodel.frontends.emulation.machine import Machine
+from perfmodel.frontends.emulation.memory import Region
+from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function
+from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.kernels.unequal import Unequal
+
+Array = npt.NDArray[Any]
+
+
+class NoEndError(PerfmodelError):
+    """An emulation that was given up."""
+
+    slow: bool = False
+    """Whether the time was up, not the steps."""
+    guessed: bool = False
+    """Whether content was generated, which may decide how often loops run."""
+
+
+@dataclass(slots=True)
+class Emulation:
+    """What the sampled blocks did.
+
+    Attributes
+    ----------
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    warps, threads : array
+        By basic block: warps and threads that ran it, each time they did.
+    edges : mapping of (int, int) to int
+        Warps with a lane that went from one basic block to another.
+    counts : mapping of int to Count
+        By memory instruction.
+    regions : list of Region
+        Buffers, in the order in which counts number them.
+    notes : tuple of str
+        What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    once : mapping of int to (float, float)
+        By load, of its sectors the share that its block asks for the first time, and the pieces of
+        64 B that it does, for each sector.
+    drawn : mapping of int to float
+        By load that reads at random places of a table, as all blocks do: lines of the table.
+    alike : mapping of int to float
+        By load, of neighbouring blocks, how many ask for a sector at a time.
+    met : mapping of int to float
+        By load, how many requests of a block wait for its new sectors, for each that asks for one.
+    unequal : Unequal
+        How much of it each warp and block did.
+    doubt : Doubt
+        How far what was assumed may be off.
+    rounds : mapping of int to int
+        Warps that came to the end of iterations that are put together, by the loop's block.
+    odd : mapping of int to mapping of str to float
+        By instruction, the share of its warps that take each way of odd values.
+    """
+
+    sampled: int
+    blocks: int
+    warps: Array
+    threads: Array
+    edges: dict[tuple[int, int], int]
+    counts: dict[int, Count]
+    regions: list[Region]
+    notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    drawn: Mapping[int, float] = field(default_factory=dict)
+    alike: Mapping[int, float] = field(default_factory=dict)
+    met: Mapping[int, float] = field(default_factory=dict)
+    unequal: Unequal = field(default_factory=Unequal)
+    rounds: Mapping[int, int] = field(default_factory=dict)
+    odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    doubt: Doubt = SURE
+
+    def around(self, flow: ControlFlow) -> dict[int, Around]:
+        """Return how often loops whose iterations are put together were entered and gone around."""
+        found = {}
+        for block, rounds in self.rounds.items():
+            before = (source for source in flow.blocks[block].predecessors if source != block)
+            entries = sum(self.edges.get((source, block), 0) for source in before)
+            warps = max(int(self.warps[block]), 1)
+            found[block] = Around(rounds / warps, entries / warps)
+        return found
+
+    @property
+    def scale(self) -> float:
+        """What a count of the sample stands for in the launch."""
+        return self.blocks / self.sampled
+
+
+def gave_up(
+    function: Function,
+    line: int,
+    regions: Sequence[Region],
+    steps: int,
+    seconds: float,
+    slow: bool,
+) -> NoEndError:
+    """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
+    guessed = [r.name for r in regions if r.guessed]
+    hint = (
+        f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
+        " or a launch file) if it decides how often loops run"
+        if guessed
+        else ""
+    )
+    what = "takes too long to follow" if slow else "does not end"
+    remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
+    error = NoEndError(
+        f"kernel {function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
+        f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
+    )
+    error.guessed = bool(guessed)
+    error.slow = slow
+    return error
+
+
+def unequal(work: Array) -> Unequal:
+    """Return how the warps of some blocks differ.
+
+    Parameters
+    ----------
+    work : array
+        Instructions of each warp, a row a block.
+    """
+    average = max(float(work.mean()), 1e-9)
+    slowest = work.max(axis=1) / average
+    return Unequal(
+        round(float(slowest.mean()), 4),
+        round(float(slowest.max()), 4),
+        round(float(work.mean(axis=1).std() / average), 4),
+    )
+
+
+def content_notes(regions: Sequence[Region]) -> list[str]:
+    """Return in words what stood for unknown content of buffers, and which were left.
+
+    Parameters
+    ----------
+    regions : sequence of Region
+    """
+    notes = []
+    guessed = [r.name for r in regions if r.guessed]
+    if guessed:
+        below = next((r.below for r in regions if r.guessed), None)
+        what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
+        notes.append(
+            f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
+            "decides what threads do, this time is rough and may be several times off: state "
+            "it (--arg NAME=FILE.npy or a launch file)"
+        )
+    wrapped = [r.name for r in regions if r.wrapped]
+    if wrapped:
+        notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
+    return notes
+
+
+def run_notes(
+    machine: Machine, regions: Sequence[Region], sampled: int, blocks: int
+) -> Iterator[str]:
+    """Yield in words what an emulation left out, or took for granted.
+
+    Parameters
+    ----------
+    machine : Machine
+    regions : sequence of Region
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    """
+    if sampled < blocks:
+        yield f"{sampled} of {blocks} blocks were emulated"
+    yield from content_notes(regions)
+    if machine.unfollowed:
+        names = ", ".join(sorted(machine.unfollowed)[:4])
+        yield f"not emulated, results taken as 0: {names}"
+    if machine.memory.strayed:
+        yield "some accesses go to addresses that no buffer has: they are left out"

@@ -1,0 +1,1 @@
+"""Launches: grid, block, arguments and what buffers hold, as somebody states them."""

@@ -1,0 +1,155 @@
+"""Stores of many warps to few places: the L2 slice that has most of them decides.
+
+A flag that says that something changed, or a cell that many threads mark, is in one sector of one
+slice, which takes one sector after the other. What the warps of a block store there close together
+merges in part on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.bandwidth.slices import BUSIEST_SLICE, most_pieces, slice_count
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.contention import GRANULE, Hot
+from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.requests.sampled_places import StoredPlaces
+from perfmodel.models.reuse.local_memory import is_local
+
+Array = npt.NDArray[Any]
+
+HOT_STORES_TIME = Formula(
+    name="time of the busiest slice for stores",
+    unit="s",
+    text="max(0, stores*share*(1 + apart*(n - 1))/n - few)*clocks/clock",
+    symbols={
+        "stores": "sectors of all stores [1]",
+        "share": "share of them at the busiest slice [1]",
+        "n": "stores of a block to the most popular sector close together [1]",
+        "apart": "part of these, beyond the first, that do not merge on their way [1]",
+        "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
+        "clocks": "for a sector [clocks]",
+        "clock": "SM clock [Hz]",
+    },
+    holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
+    source="fitted: the time and the sectors of such launches (measurements/h200-parts/stores.csv, "
+    "fit rows)",
+)
+SLOWEST_SLICE = Formula(
+    name="time of L2, all slices",
+    unit="s",
+    text="max(own, hot)",
+    symbols={"own": "time of L2 [s]", "hot": "time of the busiest slice for stores [s]"},
+    holds="as its parts",
+    source="derived: all slices work at a time",
+)
+SECTOR_CLOCKS: Final = 2.05
+"""Clocks of a slice for a stored sector.
+
+Fitted: 18752 stores to 8 sectors of 256 B, of which none merge, take 1.0 ns each; what is left of
+others 1.0 to 1.1.
+"""
+APART: Final = 0.36
+"""`apart` of `HOT_STORES_TIME`.
+
+Fitted: of the 8 stores of a block to one sector L2 counts 3.7, or 3.3 if they are 8 words of it.
+Of 4 and 8 stores of each warp with no wait between, it counts 1 a block or less.
+"""
+FEW: Final = GRANULE / 4
+"""A float each: what streams store is in L2's bandwidth already."""
+
+
+def stored_places(r: Requests) -> StoredPlaces | None:
+    """Return where the sectors of a store concentrate, by its strides or as counted."""
+    if r.sampled is not None or r.strides is None or r.period is not None:
+        return r.stored
+    sector, granule, pitch = np.ones(1), np.ones(1), np.full(1, np.inf)
+    for v in r.variables:
+        stride = np.abs(np.asarray(r.strides.get(v.name, 0.0), dtype=float))
+        extent = np.maximum(v.extent * np.asarray(r.shares.get(v.name, 1.0)), 1.0)
+        moves = stride > 0
+        pitch = np.where(moves, np.minimum(pitch, stride), pitch)
+        step = np.maximum(stride, 1e-9)
+        sector = sector * np.where(moves, np.minimum(1, np.maximum(SECTOR / step, 1) / extent), 1)
+        inside = np.minimum(1, np.maximum(GRANULE / step, 1) / extent)
+        granule = granule * np.where(moves, inside, 1)
+    third = np.where(granule <= 1 / 3, granule, 0.0)
+    return StoredPlaces(Hot(sector, granule, third), pitch)
+
+
+def hot_stores_inputs(
+    instance: Instance, requests: Sequence[Requests], device: Device
+) -> dict[str, Any] | None:
+    """Return what `HOT_STORES_TIME` takes for the stores that need longest; None without any.
+
+    Parameters
+    ----------
+    instance, requests, device
+        A launch, its requests to global memory, and where it runs.
+    """
+    blocks = np.asarray(instance.blocks, dtype=float)
+    slices = slice_count(device)
+    worst: dict[str, Any] | None = None
+    for r in requests:
+        found = None if r.access.kind != "store" or is_local(instance, r) else stored_places(r)
+        if found is None:
+            continue
+        bursts, apart = np.ones(1), np.full(1, APART)
+        if _again(requests, r) and not _waits(requests, r.access.loop):
+            apart = apart * 0
+        stores = r.sectors
+        for loop in instance.kernel.loop_nest(r.access.loop):
+            trips = np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0)
+            still = (r.strides or {}).get(loop.variable)
+            if still is not None and not np.any(still) and not _waits(requests, loop.variable):
+                # Warps that store to one place time and again, with no wait, leave nothing apart.
+                stores = stores / trips
+                apart = np.where(trips > 1, 0.0, apart)
+            else:
+                bursts = bursts * trips
+        hot = found.hot
+        pieces = 1 / np.maximum(hot.granule, 1e-12)
+        # What is not side by side shares a slice by chance: the problem of birthdays.
+        meet = -np.expm1(-pieces * (pieces - 1) / 2 / slices)
+        third = hot.third * np.where(found.pitch > 2 * GRANULE, meet, 1.0)
+        most = most_pieces(pieces, slices)
+        busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
+        # What no piece has more of than a slice has of all is in L2's bandwidth.
+        given = {
+            "stores": np.atleast_1d(stores),
+            "share": np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
+            "n": np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
+            "apart": apart,
+            "few": FEW,
+            "clocks": SECTOR_CLOCKS,
+            "clock": device.sm_clock,
+        }
+        if np.any(HOT_STORES_TIME(**given) > 0):
+            worst = _longer(given, worst)
+    return worst
+
+
+def _longer(given: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
+    """Return, of each configuration, the inputs that take longer."""
+    if other is None:
+        return given
+    first = HOT_STORES_TIME(**given) > HOT_STORES_TIME(**other)
+    return {name: np.where(first, value, other[name]) for name, value in given.items()}
+
+
+def _again(requests: Sequence[Requests], r: Requests) -> bool:
+    """Say whether another store of the same iteration goes to the same place."""
+    own = (r.access.buffer, r.access.index, r.access.loop)
+    every = [q.access for q in requests if q.access.kind == "store"]
+    return sum((a.buffer, a.index, a.loop) == own for a in every) > 1
+
+
+def _waits(requests: Sequence[Requests], loop: str | None) -> bool:
+    return any(r.access.kind != "store" and r.access.loop == loop for r in requests)

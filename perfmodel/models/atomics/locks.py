@@ -1,0 +1,96 @@
+"""Spin locks: lanes exchange at a word until it was free, then do little, and give it back.
+
+The lock goes from hand to hand: the exchange that gets it, the load, the store and the fence of
+what it guards, and the exchange that frees it, one after the other. Meanwhile all lanes that wait
+go on trying, and their exchanges fill the slice and the SM's way to L2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.atomics.retries import waves_and_sms
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+WAITING = Formula(
+    name="tries of a lane at a lock",
+    unit="1",
+    text="often*(c + 1)/2",
+    symbols={
+        "often": "tries of a lane that waits while the lock goes to the next one [1]",
+        "c": "lanes at a lock at a time [1]",
+    },
+    holds="1 to 512 lanes",
+    source="derived: of c lanes one gets the lock a turn; `often` fitted, and counted as 2.2 to "
+    "2.8 (measurements/h200-sxm-contention/retries.csv)",
+)
+LOCK_TIME = Formula(
+    name="time of spin locks",
+    unit="s",
+    text="others + ((all*turn)**p + slice**p + send**p)**(1/p)",
+    symbols={
+        "others": "time of all SMs to send what is not a try: a load, a store, an exchange [s]",
+        "all": "lanes of the launch that want the most popular lock [1]",
+        "turn": "from one owner to the next [s]",
+        "slice": "time of the busiest slice for all tries [s]",
+        "send": "time of an SM to send all its tries [s]",
+        "p": "how sharply the slowest decides [1]",
+    },
+    holds="a load and a store under the lock, warps with all lanes; of several waves of blocks a "
+    "fifth too slow",
+    source="derived; turn and exponent fitted (measurements/h200-sxm-contention/retries.csv)",
+)
+
+TURN: Final = 6.42
+"""`turn` over the latency of a near L2 hit: 0.94 us; fitted (retries.csv, fit rows). One lane alone
+takes 1005 clocks near, and up to 1690 far (measurements/h200-cas/locks.csv)."""
+OFTEN: Final = 2.63
+"""`often` of `WAITING`; fitted (retries.csv, fit rows)."""
+SHARP: Final = 4.5
+"""`p` of `LOCK_TIME`; fitted (retries.csv, fit rows)."""
+OTHERS: Final = 3.0
+"""Requests of a lane that are no tries: the load, the store, and the exchange that frees."""
+
+
+def lock_inputs(
+    wanted: Array,
+    usual: Array,
+    requests: Array,
+    blocks: Array,
+    once: tuple[Array, Array],
+    device: Device,
+) -> dict[str, dict[str, Any]]:
+    """Return what `LOCK_TIME` takes, as "lock", and what went into it.
+
+    Parameters
+    ----------
+    wanted, usual : array
+        Lanes that want the most popular lock, and those that want one that is as popular in the
+        mean.
+    requests : array
+        Warps that take part.
+    blocks : array
+    once : tuple of two arrays
+        Time of the busiest slice, and of all SMs to send, for one try of every lane [s].
+    device : Device
+    """
+    waves, sms = waves_and_sms(requests, blocks, device)
+    waiting = {"often": OFTEN, "c": np.maximum(usual / waves, 1.0)}
+    tries = np.asarray(WAITING(**waiting))
+    slices, network = once
+    send = network * (device.sm_count / sms)
+    lock = {
+        "others": OTHERS * send,
+        "all": np.maximum(wanted, 1.0),
+        "turn": TURN * device.l2_latency,
+        "slice": tries * slices,
+        "send": tries * send,
+        "p": SHARP,
+    }
+    return {"waiting": waiting, "lock": lock}

@@ -1,0 +1,111 @@
+"""Lookups: what loads, stores and atomics share in L2, whatever else each of them waits for.
+
+A slice looks up one tag a clock. A load of a line, or of a lone sector of it, is one lookup, an
+atomic one and a half; they add up. What one of them waits for besides runs beside the others: old
+values on their way back, and passes that wait for the one before them at the same sector.
+
+Half of all lines have their home on the far side of L2, and an atomic changes them there. What the
+near side kept of the same 64 B has to be read from there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.atomics.global_atomics import AtomicTime
+from perfmodel.models.bandwidth.l2 import LONE_SECTOR
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+LOOKUPS_TIME = Formula(
+    name="time of L2's lookups",
+    unit="s",
+    text="loads + stores + again + atomics",
+    symbols={
+        "loads": "time for what loads ask of L2 and misses bring in, DRAM apart [s]",
+        "stores": "time for what is stored [s]",
+        "again": "time to read again what atomics have changed on the far side [s]",
+        "atomics": "time for atomics, without what they wait for [s]",
+    },
+    holds="0 to 8 loads beside an atomic, lone sectors and whole lines, within 4%; stores untried",
+    source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures "
+    "(measurements/h200-lookups)",
+)
+CROSSING_AGAIN = Formula(
+    name="loads that cross to the far side for what atomics changed there",
+    unit="1",
+    text="loads/2*2*changes/(2*changes + loads/2)",
+    symbols={
+        "loads": "lines that loads ask L2 for, beyond the first time [1]",
+        "changes": "packets of atomics to the same buffer [1]",
+    },
+    holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic a load within 2%",
+    source="derived: half of the loads are from the far side; of those of 64 B from there, and "
+    "atomics to the same 64 B, in any order, an atomic came last before so many "
+    "(measurements/h200-lookups/mixed.csv)",
+)
+AGAIN_COST: Final = 1.58
+"""Time of such a load over that of a lone sector found on the near side, besides that; fitted: 20.5
+us for 4,194,304 loads, half of them far (measurements/h200-lookups/mixed.csv, fit rows)."""
+
+
+def lookup_inputs(
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    atomics: Sequence[AtomicTime],
+    looked_up: Array,
+    l2: Mapping[str, Mapping[str, Any]],
+    device: Device,
+) -> dict[str, Any]:
+    """Return what `LOOKUPS_TIME` takes, and what went into "again".
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+        Of the global accesses, in the order of ``traffic.accesses``.
+    traffic : Traffic
+    atomics : sequence of AtomicTime
+    looked_up : array
+        Time of the lookups of all atomics together [s].
+    l2 : mapping
+        What went into the time of L2.
+    device : Device
+    """
+    reads, writes = l2["l2_reads"], l2["l2"]
+    again = np.zeros(1)
+    for buffer in {requests[a.position].access.buffer for a in atomics}:
+        again = again + _crossing_again(requests, traffic, buffer)
+    lone = LONE_SECTOR * SECTOR / device.l2_read_bandwidth
+    return {
+        "loads": (reads["reads"] + reads["filled"]) / reads["read"],
+        "stores": writes["writes"] * writes["cost"] / writes["write"],
+        "again": again * AGAIN_COST * lone * (device.l2_partitions > 1),
+        "atomics": looked_up,
+    }
+
+
+def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:
+    """Return the loads of a buffer that cross for what atomics changed; see `CROSSING_AGAIN`."""
+    loads, changes, span = np.zeros(1), np.zeros(1), np.zeros(1)
+    for r, a in zip(requests, traffic.accesses, strict=True):
+        if r.access.buffer != buffer:
+            continue
+        if a.kind == "load":
+            loads = loads + a.l1_fill_sectors * a.lines / np.maximum(a.sectors, 1e-9)
+        elif r.sharing is not None:
+            changes = changes + r.requests * r.sharing.conflicts.packets
+            span = np.maximum(span, r.sharing.addresses * np.maximum(r.sharing.pitch, 1.0))
+    # What is read for the first time is on no side yet.
+    loads = np.maximum(loads - span / LINE, 0.0)
+    given = {"loads": loads, "changes": changes}
+    some = (loads > 0) & (changes > 0)
+    return np.where(some, CROSSING_AGAIN(**given) if np.any(some) else 0.0, 0.0)

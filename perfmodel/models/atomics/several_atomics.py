@@ -1,0 +1,119 @@
+"""Several atomics of one kernel: each keeps slices of its own busy, and all share the way there.
+
+Where each goes to few places, these are seldom at the same slice: the kernel takes as long as the
+slowest of them alone. Where each goes all over L2, every slice has its part of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.atomics.global_atomics import AtomicTime, SliceLoad, together
+from perfmodel.models.formula import Formula
+from perfmodel.models.power_mean import power_mean
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+BUSIEST_OF_SEVERAL = Formula(
+    name="time of the busiest slice for atomics to several buffers",
+    unit="s",
+    text="even + beyond",
+    symbols={
+        "even": "time of each slice for all atomics, if all slices had as much to do [s]",
+        "beyond": "what the busiest slice of each has besides, as a power mean [s]",
+    },
+    holds="two to four arrays of 1 to 262144 words, whole or 64 B apart",
+    source="derived for one word in each, whose slices differ, and for words all over L2",
+)
+APART = Formula(
+    name="exponent between the busiest slices of several atomics",
+    unit="1",
+    text="least + popular*share",
+    symbols={
+        "least": "of atomics to many places, whose busy slices meet by chance [1]",
+        "popular": "how much sharper the slowest decides where all go to one place [1]",
+        "share": "of the passes, those to the most popular 256 B [1]",
+    },
+    holds="as `BUSIEST_OF_SEVERAL`",
+    source="fitted form: additions of integers to 16 pieces of 256 B in each of two arrays take "
+    "120 and 114 us where each takes 94 and 91, to 256 pieces 40 and 41 where each takes 23, to "
+    "one word 201 where each takes 195 (measurements/h200-beside/several.csv, fit rows)",
+)
+LEAST: Final = 2.0
+POPULAR: Final = 16.0
+"""`least` and `popular` of `APART`; by the same rows."""
+
+
+class SeveralTimes(NamedTuple):
+    """All atomics of a kernel, arrays over configurations.
+
+    Attributes
+    ----------
+    time_s, lookups_s : array
+        Time of all of them, and of their lookups [s].
+    inputs : mapping of str to mapping of str to array
+        Of several: what went into "apart" and "several-slices", and the parts of the time as
+        "several".
+    """
+
+    time_s: Array
+    lookups_s: Array
+    inputs: Mapping[str, Mapping[str, Any]]
+
+
+def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -> SeveralTimes:
+    """Return the time of all atomics of a kernel.
+
+    Parameters
+    ----------
+    atomics : sequence of AtomicTime
+        At least one.
+    requests : sequence of Requests
+        Of the global accesses.
+    """
+    if len(atomics) == 1:
+        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s, {})
+    # Who tries again has waits of its own.
+    again = [a for a in atomics if not {"loop", "lock"}.isdisjoint(a.parts_s)]
+    once = [a for a in atomics if {"loop", "lock"}.isdisjoint(a.parts_s)]
+    parts = {"again": _total(a.time_s for a in again)}
+    lookups = _total(a.lookups_s for a in again)
+    time = parts["again"]
+    inputs: dict[str, dict[str, Any]] = {}
+    if once:
+        buffers = [requests[a.position].access.buffer for a in once]
+        slices, inputs = _busiest([a.load for a in once], buffers)
+        shared = {name: _total(a.parts_s[name] for a in once) for name in ("network", "send")}
+        parts |= shared | {"slice": slices}
+        time = time + together({"slice": slices, **shared})
+        brief, _ = _busiest([a.brief for a in once], buffers)
+        lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
+    return SeveralTimes(np.asarray(time), np.asarray(lookups), {**inputs, "several": parts})
+
+
+def _busiest(
+    loads: Sequence[SliceLoad], buffers: Sequence[str]
+) -> tuple[Array, dict[str, dict[str, Any]]]:
+    """Return the time of the busiest slice; atomics of one buffer go to the same places."""
+    beyond = [
+        _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
+        for b in dict.fromkeys(buffers)
+    ]
+    weights = _total(load.most for load in loads)
+    share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
+    apart = {"least": LEAST, "popular": POPULAR, "share": share}
+    slices = {
+        "even": _total(load.even for load in loads),
+        "beyond": power_mean(beyond, np.asarray(APART(**apart))),
+    }
+    time = np.asarray(BUSIEST_OF_SEVERAL(**slices))
+    return time, {"apart": apart, "several-slices": slices}
+
+
+def _total(values: Any) -> Array:
+    return np.asarray(sum(values, np.zeros(1)))

@@ -1,0 +1,164 @@
+"""Atomics in shared memory: native ones conflict in banks, others loop until their turn comes.
+
+32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
+several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
+one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
+1.03 clocks a warp at 1 to 3 addresses (measurements/h200-builtins). All other types are loops of
+load, add and compare-and-swap that the compiler writes, where one lane of one warp succeeds at a
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
+
+Array = npt.NDArray[Any]
+
+WRAPPED_WARPS = Formula(
+    name="warps whose lanes pass the end of the elements",
+    unit="1",
+    text="(32 - gcd)/m",
+    symbols={
+        "gcd": "greatest common divisor of the elements and 32 [1]",
+        "m": "elements of a word each that consecutive threads add to, modulo [1]",
+    },
+    holds="from 32 elements to the threads of a block",
+    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
+    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
+    "warp at 48 elements, 1.29 at 100: measurements/h200-builtins)",
+)
+COPIES_TIME = Formula(
+    name="clocks of a block with several private copies",
+    unit="clocks",
+    text="turns*each/c + bins*c*merge",
+    symbols={
+        "turns": "additions of a block at the most popular bin [1]",
+        "each": "from one to the next at one address [clocks]",
+        "c": "copies [1]",
+        "bins": "bins of a copy [1]",
+        "merge": "clocks of a block to clear and add up one bin of one copy [clocks]",
+    },
+    holds="copies divide the contention evenly",
+    source="derived; 0.3 clocks a bin and copy with 256 threads "
+    "(measurements/h200-sxm-suite/privatized-histogram.csv)",
+)
+BEST_COPIES = Formula(
+    name="best number of private copies",
+    unit="1",
+    text="sqrt(turns*each/(bins*merge))",
+    symbols={name: COPIES_TIME.symbols[name] for name in ("turns", "each", "bins", "merge")},
+    holds="between 1 and the warps of a block",
+    source="derived: where the derivative of `COPIES_TIME` by c vanishes",
+)
+
+AGGREGATED_CLOCKS: Final = 8.0
+"""Clocks that an SM takes for each warp that comes to a sum of warps at one address of a block,
+where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is
+not the addition that lasts. Likely, and assumed, it is the special register that each warp reads
+for the address (S2UR in the machine code, outside of loops).
+
+Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
+than such that only meet (measurements/h200-cas/blocks.csv); 5 to 15 clocks a warp, 9 in the median
+(measurements/h200-sxm-suite/privatized.csv, fit rows, int32 in blocks of 1024).
+"""
+SWAP_CLOCKS: Final = 2.0
+"""Clocks of a lane's turn of a native compare-and-swap, which brings two operands: 2.05 with 16
+warps and more (measurements/h200-shared-places)."""
+MERGE_CLOCKS: Final = 0.3
+"""`merge` of `COPIES_TIME`, blocks of 256 threads."""
+
+
+def turns_of(r: Requests) -> BankTurns:
+    """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
+    assert r.sharing is not None
+    lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
+    return r.banks or bank_turns(r.sharing, lanes, r.random, r.width)
+
+
+def native_wavefronts(r: Requests, aggregated: Any) -> Array:
+    """Return the clocks that a shared atomic's requests hold the banks.
+
+    Parameters
+    ----------
+    r : Requests
+        With `sharing`.
+    aggregated : array
+        1 where the compiler adds up the warp first.
+    """
+    each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS, 1.0)
+    return np.asarray(r.requests * np.where(np.asarray(aggregated) > 0, 1.0, each))
+
+
+def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
+    """Return the clocks that a block waits until all warps of its SM have come to their sums.
+
+    Warps that want the old value wait for it by themselves (`compact` of measurements/h200-corpus).
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the shared accesses.
+    held : array
+        Blocks that share an SM.
+    """
+    total = np.zeros(1)
+    for r in requests:
+        kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+        if kind is None:
+            continue
+        each = np.maximum(np.asarray(instance.runs(r.access.loop), dtype=float), 1.0)
+        silent = (np.asarray(kind.aggregated) > 0) & (np.asarray(kind.returns) == 0)
+        sums = np.where(silent, r.requests / each, 0.0)
+        total = total + AGGREGATED_CLOCKS * sums / np.asarray(instance.blocks, float) * held
+    return total
+
+
+def bank_clocks(instance: Instance, r: Requests) -> Array:
+    """Return the clocks that a shared access holds the banks."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    if kind is None or r.sharing is None:
+        return r.data_wavefronts
+    counts = r.access.operation == "increment"
+    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated)
+    words = np.asarray(r.sharing.pitch) / BANK_WORD
+    m = np.maximum(np.asarray(r.sharing.addresses, dtype=np.int64), 1)
+    wraps = (m >= BANKS) & (m < np.asarray(instance.threads_per_block)) & (words == 1)
+    wraps &= r.banks is None
+    share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
+    return np.asarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
+
+
+def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:
+    """Return how many private copies of a block's bins take the least time.
+
+    Parameters
+    ----------
+    turns : array
+        Additions of a block at the most popular bin.
+    each : array
+        Clocks from one to the next: 1 for native atomics, `LOOP_CLOCKS` for loops.
+    bins : array
+        Bins of a copy.
+    warps : array
+        Warps of a block: more copies than these help nobody.
+    merge : float
+        Clocks of a block to clear and add up one bin of one copy.
+    """
+    best = BEST_COPIES(
+        turns=np.asarray(turns, dtype=float),
+        each=np.asarray(each, dtype=float),
+        bins=np.asarray(bins, dtype=float),
+        merge=merge,
+    )
+    return np.asarray(np.clip(best, 1.0, np.asarray(warps, dtype=float)))

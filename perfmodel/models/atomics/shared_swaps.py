@@ -1,0 +1,129 @@
+"""Loops of compare-and-swap that a source writes for shared memory.
+
+Unlike the compiler's own loops (`perfmodel.models.atomics.shared_loops`) these have a plain
+ATOMS.CAS: all lanes at a word send their operands one after the other, one of them wins, and the
+others go round apart from those that are through. So a further round costs twice a first try, and
+what fails fills the banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.atomics.shared_atomics import SWAP_CLOCKS, turns_of
+from perfmodel.models.atomics.shared_loops import meetings_at
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+SWAP_CHAIN = Formula(
+    name="clocks of a request of a warp alone",
+    unit="clocks",
+    text="first + again*max(most - 1, 0)**growth*mixed + bank*(turns - 1)",
+    symbols={
+        "first": "a load and a try that wins [clocks]",
+        "again": "a round of lanes that lost [clocks]",
+        "most": "lanes at the most popular address of a request [1]",
+        "growth": "how much longer rounds take whose lanes are more [1]",
+        "mixed": "more where lanes draw their addresses: those of other words part too [1]",
+        "bank": "for each further lane in a bank [clocks]",
+        "turns": "most lanes in one bank [1]",
+    },
+    holds="a warp alone, 1 to 32 lanes a word: within 8%; random words within 30%",
+    source="derived form; fitted (measurements/h200-shared-places, fit rows)",
+)
+SWAPS_SENT = Formula(
+    name="clocks that tries keep the banks of an SM",
+    unit="clocks",
+    text="loads + turns*swap + again*often*max(c - 1, c*others)*late",
+    symbols={
+        "loads": "of first reads [clocks]",
+        "turns": "lanes that take turns in banks, over all requests of an SM [1]",
+        "swap": "of a lane's turn [clocks]",
+        "again": "turns of further tries: all lanes where they part [1]",
+        "often": "further tries for each lane of the block at a word [1]",
+        "c": "lanes of the block at a word at a time [1]",
+        "others": "1 where other warps come to the word too, else 0 [1]",
+        "late": "of a further turn: lanes that part may go to other banks together [clocks]",
+    },
+    holds="1 to 1024 lanes a word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of each "
+    "warp go round in step",
+    source="counted (measurements/h200-shared-places)",
+)
+SWAP_TIME = Formula(
+    name="time of a source's loops in shared memory",
+    unit="s",
+    text="rounds*((serial + chain)**2 + sent**2)**0.5/clock",
+    symbols={
+        "rounds": "rounds of blocks, one after the other [1]",
+        "serial": "clocks of other warps' additions at a block's most popular word [clocks]",
+        "chain": "clocks of a warp for its own rounds [clocks]",
+        "sent": "clocks that tries keep the banks of an SM [clocks]",
+        "clock": "SM clock [Hz]",
+    },
+    holds="1 to 64 warps an SM, 1 to 4096 words: median 15%, nine in ten within 45%",
+    source="derived form; exponent by choice",
+)
+
+FIRST: Final = (138.0, 160.0)
+AGAIN: Final = (240.0, 270.0)
+"""`first` and `again` of `SWAP_CHAIN`, for words of up to 4 B and of 8 B."""
+GROWTH: Final = 1.08
+MIXED: Final = 1.6
+BANK: Final = 6.0
+OFTEN, OFTEN_ALONE = 0.33, 0.5
+LATE: Final = 1.5
+"""Constants of `SWAP_CHAIN` and `SWAPS_SENT`, between microbenchmarks of such loops and kernels
+that do other work beside them, which lose a third to a half less (measurements/h200-shared-places).
+"""
+
+
+def swap_inputs(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
+) -> dict[str, Any] | None:
+    """Return what `SWAP_TIME` takes; None if there are no such loops.
+
+    Arguments as for `perfmodel.models.atomics.shared_loops.loop_inputs`.
+    """
+    blocks = np.asarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    serial, chain, sent = np.zeros(1), np.zeros(1), np.zeros(1)
+    for r in requests:
+        if r.access.operation != "cas-loop" or r.sharing is None:
+            continue
+        wide = int(r.width == 8)
+        meeting = meetings_at(instance, r)
+        c = r.sharing.conflicts
+        lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
+        turns = turns_of(r).turns
+        own = {"first": FIRST[wide], "again": AGAIN[wide], "most": c.most, "growth": GROWTH}
+        own |= {"bank": BANK, "turns": turns}
+        each = np.asarray(SWAP_CHAIN(**own, mixed=1.0))
+        others = 1 - 1 / (warps if r.random else meeting.warps)
+        serial = serial + others * meeting.wanted * each / np.maximum(c.most, 1.0)
+        alone = np.asarray(SWAP_CHAIN(**own, mixed=MIXED if r.random else 1.0))
+        chain = chain + r.requests / blocks / warps * alone
+        of_sm = held / blocks
+        turned = r.requests * turns_of(r).clocks * of_sm
+        tries = {
+            "loads": r.requests * turns_of(r).words * of_sm,
+            "turns": turned,
+            "again": r.active_lanes * of_sm if r.random else turned,
+            "often": np.where((meeting.warps > 1) | r.random, OFTEN, OFTEN_ALONE),
+            "c": lanes * warps * r.sharing.hottest,
+            "others": np.asarray((meeting.warps > 1) | r.random, dtype=float),
+            "late": LATE if r.random else SWAP_CLOCKS,
+        }
+        sent = sent + np.asarray(SWAPS_SENT(**tries, swap=SWAP_CLOCKS))
+    if not agreed(serial + chain > 0):
+        return None
+    found = {"serial": serial, "chain": chain, "sent": sent}
+    return {"rounds": rounds, **found, "clock": clock}

@@ -1,0 +1,231 @@
+"""DRAM: what reaches it, and how fast it moves reads, writes, mixtures and scattered atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.traffic import AccessTraffic
+
+Array = npt.NDArray[Any]
+
+STREAM_ROOM: Final = 0.7
+"""Share of L2 that the last bytes read and written are in when a launch ends: see `DIRTY_LEFT`."""
+DIRTY_LEFT = Formula(
+    name="dirty bytes that L2 has room for",
+    unit="B",
+    text=f"min(min(0.433*c, {STREAM_ROOM}*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
+    symbols={
+        "c": "capacity of L2 [B]",
+        "w": "ways set aside, of 16: dirty lines may not use them [1]",
+        "reads": "bytes read from DRAM [B]",
+        "writes": "bytes written to L2 [B]",
+    },
+    holds="streams of 32 MiB and more within 6% of the capacity; set-asides within 3%",
+    source="fitted: DRAM writes of copies, writes and strided copies on an H200 "
+    "(measurements/h200-sxm/streams.csv, strided.csv)",
+)
+DIRTY_KEPT = Formula(
+    name="written bytes that stay in L2",
+    unit="B",
+    text="writes*(1 + over**p)**(-1/p)",
+    symbols={
+        "writes": "bytes written to L2 [B]",
+        "over": "bytes written over the dirty ones that L2 has room for [1]",
+        "p": "how sharply L2 is full: sets of lines fill one by one [1]",
+    },
+    holds="cold copies and writes of 8 to 96 MiB within 1.4 MB, 16 B a lane of 48 MiB and more "
+    "within 3",
+    source="fitted form: copies of 16, 20 and 24 MiB have written 0.3, 2 to 2.4 and 4.4 to 5.9 MB "
+    "back, writes 0, 0.1 and 0.6 (measurements/h200-blocks/dirty.csv)",
+)
+ALONE_KNEE: Final = 20.0
+MIXED_KNEE: Final = 6.0
+"""`p` of `DIRTY_KEPT` for writes alone, and for as many reads."""
+MIXED_EFFICIENCY = Formula(
+    name="DRAM efficiency of a mixture",
+    unit="1",
+    text="read*r + write*(1 - r) - ((read + write)/2 - copy + skew/4*(1 - 2*r))*(4*r*(1 - r))**few",
+    symbols={
+        "r": "share of reads in the DRAM bytes [1]",
+        "read": "efficiency of reads alone [1]",
+        "write": "efficiency of writes alone [1]",
+        "copy": "efficiency of equal reads and writes [1]",
+        "few": "exponent: how much even a few of the one cost the other [1]",
+        "skew": "how much more writes lose by reads between them than reads by writes [1]",
+    },
+    holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
+    source="fitted form: the bus turns around more often than in proportion to read-write "
+    "neighbours, r(1 - r), where there are few writes; the "
+    "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
+    "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
+)
+
+FEW: Final = 0.5
+"""See `MIXED_EFFICIENCY`.
+
+Fitted: strided copies of every 4th to 14th float, 80 to 93% reads, lose 3 to 5% to their writes,
+where in proportion to neighbours of both kinds they would lose half of that
+(measurements/h200-sxm/strided.csv, h200-sxm-suite/strided.csv, fit rows).
+"""
+SKEW: Final = 0.1
+"""See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
+
+# Cost of reading one isolated atom, by its bytes (the fetch granularity) and the bytes from one to
+# the next, relative to dense reads. 64 B: fitted to strided copies of 16 Mi floats and more in two
+# sessions (measurements/h200-sxm/strided.csv, h200-streams/pitches.csv, fit rows), which differ by
+# 10% from 256 B on: the middle of both. Two GPUs, it seems: on one of them neither place nor size
+# of memory make a difference (h200-states/places.csv, states.csv), unless some was freed before
+# (freed.csv: 9 to 22% longer). Half the activity of DRAM at 256 B is lost, evenly over its
+# channels: fewer atoms of an open row are used; that this is the mechanism is not established.
+# 32 B, 128 B: measurements/h200-sxm-suite/strided-granularity.csv.
+_ATOM_COSTS: Final = {
+    32: {64: 1.07, 128: 1.94, 256: 2.6, 512: 2.9, 1024: 3.1, 2048: 3.2},
+    64: {64: 1.03, 96: 1.04, 128: 1.15, 192: 1.28, 256: 1.45, 512: 1.58, 1024: 1.67, 2048: 1.73},
+    128: {64: 1.0, 256: 1.0, 512: 1.03, 1024: 1.06, 2048: 1.1},
+}
+_RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
+"""At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
+(measurements/h200-sxm-suite/gather.csv)."""
+_RANDOM_WAIT: Final = {32: 68.0, 64: 53.0, 128: 50.0}
+"""What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`."""
+ROWS: Final = 60.0 * 2**20
+"""Bytes of a table of which half of the misses at random places find the DRAM row of another; that
+rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
+2048 MiB (gather.csv, fit rows)."""
+OVER_FETCH = Formula(
+    name="over-fetch",
+    unit="1",
+    text="moved/asked",
+    symbols={"moved": "bytes that DRAM reads [B]", "asked": "bytes that L2 is asked for [B]"},
+    holds="any access; what L2 has already is asked for and not moved",
+    source="definition",
+)
+OVER_FETCHED: Final = 1.05
+"""Ratio from which an access counts as over-fetched: below it are the ends of what is read."""
+SPARSE = Formula(
+    name="share of random misses that open a DRAM row of their own",
+    unit="1",
+    text="f/(f + rows)",
+    symbols={
+        "f": "bytes of the table [B]",
+        "rows": "bytes of which half of the misses do [B]",
+    },
+    holds="tables of 16 MiB to 2 GiB on an H200",
+    source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
+    "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
+)
+
+
+def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
+    """Return what `OVER_FETCH` takes for loads, or None where DRAM moves no more than is asked."""
+    loads = [access for access in accesses if access.kind == "load"]
+    moved = sum((access.dram_bytes for access in loads), np.zeros(1))
+    asked = sum((access.asked_sectors for access in loads), np.zeros(1)) * SECTOR
+    if not np.any(moved > OVER_FETCHED * asked):
+        return None
+    return {"moved": np.asarray(moved), "asked": np.asarray(asked)}
+
+
+def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
+    """Return the written bytes that are still in L2 when a cold launch ends."""
+    reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
+    room = DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes)
+    return np.asarray(DIRTY_KEPT(**kept_inputs(reads, writes, room)))
+
+
+def kept_inputs(reads: Array, writes: Array, room: Array) -> dict[str, Array]:
+    """Return what `DIRTY_KEPT` takes, of bytes read, bytes written and room for dirty ones."""
+    share = reads / np.maximum(reads + writes, 1.0)
+    return {
+        "writes": writes,
+        "over": np.minimum(writes / np.maximum(room, 1.0), 1e6),
+        "p": ALONE_KNEE - (ALONE_KNEE - MIXED_KNEE) * 4 * share * (1 - share),
+    }
+
+
+def dirty_room(capacity: float, ways: Any) -> Array:
+    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`."""
+    return np.asarray(capacity * (0.694 - 0.0588 * np.asarray(ways)))
+
+
+def room_early(left: Any, reads: Any, stored: Any) -> Array:
+    """Return the share of a cold launch in which L2 has room for what is written.
+
+    Parameters
+    ----------
+    left : array
+        Bytes of it that are still in L2 when the launch ends: written first, as it were.
+    reads : array
+        Bytes read from DRAM: a copy's turns between both are in the time of L2.
+    stored : array
+        Bytes stored.
+    """
+    all_of_it = np.maximum(stored, 1.0)
+    return np.asarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
+
+
+def found_early(kept: Any, asked: Any, touched: Any) -> Array:
+    """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
+
+    Parameters
+    ----------
+    kept : array
+        Share of the data that the launch before left in L2.
+    asked, touched : array
+        Bytes asked of L2, and different ones: of data that is met again and again, what happens the
+        first time says little.
+    """
+    times = np.asarray(asked) / np.maximum(touched, 1.0)
+    return np.asarray(kept * np.clip(2.0 - times, 0.0, 1.0))
+
+
+def read_cost(pitch: Any, granule: int = 64) -> Array:
+    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
+
+    Parameters
+    ----------
+    pitch : array
+        From one atom to the next [B]; under 64 where they are dense.
+    granule : int
+        Bytes of an atom: the fetch granularity.
+    """
+    pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
+    octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
+    isolated = np.interp(octaves, np.log2(pitches), costs)
+    return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+
+
+def random_cost(wide: Any, table: Any = np.inf) -> Array:
+    """Return the cost of DRAM bytes at random places, relative to dense ones.
+
+    Parameters
+    ----------
+    wide : array
+        Bytes fetched at each place.
+    table : array
+        Bytes over which the places lie.
+    """
+    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table))
+
+
+def random_wait(wide: Any, table: Any) -> Array:
+    """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
+    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table))
+
+
+def sparse(table: Any) -> Array:
+    """Evaluate `SPARSE`."""
+    size = np.asarray(table, dtype=float)
+    finite = np.where(np.isfinite(size), size, 0.0)
+    return np.where(np.isfinite(size), SPARSE(f=finite, rows=ROWS), 1.0)
+
+
+def _by_width(values: Mapping[int, float], wide: Any) -> Array:
+    sizes, found = zip(*values.items(), strict=True)
+    return np.asarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(sizes), found))

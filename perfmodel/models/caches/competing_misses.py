@@ -1,0 +1,372 @@
+"""How re-reads of a table's lines miss that compete for L2: normal ones, and what sets cannot hold.
+
+A table is read at random places, in order by all SMs, or in parts, each block its own; of
+others, `perfmodel.models.reuse.reuse_windows` says what misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.agreement import agreed
+from perfmodel.models.bandwidth.writeback import reaching_writes
+from perfmodel.models.caches.followers import caught
+from perfmodel.models.caches.private_sets import part_misses
+from perfmodel.models.caches.sides import near_lost
+from perfmodel.models.caches.windows import marked, pinned, spilled_share
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.request_record import past_l1
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse import residency
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.random_tables import RandomReads, Shares, random_reads
+from perfmodel.models.reuse.reuse_windows import WARM_KNEE, Group, held
+
+Array = npt.NDArray[Any]
+
+_INTRUDING: Final = 0.3
+"""Share of the lines marked streaming that take room from the others where nothing else passes;
+fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
+_BEFORE_COPIES: Final = 0.5
+"""Share of the lines marked streaming that leave sooner than copies on the near side.
+
+Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on,
+0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferUse:
+    """What a launch asks of one buffer.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of its loads and stores among the requests.
+    loads, stores : array
+        Bytes that they ask of L2.
+    touched : array
+        Bytes that are touched at least once.
+    """
+
+    members: tuple[int, ...]
+    loads: Array
+    stores: Array
+    touched: Array
+
+
+@dataclass(frozen=True, slots=True)
+class TableLaunch:
+    """A launch as its tables see it: what `find_tables` takes, and the use of each buffer."""
+
+    instance: Instance
+    requests: Sequence[Requests]
+    misses: Sequence[Array]
+    device: Device
+    control: L2Control
+    claimed: float
+    running: Array
+    granule: float
+    warm: bool
+    full: bool
+    uses: Mapping[str, BufferUse]
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One table of a launch, and what passes beside it.
+
+    Attributes
+    ----------
+    own : BufferUse
+    random : bool
+        Whether it is read at random places.
+    size : array
+        Bytes of it that are used.
+    passes : array
+        Times that it is read.
+    persisting, streaming, normal : array
+        Shares of its lines with each property.
+    spilled : array
+        Share of the persisting ones that find no way.
+    capacity : float
+        L2 that is left beside what other kernels keep [B].
+    read, written : array
+        Bytes of streams in one pass over it, with its own lines marked streaming.
+    fleeting_read, fleeting_written : array
+        Of these, what is marked streaming.
+    kept : array
+        Bytes that it and other tables want to keep in L2.
+    beside : array
+        Bytes of streams of other buffers in one pass over it.
+    first, again : array
+        Bytes that first reads and all others ask for, where it is read in order.
+    """
+
+    own: BufferUse
+    random: bool
+    size: Array
+    passes: Array
+    persisting: Array
+    streaming: Array
+    normal: Array
+    spilled: Array
+    capacity: float
+    read: Array
+    written: Array
+    fleeting_read: Array
+    fleeting_written: Array
+    kept: Array
+    beside: Array
+    first: Array
+    again: Array
+
+
+def _none() -> Array:
+    return np.zeros(1)
+
+
+@dataclass(frozen=True, slots=True)
+class CompetingMisses:
+    """How re-reads of a table's competing lines miss; the rest as in `Table`.
+
+    Attributes
+    ----------
+    lost : array
+        Share of them that miss.
+    left : array
+        Share of the first reads that the launch before has left in L2.
+    moves : array or None
+        By how many blocks a block's part is another's in the next round; None where it has none.
+    drawn : RandomReads or None
+        What is read at random places.
+    """
+
+    lost: Array
+    scattered: Array = field(default_factory=_none)
+    workings: residency.Workings = ()
+    crossing: Array = field(default_factory=_none)
+    met: Array = field(default_factory=_none)
+    waiting: Array = field(default_factory=_none)
+    meeting: residency.Workings = ()
+    pinned: Array = field(default_factory=_none)
+    left: Array = field(default_factory=lambda: np.ones(1))
+    moves: Array | None = None
+    drawn: RandomReads | None = None
+
+
+def buffer_uses(
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    touched: Sequence[Array],
+    groups: Sequence[Group] = (),
+) -> dict[str, BufferUse]:
+    """Return what a launch asks of each buffer; parameters as for `find_tables`."""
+    # Accesses of one group touch each a part of what they do together.
+    of_group = {
+        i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
+    }
+    members: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        members.setdefault(r.access.buffer, []).append(i)
+    uses = {}
+    for buffer, positions in members.items():
+        loads = [i for i in positions if requests[i].access.kind == "load"]
+        stores = [i for i in positions if requests[i].access.kind != "load"]
+        uses[buffer] = BufferUse(
+            tuple(positions),
+            sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
+            sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
+            np.maximum.reduce(
+                np.broadcast_arrays(*(of_group.get(i, touched[i]) for i in positions))
+            ),
+        )
+    return uses
+
+
+def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableUse:
+    """Return what a launch does to a table, and beside it to others."""
+    own, control = launch.uses[buffer], launch.control
+    random = any(launch.requests[i].random for i in own.members)
+    of_buffer = launch.requests[own.members[0]]
+    size = buffer_bytes(launch.instance, of_buffer) if random else own.touched
+    l2_size = float(launch.device.l2_size)
+    passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
+    persisting, streaming = marked(control, buffer, size)
+    others = {name: use for name, use in launch.uses.items() if name != buffer}
+    read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
+    first = np.minimum(size, own.loads)
+    return TableUse(
+        own=own,
+        random=random,
+        size=size,
+        passes=passes,
+        persisting=persisting,
+        streaming=streaming,
+        normal=1 - persisting - streaming,
+        spilled=spilled_share(control, buffer, size, random, launch.claimed, l2_size),
+        capacity=float(residency.room_beside(l2_size, control.set_aside, launch.claimed)),
+        read=read + size * streaming,
+        written=written,
+        fleeting_read=fleeting_read + size * streaming,
+        fleeting_written=fleeting_written,
+        kept=_beside_tables(np.asarray(size * (1 - streaming)), others, tables, passes, control),
+        beside=read + written,
+        first=first,
+        again=own.loads - first,
+    )
+
+
+def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
+    """Return how re-reads of a table's competing lines miss."""
+    own = [launch.requests[i] for i in one.own.members]
+    if one.random:
+        return _at_random(launch, one)
+    if any(r.period is not None for r in own):
+        return _in_order(launch, one)
+    if all(is_private(launch.instance, r) for r in own):
+        return _in_parts(launch, one, own)
+    dram = sum((launch.misses[i] for i in one.own.members), np.zeros(1))
+    again = np.maximum(one.own.loads - one.size, 1.0)
+    return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
+
+
+def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
+    drawn = random_reads(
+        one.size,
+        (one.read - one.size * one.streaming, one.written),
+        one.passes,
+        one.capacity,
+        past_l1(launch.requests, one.own.members, one.own.loads),
+        one.own.members,
+        launch.granule,
+        Shares(one.persisting * (1 - one.spilled), one.streaming),
+        one.spilled,
+    )
+    return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
+
+
+def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
+    ways = residency.granted_ways(launch.control.set_aside, launch.device.l2_size)
+    reaching = reaching_writes(launch.device, ways)
+    workings = residency.normal_misses(
+        one.kept,
+        one.read,
+        one.written * reaching,
+        (one.fleeting_read, one.fleeting_written * reaching),
+        one.capacity,
+    )
+    both = workings[-1][1]
+    lost = np.asarray(residency.NORMAL_MISSES(**both))
+    used = residency.DISTANCE(
+        **residency.distance_inputs(
+            residency.TABLE_WEIGHT,
+            one.kept,
+            one.read - _BEFORE_COPIES * one.fleeting_read,
+            one.written - _BEFORE_COPIES * one.fleeting_written,
+        )
+    )
+    kept_aside = one.persisting * (1 - one.spilled)
+    in_turn = one.persisting * one.spilled + one.normal
+    return CompetingMisses(
+        lost,
+        scattered=both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9),
+        workings=workings,
+        crossing=near_lost(used, one.capacity, kept_aside, in_turn, lost),
+    )
+
+
+def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> CompetingMisses:
+    """Return the misses of blocks that come back to their own parts while they run.
+
+    Only what runs beside a block is in its way.
+    """
+    size, running, device, instance = one.size, launch.running, launch.device, launch.instance
+    passing = size * one.streaming
+    first_of = instance.kernel.accesses.index(own[0].access)
+    moves = np.asarray(instance.moves[first_of]) % np.asarray(instance.blocks)
+    workings, lost = part_misses(
+        (one.kept + _INTRUDING * size * one.streaming) * running,
+        ((one.read - passing) * running, one.written * running),
+        one.capacity,
+        one.passes,
+        running,
+        moves,
+        device.sm_count,
+        launch.warm,
+    )
+    met = waiting = np.zeros(1)
+    meeting: residency.Workings = ()
+    if not agreed(moves == 0):
+        met, waiting, meeting = caught(instance, own, workings, moves, one.passes, device)
+    granted = residency.granted(launch.control.set_aside, launch.device.l2_size)
+    stays = size * one.persisting * (1 - one.spilled * lost)
+    return CompetingMisses(
+        lost,
+        workings=workings,
+        met=met,
+        waiting=waiting,
+        meeting=meeting,
+        pinned=pinned(size, stays, granted, one.capacity),
+        # What a launch before has left has to outlast all blocks, not those beside it only.
+        left=held(one.kept + one.beside, one.capacity, WARM_KNEE),
+        moves=moves,
+    )
+
+
+def _passing(
+    others: Mapping[str, BufferUse], tables: Sequence[str], passes: Array, control: L2Control
+) -> tuple[Array, Array, Array, Array]:
+    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
+    read = written = fleeting_read = fleeting_written = np.zeros(1)
+    for name, use in others.items():
+        if name in tables:
+            continue
+        _, fleeting = marked(control, name, use.touched)
+        loads = np.minimum(use.loads, use.touched) / passes
+        stores = np.minimum(use.stores, use.touched) / passes
+        # What is read and then written takes its lines once.
+        loads = np.maximum(loads - stores, 0.0)
+        read, written = read + loads, written + stores
+        fleeting_read = fleeting_read + loads * fleeting
+        fleeting_written = fleeting_written + stores * fleeting
+    return read, written, fleeting_read, fleeting_written
+
+
+def _beside_tables(
+    kept: Array,
+    others: Mapping[str, BufferUse],
+    tables: Sequence[str],
+    passes: Array,
+    control: L2Control,
+) -> Array:
+    """Return the bytes that a table and the others want to keep in L2 together [B].
+
+    Of a longer table, what is read of it in one pass over this one.
+    """
+    for name, use in others.items():
+        if name in tables:
+            _, fleeting = marked(control, name, use.touched)
+            kept = kept + np.minimum(use.touched, use.loads / passes) * (1 - fleeting)
+    return kept
+
+
+def is_private(instance: Instance, request: Requests) -> bool:
+    """Return whether an outer loop reads the same again, each block its own part."""
+    nest = instance.kernel.loop_nest(request.access.loop)
+    if not nest or request.strides is None or request.access.kind != "load":
+        return False
+    if agreed(request.strides[nest[0].variable] != 0):
+        return False
+    moves = (
+        (request.strides[v.name] != 0) | (v.extent <= 1) for v in request.variables if v.is_block
+    )
+    return all(agreed(m) for m in moves)

@@ -1,0 +1,126 @@
+"""What a launch writes to DRAM: what L2 has no room to keep, and what atomics and tables add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.bandwidth.dram import dirty_left, dirty_room
+from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, total
+from perfmodel.models.caches.atomic_memory import AtomicMemory
+from perfmodel.models.caches.scattered_stores import scattered_stores, strided_parts
+from perfmodel.models.caches.table_costs import crowding_reads, held_cost
+from perfmodel.models.caches.tables import Table
+from perfmodel.models.reuse.local_memory import LocalTraffic
+from perfmodel.models.reuse.residency import WAYS, granted_ways
+from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, held
+
+Array = npt.NDArray[Any]
+
+_ONE: Final = np.ones(1)
+_ZERO: Final = np.zeros(1)
+
+
+class Writes(NamedTuple):
+    """What a launch writes to DRAM.
+
+    Attributes
+    ----------
+    written : array
+        Bytes written before it ends [B].
+    taken : array
+        What they take of DRAM, in bytes of a stream [B].
+    cost : array
+        The same for a byte.
+    left : array
+        Bytes that L2 still holds changed at the end [B].
+    kept : array
+        Share of what a launch before has left that is still there; of a warm launch.
+    made_whole : array
+        Bytes read from DRAM for sectors of which stores wrote a part [B].
+    strided : array
+        Of these, what strided stores left in part [B].
+    waited : array
+        Bytes that scattered stores wait for [B].
+    ways, granted : array
+        Ways of L2 set aside, and their bytes.
+    """
+
+    written: Array
+    taken: Array
+    cost: Array
+    left: Array
+    kept: Array
+    made_whole: Array
+    strided: Array
+    waited: Array
+    ways: Array
+    granted: Array
+
+
+def dram_writes(
+    accesses: GlobalAccesses,
+    misses: Misses,
+    tables: Sequence[Table],
+    atomics: Mapping[int, AtomicMemory],
+    local: Mapping[int, LocalTraffic],
+    kept: Array,
+) -> Writes:
+    """Return what the accesses of all configurations write to DRAM.
+
+    Parameters
+    ----------
+    accesses : GlobalAccesses
+    misses : Misses
+        With tables, atomics and local memory in it.
+    tables : sequence of Table
+    atomics : mapping of int to AtomicMemory
+        By position, those with a rule of their own.
+    local : mapping of int to LocalTraffic
+        By position.
+    kept : array
+        Share of what a launch before has left that L2 holds at the start; 0 of a cold launch.
+    """
+    warm, l2_size = accesses.warm, accesses.l2_size
+    stores = accesses.of("store")
+    others = [i for i in accesses.of("atomic") if i not in atomics]
+    in_tables = {i for t in tables for i in t.members}
+    alone = [i for i in stores if i not in local and i not in in_tables]
+    scattered = scattered_stores(accesses.instance, accesses.requests, alone, l2_size)
+    apart = {i for s in scattered for i in s.members}
+    strided = strided_parts(
+        *(accesses.instance, accesses.requests, [i for i in alone if i not in apart]),
+        *(misses.touched, l2_size),
+    ) * (1 - kept if warm else _ONE)
+    touched = total(misses.touched, [i for i in (*stores, *others) if i not in apart])
+    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    ways = granted_ways(accesses.control.set_aside, l2_size)
+    granted = ways * l2_size / WAYS
+    if warm:
+        kept = kept * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
+        left = kept * touched
+    else:
+        crowding = crowding_reads(tables, reads, touched, l2_size, warm)
+        left = dirty_left(crowding, touched, l2_size, ways)
+    written_back = sum((a.written for a in atomics.values()), _ZERO)
+    written = np.maximum(touched + misses.rewritten - left, 0.0) + written_back
+    written = written + sum((s.written for s in scattered), _ZERO)
+    written = written + sum((found.written for found in local.values()), _ZERO)
+    cost = sum((a.written * a.write_cost for a in atomics.values()), written - written_back)
+    cost = cost + held_cost(tables, granted, reads, written)
+    return Writes(
+        written=written,
+        taken=cost,
+        cost=np.where(written > 0, cost / np.maximum(written, 1), 1.0),
+        left=left + sum((s.left for s in scattered), _ZERO),
+        kept=kept,
+        made_whole=sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
+        + strided,
+        strided=strided,
+        waited=sum((s.waited for s in scattered), _ZERO),
+        ways=ways,
+        granted=granted,
+    )

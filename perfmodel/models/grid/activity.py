@@ -1,0 +1,305 @@
+"""Which threads take part: warps in full, warps in part, and how many of each.
+
+A guard such as ``i < n``, ``1 <= row < M - 1 and col < N`` or ``threadIdx.x == 0`` bounds a count
+of threads, written in mixed radix over lanes, warps and blocks. Then the warps fall into a few
+classes of equal shape, and their numbers are exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Number, Operation
+from perfmodel.models.agreement import check_alike
+from perfmodel.models.grid.affine import Plane, Variable, plane
+
+Array = npt.NDArray[Any]
+
+# A comparison as "this is above zero", for integers.
+_POSITIVE: Final = {
+    "<": lambda a, b: Operation("-", (b, a)),
+    "<=": lambda a, b: Operation("+", (Operation("-", (b, a)), Number(1))),
+    ">": lambda a, b: Operation("-", (a, b)),
+    ">=": lambda a, b: Operation("+", (Operation("-", (a, b)), Number(1))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Who takes part in an access.
+
+    Attributes
+    ----------
+    classes : tuple of WarpClass
+    shares : mapping of str to array
+        Share of a guard's range that passes, under the slowest variable that it cuts short:
+        the footprint of an access that moves with that variable shrinks by it.
+    warp_shares : mapping of str to array
+        The same of warps: one that passes in part is whole.
+    """
+
+    classes: tuple[WarpClass, ...]
+    shares: Mapping[str, Array]
+    warp_shares: Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Values of some variables: mixed-radix numbers from `start` up to ``start + count`` - 1.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Variables that are the number's digits, the fastest first.
+    extents : tuple of array
+        Values of each.
+    start, count : array
+    """
+
+    names: tuple[str, ...]
+    extents: tuple[Array, ...]
+    start: Array
+    count: Array
+
+
+# Times, lanes that take part, those before them, and the warps that these are.
+_Choice = tuple[Array, Array, Array, tuple[Span, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class WarpClass:
+    """Executions of an access by warps of one shape.
+
+    Attributes
+    ----------
+    requests : array
+        How often such a warp executes the access in the whole launch.
+    lanes : mapping of str to array
+        Lanes that take part along each lane digit.
+    skipped : mapping of str to array
+        Lanes before the first that takes part, along each lane digit.
+    spans : tuple of Span
+        Warps, blocks and iterations that these executions are: every combination of the spans.
+    """
+
+    requests: Array
+    lanes: Mapping[str, Array]
+    skipped: Mapping[str, Array]
+    spans: tuple[Span, ...]
+
+    @property
+    def active(self) -> Array:
+        """Lanes that take part in all."""
+        return np.asarray(math.prod(self.lanes.values()))
+
+
+def conditions(guards: Sequence[Node]) -> list[Node] | None:
+    """Return the guards as expressions that must be above zero, or None if one is no comparison."""
+    found: list[Node] = []
+    for guard in guards:
+        if not isinstance(guard, Operation):
+            return None
+        if guard.operator == "and":
+            parts = conditions(guard.operands)
+            if parts is None:
+                return None
+            found += parts
+        elif guard.operator in _POSITIVE:
+            found.append(_POSITIVE[guard.operator](*guard.operands))
+        elif guard.operator == "==":
+            found += [_POSITIVE[sign](*guard.operands) for sign in ("<=", ">=")]
+        else:
+            return None
+    return found
+
+
+def warp_classes(
+    guards: Sequence[Node], values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Activity | None:
+    """Split the executions of an access into classes of equal warps.
+
+    Parameters
+    ----------
+    guards : sequence of Node
+        Conditions that must all hold; none means that every thread takes part.
+    values : mapping
+        Parameters and dimensions, numbers or arrays.
+    variables : sequence of Variable
+        Lane and warp digits, block indices and the loops around the access.
+
+    Returns
+    -------
+    Activity or None
+        None where a guard is not an interval of a mixed-radix count: count threads instead.
+    """
+    tests = conditions(guards)
+    if tests is None:
+        return None
+    numbers: dict[tuple[str, ...], _Number] = {}
+    facts: list[Array] = []  # what a configuration alone would have gone by
+    for test in tests:
+        f = plane(test, values, variables)
+        if not f.affine:
+            return None
+        always = _always(f, variables)
+        facts.append(always)
+        if np.all(always):
+            continue
+        moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
+        facts += [np.sign(f.strides[v.name]) * (v.extent > 1) for v in moving]
+        reach = [np.where(v.extent > 1, np.abs(f.strides[v.name]), 0) for v in moving]
+        if len(moving) > 1:
+            columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, reach)))
+            facts += [*np.argsort(columns, axis=0, kind="stable")]
+        moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
+        found = _bounds(f, moving, facts)
+        if found is None:
+            check_alike(facts)  # others may be solved alone
+            return None
+        key = tuple(v.name for v in moving)
+        known = numbers.get(key)
+        if known is not None:
+            found = _Number(
+                moving, np.maximum(found.start, known.start), np.minimum(found.stop, known.stop)
+            )
+        numbers[key] = found
+    used: set[str] = set()
+    warps: Array = np.asarray(1.0)
+    spans: list[Span] = []
+    lane_choices: dict[str, list[_Choice]] = {}
+    shares: dict[str, Array] = {}
+    warp_shares: dict[str, Array] = {}
+    for number in numbers.values():
+        digits, start = number.digits, number.start
+        count = np.maximum(number.stop - start, 0.0)
+        if used & {v.name for v in digits}:
+            check_alike(facts)  # others may be solved alone
+            return None
+        used |= {v.name for v in digits}
+        shares |= _shares(digits, count)
+        lanes = [v for v in digits if v.in_lane]
+        width = lanes[0].extent if lanes else np.ones(1)
+        whole = (np.ceil(number.stop / width) - np.floor(start / width)) * width
+        warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
+        # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
+        if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
+            check_alike(facts)  # others may be solved alone
+            return None
+        if not lanes:
+            warps = warps * count
+            spans += _spans(digits, start, count)
+            continue
+        lane_choices[lanes[0].name] = _lane_choices(digits, start, count)
+    for v in variables:
+        if v.name in used:
+            continue
+        if v.in_lane:
+            lane_choices[v.name] = [(np.asarray(1.0), v.extent, np.zeros(1), ())]
+        else:
+            warps = warps * v.extent
+            spans += _spans([v], np.zeros(1), v.extent)
+    names = [v.name for v in variables if v.in_lane]
+    classes = tuple(
+        WarpClass(
+            requests=np.asarray(warps * math.prod(times for times, *_ in choice)),
+            lanes={name: np.asarray(n) for name, (_, n, _, _) in zip(names, choice, strict=True)},
+            skipped={name: np.asarray(n) for name, (*_, n, _) in zip(names, choice, strict=True)},
+            spans=(*spans, *(span for *_, own in choice for span in own)),
+        )
+        for choice in itertools.product(*(lane_choices[name] for name in names))
+        if np.any(math.prod(times for times, *_ in choice) > 0)
+    )
+    return Activity(classes, shares, warp_shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A mixed-radix number, fastest digit first, that guards bound: `start` to before `stop`."""
+
+    digits: Sequence[Variable]
+    start: Array
+    stop: Array
+
+
+def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> list[_Choice]:
+    """Return full warps, a last one in part, and a first one in part; the last may be the first."""
+    width = digits[0].extent
+    stop = start + count
+    # Floats' own // takes many times as long.
+    begins, ends = np.floor(start / width), np.floor(stop / width)
+    skipped = start - begins * width
+    one_warp = (begins == ends) & (count > 0)
+    head = ((skipped > 0) & (count > 0) & ~one_warp) | (one_warp & (skipped > 0))
+    first = np.where(skipped > 0, begins + 1, begins)
+    full = np.maximum(ends - first, 0.0) * (count > 0)
+    tail = (stop - ends * width > 0) & (count > 0) & ~(one_warp & (skipped > 0))
+    slower = digits[1:]
+    whole = width + 0.0 * count
+    return [
+        (full, whole, 0.0 * count, _spans(slower, first, full)),
+        (tail * 1.0, stop - ends * width, 0.0 * count, _spans(slower, ends, tail * 1.0)),
+        (
+            head * 1.0,
+            np.where(one_warp, count, whole - skipped),
+            skipped,
+            _spans(slower, begins, head * 1.0),
+        ),
+    ]
+
+
+def _always(f: Plane, variables: Sequence[Variable]) -> Array:
+    """Say where a test holds for every value of every variable."""
+    least = f.offset
+    for v in variables:
+        least = least + np.minimum(f.strides[v.name], 0) * np.maximum(v.extent - 1, 0)
+    return np.asarray(least > 0)
+
+
+def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
+    """Return the share of all numbers below `count`, under the slowest digit that moves."""
+    # A loop that some configurations never enter has an extent of 0, and nothing is left of it.
+    whole = math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    left = count / np.maximum(whole, 1.0)
+    shares: dict[str, Array] = {}
+    for v in reversed(digits):
+        shares[v.name] = np.where(v.extent > 1, left, 1.0)
+        left = np.where(v.extent > 1, 1.0, left)
+    return shares
+
+
+def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span, ...]:
+    """Return the span of some digits, or none where there is no digit."""
+    names, extents = tuple(v.name for v in digits), tuple(v.extent for v in digits)
+    return (Span(names, extents, start, count),) if digits else ()
+
+
+def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> _Number | None:
+    """Return which values make `f` positive, if `order`, fastest first, counts mixed radix."""
+    if not order:
+        holds = np.asarray((f.offset > 0) * 1.0)
+        return _Number(order, 0.0 * holds, holds)
+    step = f.strides[order[0].name]
+    if np.any(step == 0) or np.any(np.sign(step) != np.sign(np.ravel(step)[0])):
+        return None
+    unit = np.abs(step)
+    sign = np.sign(step)
+    reach: Array = np.asarray(1.0)
+    for v in order:
+        # A variable of one value never moves, whatever its stride would be.
+        uneven = (sign * f.strides[v.name] != unit * reach) & (v.extent > 1)
+        facts.append(uneven)
+        if np.any(uneven):
+            return None
+        reach = reach * v.extent
+    if np.all(sign < 0):
+        stop = np.clip(np.ceil(f.offset / unit), 0, reach)
+        return _Number(order, 0.0 * stop, stop)
+    start = np.clip(np.floor(-f.offset / unit) + 1, 0, reach)
+    return _Number(order, start, reach + 0.0 * start)

@@ -1,0 +1,238 @@
+"""Strides of an index: how far one step of each thread, block and loop variable moves an address.
+
+An expression is probed at the origin and one step along each variable, for all configurations at
+once, and the resulting plane is checked at corners and scattered points. That accepts whatever is
+affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.geometry import AXES, BlockShape, alike
+
+Array = npt.NDArray[Any]
+
+_RANDOM_POINTS: Final = 6
+"""Scattered points, beside the corners, at which a plane is checked."""
+_SCATTERED: Final = 64
+_MOSTLY: Final = 0.75
+_ON_TWO: Final = 0.9
+"""Scattered points at which `nearly_plane` looks, and the shares of them that must lie on the
+plane, or on it and one beside it: chosen."""
+_PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An index variable or a digit of one: values 0 to `extent` - 1.
+
+    Attributes
+    ----------
+    name : str
+        "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks.
+    extent : array
+        One for each configuration (or one for all).
+    target : str
+        Name that it adds to in expressions, such as "threadIdx.x".
+    weight : int
+        What a step adds to the target.
+    """
+
+    name: str
+    extent: Array
+    target: str
+    weight: int = 1
+
+    @property
+    def in_lane(self) -> bool:
+        """Whether it tells the threads of one warp apart."""
+        return self.name.startswith("lane.")
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether it tells all threads of an irregular block apart, warp or not."""
+        return self.name.startswith("thread.")
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it tells blocks apart."""
+        return self.name.startswith("blockIdx.")
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """``offset + sum(stride[v] * v)``, per configuration; `affine` tells where that is true."""
+
+    offset: Array
+    strides: Mapping[str, Array]
+    affine: bool
+
+
+def index_variables(
+    shape: BlockShape, grid: Sequence[Any], trips: Mapping[str, Any]
+) -> tuple[Variable, ...]:
+    """Return lane and warp digits, block indices and loop variables, in that order.
+
+    Threads of an irregular block have no digits: there are none of them. See `with_threads`.
+    """
+    threads = [
+        Variable(d.name, np.asarray(d.count), f"threadIdx.{d.axis}", d.weight) for d in shape.digits
+    ]
+    blocks = [
+        Variable(f"blockIdx.{axis}", alike(np.asarray(extent)), f"blockIdx.{axis}")
+        for axis, extent in zip(AXES, grid, strict=True)
+    ]
+    loops = [Variable(name, alike(np.asarray(count)), name) for name, count in trips.items()]
+    return (*threads, *blocks, *loops)
+
+
+def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Variable, ...]:
+    """Return variables with the threads of an irregular block, axis by axis, before the others.
+
+    They say what a block touches, not which lanes share a warp.
+    """
+    if shape.regular:
+        return tuple(variables)
+    threads = (
+        Variable(f"thread.{axis}", np.asarray(extent), f"threadIdx.{axis}")
+        for axis, extent in zip(AXES, shape.block, strict=True)
+    )
+    return (*threads, *variables)
+
+
+def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:
+    """Probe `node` as an affine function of `variables`.
+
+    Parameters
+    ----------
+    node : Node
+        Integer expression over the variables' targets and `values`.
+    values : mapping
+        Parameters and dimensions: numbers or arrays of one configuration axis.
+    variables : sequence of Variable
+
+    Returns
+    -------
+    Plane
+        Offsets and strides as floats, exact up to 2**53.
+    """
+    exact = _uses(node, _BITWISE)
+    known = {
+        name: value if exact else np.asarray(value, dtype=float) for name, value in values.items()
+    }
+    basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
+    # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
+    at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
+    offset = at[0]
+    strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
+    return Plane(offset, strides, _holds(node, known, variables, offset, strides))
+
+
+def nearly_plane(
+    node: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Plane | None:
+    """Return the plane that an index mostly is, or None: a stencil that is clamped at its edges.
+
+    Strides are taken at the middle of all ranges, and hold if three in four scattered points lie on
+    the plane, or nine in ten on it and one beside it: threads that have taken one iteration more
+    before go on a step further. One configuration only.
+
+    Parameters
+    ----------
+    node, values, variables
+        As for `plane`.
+    """
+    if any(np.size(v.extent) > 1 for v in variables):
+        return None
+    last = np.array([max(int(np.ravel(v.extent)[0]) - 1, 0) for v in variables], dtype=np.int64)
+    middle = last // 2
+    moved = np.where(middle < last, 1, 0)
+    points = np.vstack([middle, middle + np.diag(moved)])
+    steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
+    scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
+    every = np.vstack([points, scattered.astype(np.int64)])
+    found = _at(node, values, variables, every.astype(float), lambda coordinate, _: coordinate)
+    if found.shape[-1] != 1:
+        return None
+    value = found[:, 0]
+    strides = np.where(moved > 0, value[1 : len(variables) + 1] - value[0], 0.0)
+    offset = value[0] - strides @ middle
+    beside = value[len(points) :] - (offset + scattered @ strides)
+    shares = np.sort(np.unique(np.round(beside, 3), return_counts=True)[1])[::-1] / _SCATTERED
+    if np.mean(np.isclose(beside, 0.0)) < _MOSTLY and np.sum(shares[:2]) < _ON_TWO:
+        return None
+    return Plane(
+        np.full(1, offset),
+        {v.name: np.full(1, s) for v, s in zip(variables, strides, strict=True)},
+        False,
+    )
+
+
+def _at(
+    node: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    points: Array,
+    place: Any,
+) -> Array:
+    """Evaluate at `points` (points, variables), placed into each variable's range."""
+    targets: dict[str, Any] = {}
+    for v, coordinates in zip(variables, points.T, strict=True):
+        value = place(coordinates[:, None], _last(v))
+        targets[v.target] = targets.get(v.target, 0) + v.weight * value
+    for axis in AXES:
+        for base in ("threadIdx", "blockIdx"):
+            targets.setdefault(f"{base}.{axis}", np.zeros((len(points), 1)))
+    if _uses(node, _BITWISE):
+        targets = {name: value.astype(np.int64) for name, value in targets.items()}
+    result = np.asarray(evaluate(node, {**values, **targets}), dtype=float)
+    if result.ndim == 2 and len(result) == len(points):
+        return result
+    return np.broadcast_to(result, (len(points), result.shape[-1] if result.ndim else 1))
+
+
+def _holds(
+    node: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    offset: Array,
+    strides: Mapping[str, Array],
+) -> bool:
+    """Check the plane at corners and scattered points."""
+    corners = np.vstack([np.eye(len(variables)), np.ones((1, len(variables)))])
+    # Multiples of irrational numbers: scattered, the same every time, and no generator to import.
+    steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
+    fractions = np.outer(np.arange(1, _RANDOM_POINTS + 1), steps) % 1
+    points = np.vstack([corners, fractions])
+
+    def place(fraction: Array, last: Array) -> Array:
+        return np.floor(fraction * last + 0.5)
+
+    found = _at(node, values, variables, points, place)
+    expected = offset[None, :] + sum(
+        strides[v.name][None, :] * place(coordinates[:, None], _last(v))
+        for v, coordinates in zip(variables, points.T, strict=True)
+    )
+    return agreed(np.all(found == expected, axis=0))
+
+
+@lru_cache(maxsize=4096)
+def _uses(node: Node, operators: frozenset[str]) -> bool:
+    if not isinstance(node, Operation):
+        return False
+    return node.operator in operators or any(_uses(part, operators) for part in node.operands)
+
+
+def _last(variable: Variable) -> Array:
+    # A loop of no iterations is probed at 0: nothing of it counts.
+    return np.maximum(np.atleast_1d(variable.extent)[None, :] - 1.0, 0.0)

@@ -1,0 +1,133 @@
+"""Requests of an affine index in closed form: sectors, lines and wavefronts of classes of warps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.activity import WarpClass
+from perfmodel.models.grid.affine import Plane, Variable
+from perfmodel.models.requests.alignment import mean_granules
+from perfmodel.models.requests.coalescing import LINE, Box
+from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.wavefronts import pattern_wavefronts
+
+Array = npt.NDArray[Any]
+
+_RARE: Final = 0.05
+"""Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
+
+
+class Totals(NamedTuple):
+    """What a closed form gives of `Requests`."""
+
+    requests: Array
+    sectors: Array
+    lines: Array
+    active_lanes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    strides: Mapping[str, Array]
+    offset: Array
+
+
+def affine_requests(
+    classes: tuple[WarpClass, ...],
+    flat: Plane,
+    variables: tuple[Variable, ...],
+    element: int,
+    width: int,
+    pieces: int,
+    shared: bool = False,
+) -> Totals | None:
+    """Return the requests of an index that is affine; None where no closed form counts them.
+
+    Parameters
+    ----------
+    classes : tuple of WarpClass
+        Warps of each shape.
+    flat : Plane
+        The index, in elements.
+    variables : tuple of Variable
+        At most two digits of the lane have a closed form.
+    element, width, pieces : int
+        Bytes of an element, bytes that a lane moves at once, and how often to move an element.
+    shared : bool
+        Whether these are loads from shared memory.
+    """
+    strides = {name: stride * element for name, stride in flat.strides.items()}
+    offset = flat.offset * element
+    lanes = [v for v in variables if v.in_lane]
+    if len(lanes) > 2:
+        return None
+    step = _common_step(strides, variables, LINE)
+    stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
+    totals = [np.zeros(1)] * 6
+    every = sum((group.requests for group in classes), np.zeros(1))
+    typical: tuple[Array, Array, Array] | None = None
+    for group in classes:
+        counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
+        box = Box(counts[0], stride[0], counts[1], stride[1])
+        used = group.requests > 0
+        at = offset
+        for v in lanes:
+            at = at + group.skipped[v.name] * strides[v.name]
+        sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
+        if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
+            return None
+        data, tags = _wavefronts(
+            box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared
+        )
+        typical = typical or (data, tags, group.active)
+        parts = (np.ones(1), sectors, lines, group.active, data, tags)
+        totals = [
+            total + np.where(used, group.requests * part, 0.0) * pieces
+            for total, part in zip(totals, parts, strict=True)
+        ]
+    requests, sectors, lines, active, data, tags = totals
+    return Totals(requests, sectors, lines, active, data, tags, strides, offset)
+
+
+def _wavefronts(
+    box: Box,
+    offset: Array,
+    step: Array,
+    width: int,
+    group: WarpClass,
+    every: Array,
+    typical: tuple[Array, Array, Array] | None,
+    shared: bool,
+) -> tuple[Array, Array]:
+    """Return data and tag wavefronts of a class; `typical` is those of full warps, and their lanes.
+
+    Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
+    """
+    if typical is None:
+        return pattern_wavefronts(box, offset, step, width, shared)
+    part = group.active / np.maximum(typical[2], 1)
+    data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
+    many = group.requests > _RARE * every
+    if np.any(many):
+        arrays = np.broadcast_arrays(many, data, tags, *box, offset, step)
+        chosen, (data, tags) = arrays[0], (arrays[1].copy(), arrays[2].copy())
+        some, at, every_step = Box(*(a[chosen] for a in arrays[3:7])), arrays[7], arrays[8]
+        data[chosen], tags[chosen] = pattern_wavefronts(
+            some, at[chosen], every_step[chosen], width, shared
+        )
+    return data, tags
+
+
+def _common_step(
+    strides: Mapping[str, Array], variables: tuple[Variable, ...], granule: int
+) -> Array:
+    """Return the largest step that divides every move between warps, and the granule."""
+    step: Array = np.full(1, granule, dtype=np.int64)
+    for v in variables:
+        if not v.in_lane:
+            moves = np.where(v.extent > 1, np.abs(strides[v.name]), 0).astype(np.int64)
+            step = power_of_two_gcd(step, moves)
+    return step

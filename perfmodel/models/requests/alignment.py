@@ -1,0 +1,296 @@
+"""Alignment: where in a line the warps of an access start, and what their requests cost on average.
+
+Every block, warp and iteration moves an address by its own stride. Modulo a line these moves
+usually run through whole periods, and then the mean over all alignments is exact. Where they do
+not, the warps are counted by the residue at which they start: at most 128 of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.grid.activity import Span
+from perfmodel.models.requests.coalescing import LINE, SECTOR, warp_granules
+from perfmodel.models.requests.footprint import power_of_two_gcd
+
+Array = npt.NDArray[Any]
+Box = tuple[Array, Array, Array, Array]
+
+
+def mean_granules(
+    spans: Sequence[Span],
+    strides: Mapping[str, Array],
+    offset: Array,
+    box: Box,
+    width: int,
+    pieces: int,
+) -> tuple[Array, Array]:
+    """Return the sectors and lines a request, exact means over the warps of one class.
+
+    Parameters
+    ----------
+    spans : sequence of Span
+        Executions by warps of the class.
+    strides : mapping of str to array
+        Bytes that a step of each variable moves the address.
+    offset : array
+        Address at the origin of all variables [B].
+    box : four arrays
+        Lanes in a row, bytes between them, rows, bytes between those: as for `warp_granules`.
+    width, pieces : int
+        Bytes of an access, and accesses an element takes, `width` apart.
+
+    Returns
+    -------
+    tuple of two arrays
+        NaN where `warp_granules` has no closed form.
+    """
+    moves = [_progression(span, strides) for span in spans]
+    start, step = np.asarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        start = start + np.where(linear, stride * span.start, 0)
+        step = power_of_two_gcd(step, np.where(linear & (span.count > 1), stride, 0))
+        if not np.all(linear):
+            for name, extent in zip(span.names, span.extents, strict=True):
+                step = power_of_two_gcd(
+                    step, np.where(~linear & (extent > 1), _residue(strides, name), 0)
+                )
+    shifts = [piece * width for piece in range(pieces)]
+    sectors, lines = (
+        sum(
+            (
+                warp_granules(*box, start + s, power_of_two_gcd(step, granule), granule)
+                for s in shifts
+            ),
+            np.zeros(1),
+        )
+        / pieces
+        for granule in (SECTOR, LINE)
+    )
+    exact = _indifferent(box) | (step == LINE)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        # All moves are multiples of the smallest: if that runs through whole periods, all do.
+        whole = _integers(span.count) & (LINE // step - 1) == 0
+        exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
+    if np.all(exact):
+        return sectors, lines
+    counted, sectors, lines = _one_move(~exact, spans, moves, start, box, shifts, (sectors, lines))
+    if np.all(exact | counted):
+        return sectors, lines
+    rest = ~(exact | counted)
+    return _recounted(rest, spans, strides, offset, box, shifts, (sectors, lines))
+
+
+def _one_move(
+    which: Array,
+    spans: Sequence[Span],
+    moves: Sequence[tuple[Array, Array]],
+    start: Array,
+    box: Box,
+    shifts: Sequence[int],
+    means: tuple[Array, Array],
+) -> tuple[Array, Array, Array]:
+    """Correct the means where one row of lanes is moved by one stride, a broken number of periods.
+
+    Returns which configurations these are, and the means.
+    """
+    inner, inner_stride, rows, row_stride = box
+    across = (inner <= 1) | (inner_stride == 0)
+    plain = which & (across | (rows <= 1) | (row_stride == 0))
+    moving, step, times = np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        counts = (stride != 0) & (span.count > 1)
+        plain = plain & linear
+        moving = moving + counts
+        step = step + np.where(counts, stride, 0)
+        times = times + np.where(counts, span.count, 0)
+    plain = plain & (moving == 1)
+    if not np.any(plain):
+        return plain, *means
+    shaped = np.broadcast_arrays(
+        plain,
+        start,
+        np.where(across, rows, inner),
+        np.where(across, row_stride, inner_stride),
+        step,
+        times,
+        *means,
+    )
+    plain = shaped[0]
+    base, lanes, stride, step, times = (_integers(a[plain]) for a in shaped[1:6])
+    # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop over
+    # alignments is cheap.
+    base = (base + np.minimum(stride, 0) * (lanes - 1)) & (LINE - 1)
+    stride, small = np.abs(stride), (step & (LINE - 1)).astype(np.uint8)
+    extent = (lanes - 1) * stride
+    left = (times & (LINE // power_of_two_gcd(LINE, step) - 1)).astype(np.uint8)
+    results = []
+    for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
+        edge = (granule - extent % granule).astype(np.uint8)
+        beyond = np.zeros(base.shape, dtype=np.int64)
+        for shift in shifts:
+            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
+            for turn in range(int(left.max())):
+                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
+                turns += over.view(np.uint8)  # fewer than 128
+                at += small
+            beyond += turns
+        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
+        corrected = mean.copy()
+        found = ((times - left) * mean[plain] + broken) / np.maximum(times, 1)
+        corrected[plain] = np.where(stride <= granule, found, lanes)
+        results.append(corrected)
+    return plain, results[0], results[1]
+
+
+def start_residues(
+    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
+) -> Array:
+    """Count executions by their address modulo a line.
+
+    Parameters
+    ----------
+    spans, strides, offset
+        As for `mean_granules`, of one configuration axis.
+    unit : int
+        Common divisor of all addresses and 128.
+
+    Returns
+    -------
+    array, shape (configurations, 128 // unit)
+        Executions that start at residue ``unit*i``.
+    """
+    residues = LINE // unit
+    first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
+    counts = (np.arange(residues) == first[:, None]) * 1.0
+    for span in spans:
+        last = span.start + span.count
+        steps = [_residue(strides, name) // unit for name in span.names]
+        below = _prefix(counts, span.extents, steps, span.start) if np.any(span.start) else 0.0
+        counts = _prefix(counts, span.extents, steps, last) - below
+    return np.asarray(counts)
+
+
+def _recounted(
+    which: Array,
+    spans: Sequence[Span],
+    strides: Mapping[str, Array],
+    offset: Array,
+    box: Box,
+    shifts: Sequence[int],
+    means: tuple[Array, Array],
+) -> tuple[Array, Array]:
+    """Return the means with those of some configurations replaced by counts over residues."""
+    used = {name: strides[name] for span in spans for name in span.names}
+    arrays = [which, offset, *box, *used.values(), *means]
+    for span in spans:
+        arrays += [span.start, span.count, *span.extents]
+    shaped = iter(np.broadcast_arrays(*arrays))
+    which = next(shaped)
+    offset, *lanes = (next(shaped)[which] for _ in range(5))
+    few = {name: next(shaped)[which] for name in used}
+    sectors, lines = next(shaped).copy(), next(shaped).copy()
+    parts = [
+        Span(
+            span.names,
+            start=next(shaped)[which],
+            count=next(shaped)[which],
+            extents=tuple(next(shaped)[which] for _ in span.extents),
+        )
+        for span in spans
+    ]
+    whole = [offset, *few.values()]
+    unit = math.gcd(LINE, *(int(np.gcd.reduce(_integers(part))) for part in whole))
+    counts = start_residues(parts, few, offset, unit)
+    total = np.maximum(counts.sum(axis=1), 1)
+    inner, inner_stride, rows, row_stride = (part[:, None] for part in lanes)
+    for mean, granule in ((sectors, SECTOR), (lines, LINE)):
+        weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)
+        starts = np.arange(0, granule, unit)[None, :]
+        found = np.zeros(1)
+        for shift in shifts:
+            cost = warp_granules(
+                inner, inner_stride, rows, row_stride, starts + shift, granule, granule
+            )
+            found = found + (weights * cost).sum(axis=1)
+        mean[which] = found / total / len(shifts)
+    return sectors, lines
+
+
+def _indifferent(box: Box) -> Array:
+    """Return where a request costs the same at any alignment: lanes together, or far apart."""
+    inner, inner_stride, rows, row_stride = box
+    still = (inner <= 1) | (inner_stride == 0)
+    still_rows = (rows <= 1) | (row_stride == 0)
+    far = still | (np.abs(inner_stride) >= LINE)
+    far_rows = still_rows | (np.abs(row_stride) >= LINE)
+    # Two directions can meet in a granule although each is a granule and more apart.
+    return np.asarray((still & far_rows) | (still_rows & far))
+
+
+def _progression(span: Span, strides: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return the stride of a span's number modulo a line, and whether that is all that moves."""
+    stride: Array = np.zeros(1, dtype=np.int64)
+    weight: Array = np.ones(1, dtype=np.int64)
+    linear: Array = np.ones(1, dtype=bool)
+    for name, extent in zip(span.names, span.extents, strict=True):
+        own = _residue(strides, name)
+        stride = np.where(weight == 1, own, stride)
+        linear = linear & ((extent <= 1) | ((own - stride * weight) & (LINE - 1) == 0))
+        weight = weight * _integers(extent)
+    return stride, linear
+
+
+def _prefix(
+    counts: Array, extents: Sequence[Array], steps: Sequence[Array], number: Array
+) -> Array:
+    """Spread counts by all digits of the mixed-radix numbers below `number`."""
+    weights = [np.ones(len(counts))]
+    for extent in extents[:-1]:
+        weights.append(weights[-1] * extent)
+    total = np.zeros(counts.shape)
+    for j in reversed(range(len(extents))):
+        digit = number // np.maximum(weights[j], 1)
+        part = _spread(counts, steps[j], digit)
+        for extent, step in zip(extents[:j], steps[:j], strict=True):
+            part = _spread(part, step, extent)
+        total = total + part
+        counts = _moved(counts, steps[j] * _integers(digit))
+        number = number - digit * weights[j]
+    return total
+
+
+def _spread(counts: Array, step: Array, times: Array) -> Array:
+    """Return the sum of `counts` moved by 0, 1, ... `times` - 1 steps."""
+    residues = counts.shape[1]
+    periods, left = np.divmod(_integers(times), residues)
+    if np.all(step % residues == 0):
+        return np.asarray(counts * times[:, None])
+    done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
+    length = 1
+    while length < residues:
+        odd = (left // length % 2 == 1)[:, None]
+        total = total + np.where(odd, _moved(double, step * done), 0.0)
+        done = np.where(odd[:, 0], done + length, done)
+        double = double + _moved(double, step * length)
+        length *= 2
+    return np.asarray(total + double * periods[:, None])
+
+
+def _moved(counts: Array, steps: Array) -> Array:
+    residues = counts.shape[1]
+    source = (np.arange(residues)[None, :] - steps[:, None]) % residues
+    return np.asarray(np.take_along_axis(counts, source, axis=1))
+
+
+def _residue(strides: Mapping[str, Array], name: str) -> Array:
+    return np.bitwise_and(_integers(strides[name]), LINE - 1)
+
+
+def _integers(values: Any) -> Array:
+    return np.asarray(values).astype(np.int64)

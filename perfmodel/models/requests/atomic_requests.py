@@ -1,0 +1,312 @@
+"""Requests of atomics whose threads share addresses: ``i % m``, a random bin, one address a warp.
+
+Elsewhere in the traffic only distinct sectors count. Atomics also care how many lanes meet at one
+address, inside a warp and over the whole launch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.access import Access
+from perfmodel.kernels.histogram import histogram
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.activity import Activity
+from perfmodel.models.grid.affine import Variable, plane
+from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
+from perfmodel.models.requests.contention import (
+    GRANULE,
+    HALF,
+    MODULO_ROUNDS,
+    WORD,
+    Conflicts,
+    Hot,
+    Sharing,
+    counted_conflicts,
+    random_conflicts,
+)
+
+Array = npt.NDArray[Any]
+
+_WARPS: Final = 8
+"""Warps in a row that are counted where runs of lanes go to elements."""
+_FEW: Final = 512
+"""Elements up to which it matters that some warps pass the last one and go on at the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """An index as ``core*scale + start``, in elements."""
+
+    core: Node
+    scale: Array
+    start: Array
+
+
+def sharing(
+    access: Access,
+    index: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    activity: Activity,
+    element: int,
+) -> Sharing | None:
+    """Return how the lanes of an atomic share addresses, in closed form; None if there is none.
+
+    Parameters
+    ----------
+    access : Access
+    index : Node
+        Its index, definitions put in.
+    values : mapping
+        Parameters and dimensions, numbers or arrays.
+    variables : sequence of Variable
+    activity : Activity
+        Who takes part.
+    element : int
+        Bytes of an element.
+    """
+    if not activity.classes:
+        return None
+    split = _split(index, values)
+    core = split.core
+    pitch = np.abs(split.scale) * element
+    lanes = [v for v in variables if v.in_lane]
+    full = _typical_lanes(activity)
+    runs = _runs(core, values, variables)
+    if runs is not None:
+        long = runs.lanes % WARP_SIZE == 0
+        if agreed(long):
+            return _modulo(runs.elements, pitch, activity, np.ones(1, dtype=bool), split.start)
+        if agreed(WARP_SIZE % runs.lanes == 0):
+            return _counted_warps(runs.elements, pitch, full, runs.lanes)
+        return None
+    if isinstance(core, Operation) and core.operator in ("%", "random"):
+        inner, count = core.operands
+        if _own(count, values):
+            return None
+        bins = np.atleast_1d(np.asarray(evaluate(count, values), dtype=float))
+        flat = plane(inner, values, variables)
+        # Keys differ from lane to lane, or are the same for the warp; runs of lanes are counted.
+        steps = [np.abs(flat.strides[v.name]) for v in lanes if np.any(v.extent > 1)]
+        if not flat.affine or not steps:
+            return None
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+        if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
+            return None
+        if core.operator == "random":
+            bins, pitch = _words(bins, pitch)
+            return _random(access, bins, pitch, full, uniform, values)
+        # Threads that reach fewer elements than the modulo allows leave the others alone.
+        bins = np.minimum(bins, _distinct(flat.strides, variables))
+        return _modulo(bins, pitch, activity, uniform, split.start * element)
+    flat = plane(index, values, variables)
+    if not flat.affine:
+        return None
+    moving = {v.name: np.abs(flat.strides[v.name]) * (v.extent > 1) for v in variables}
+    steps = [moving[v.name] for v in lanes if np.any(v.extent > 1)]
+    if not steps:
+        uniform = np.ones(1, dtype=bool)
+    else:
+        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+    if len(steps) > 1 and not agreed(uniform):
+        return None
+    places = _distinct(flat.strides, variables)
+    step = steps[0] * element if steps else np.zeros(1)
+    places = np.minimum(places, total_lanes(activity))
+    step = np.where(uniform, float(LINE), step)
+    return _modulo(places, step, activity, uniform, flat.offset * element)
+
+
+class _Runs(NamedTuple):
+    """Runs of lanes side by side that go to one of `elements` each, in turn."""
+
+    lanes: Array
+    elements: Array
+
+
+def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> _Runs | None:
+    """Return what ``i // lanes`` and ``(i // lanes) % count`` are; None if an index is neither."""
+    count = None
+    if isinstance(core, Operation) and core.operator == "%" and not _own(core.operands[1], values):
+        core, count = core.operands
+    if not isinstance(core, Operation) or core.operator != "//" or _own(core.operands[1], values):
+        return None
+    flat = plane(core.operands[0], values, variables)
+    moving = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
+    if not flat.affine or len(moving) != 1 or not agreed((moving[0] == 1) & (flat.offset == 0)):
+        return None
+    lanes = np.atleast_1d(np.asarray(evaluate(core.operands[1], values), dtype=np.int64))
+    if not agreed(lanes > 0):
+        return None
+    every = np.ceil(_distinct(flat.strides, variables) / lanes)
+    if count is not None:
+        every = np.minimum(every, np.asarray(evaluate(count, values), dtype=float))
+    return _Runs(lanes, np.maximum(every, 1.0))
+
+
+def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
+    """Return the words that elements of less lie in, and their distance: atomics change words."""
+    small = pitch < WORD
+    return np.where(small, np.ceil(count * pitch / WORD), count), np.where(small, WORD, pitch)
+
+
+def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> Sharing:
+    """Return the sharing of consecutive runs of lanes modulo m: some warps, counted."""
+    lane = np.arange(WARP_SIZE)
+    m, pitch, lanes, runs = np.broadcast_arrays(m, pitch, lanes, runs)
+    first = np.arange(_WARPS) * WARP_SIZE
+    turn = (lane + first[:, None]) // np.maximum(runs, 1).astype(np.int64)[:, None, None]
+    rows = (turn % np.maximum(m, 1)[:, None, None] * pitch[:, None, None]).astype(np.int64)
+    found = counted_conflicts(rows // WORD * WORD, lane < lanes[:, None, None])
+    words, apart = _words(m, pitch)
+    mean = Conflicts(*(column.mean(axis=-1) for column in found))
+    return Sharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+
+
+def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:
+    m, pitch = np.broadcast_arrays(m, pitch)
+    if agreed((pitch < WORD) & ~uniform):
+        return _counted_warps(m, pitch, _typical_lanes(activity), np.ones(1))
+    # Lanes meet in whole numbers: warps in part count on their own, not as a mean number of lanes.
+    each = [
+        (c.requests, _modulo_conflicts(m, pitch, c.active, uniform, start))
+        for c in activity.classes
+    ]
+    total = np.maximum(sum((times for times, _ in each), np.zeros(1)), 1e-9)
+    columns = zip(*(tuple(times * count for count in found) for times, found in each), strict=True)
+    mean = Conflicts(*(np.atleast_1d(sum(column) / total) for column in columns))
+    return Sharing(mean, m, pitch, 1 / m, _even(m, pitch))
+
+
+def _modulo_conflicts(
+    m: Array, pitch: Array, lanes: Array, uniform: Array, start: Array
+) -> Conflicts:
+    m, pitch, lanes, uniform, start = np.broadcast_arrays(
+        *map(np.atleast_1d, (m, pitch, lanes, uniform, start))
+    )
+    distinct = np.minimum(m, lanes)
+    # All addresses start where they start; of more, warps take the next ones in turn.
+    turn = np.gcd(np.maximum(m, 1).astype(np.int64), WARP_SIZE)
+    step = np.where(m > lanes, np.gcd((pitch * turn).astype(np.int64), LINE), LINE)
+
+    def granules(count: Array, granule: int) -> Array:
+        common = np.gcd(step.astype(np.int64), granule)
+        found = row_granules(count, pitch, np.mod(start, granule), common, granule)
+        for i in np.flatnonzero((m <= _FEW) & ~uniform & (count > 0)):
+            given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
+            found[i] = _wrapped(*given, granule)
+        return found
+
+    def rounds(granule: int) -> Array:
+        rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
+        whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
+        return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
+
+    touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
+    most = np.ceil(lanes / np.maximum(distinct, 1))
+    conflicts = Conflicts(*touched, rounds(SECTOR), rounds(LINE), rounds(HALF), most)
+    one = np.ones(m.shape)
+    at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes, lanes)
+    return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def _wrapped(m: int, lanes: int, pitch: float, start: float, granule: int) -> float:
+    """Return the mean granules of some lanes side by side of m elements that all warps go round."""
+    first = np.arange(0, m, math.gcd(m, WARP_SIZE))
+    at = (first[:, None] + np.arange(lanes)) % m * pitch + start
+    pieces = np.sort(at // granule, axis=-1)
+    return float(1 + (np.diff(pieces) != 0).sum(axis=-1).mean())
+
+
+def _even(addresses: Array, pitch: Array) -> Hot:
+    """Return the shares of passes where all addresses are as popular."""
+
+    def share(granule: int) -> Array:
+        return np.minimum(1.0, np.maximum(granule / np.maximum(pitch, 1e-9), 1.0) / addresses)
+
+    whole = share(GRANULE)
+    return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
+
+
+def _random(
+    access: Access,
+    bins: Array,
+    pitch: Array,
+    lanes: Array,
+    uniform: Array,
+    values: Mapping[str, Any],
+) -> Sharing:
+    size = max(np.size(a) for a in (bins, pitch, lanes, *values.values()))
+    columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
+    rows = []
+    spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
+    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes, uniform)]
+    for i in range(size):
+        known = {k: v[i].item() for k, v in spread.items()}
+        key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
+        if key not in columns:
+            h = histogram(access, int(key[0]), known)
+            step = max(1, int(key[1]))
+            found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
+            if key[3]:
+                together = np.full(1, float(key[2]))
+                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 4)
+            columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
+        rows.append(columns[key])
+    table = np.array(rows).T
+    counts = len(Conflicts._fields)
+    return Sharing(Conflicts(*table[:counts]), bins, pitch, table[-1], Hot(*table[counts:-1]))
+
+
+def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:
+    """Return how many values an affine index takes, at most."""
+    places = np.ones(1)
+    for v in variables:
+        places = places * np.where(strides[v.name] != 0, np.maximum(v.extent, 1), 1)
+    return places
+
+
+def total_lanes(activity: Activity) -> Array:
+    """Return the lanes that take part in the whole launch."""
+    return np.asarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
+
+
+def _typical_lanes(activity: Activity) -> Array:
+    """Return the mean lanes of a request."""
+    requests = sum((c.requests for c in activity.classes), np.zeros(1))
+    lanes = sum((c.requests * c.active for c in activity.classes), np.zeros(1))
+    return np.asarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
+
+
+def _split(index: Node, values: Mapping[str, Any]) -> _Split:
+    """Peel factors and terms that all threads share off an index."""
+    scale, start = np.ones(1), np.zeros(1)
+    node = index
+    while isinstance(node, Operation) and node.operator in ("+", "*"):
+        a, b = node.operands
+        if _own(a, values) and _own(b, values):
+            break
+        shared, rest = (b, a) if _own(a, values) else (a, b)
+        value = np.atleast_1d(np.asarray(evaluate(shared, values), dtype=float))
+        if node.operator == "+":
+            start = start + scale * value
+        else:
+            scale = scale * value
+        node = rest
+    return _Split(node, scale, start)
+
+
+def _own(node: Node, values: Mapping[str, Any]) -> bool:
+    """Say whether an expression differs among threads or iterations."""
+    return not names(node) <= values.keys()

@@ -1,0 +1,142 @@
+"""Lanes of a shared atomic that meet in banks: how many rounds a warp's loop takes, and what each.
+
+The loops that the compiler writes for atomics without an instruction of their own (LDS, the sum,
+ATOMS.CAST.SPIN) let one lane a bank win each round, whether the others want its word or another of
+the bank; of 8 B, one a bank and half of the warp, but still one a word. A round takes as long as a
+try of a lone warp, and its load a clock for each further word in a bank
+(measurements/h200-shared-places).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.histogram import uniform
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.contention import Sharing, random_conflicts
+from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.wavefronts import (
+    BANK_WORD,
+    BANKS,
+    atomic_wavefronts,
+    data_wavefronts,
+)
+
+Array = npt.NDArray[Any]
+
+BANK_TURNS = Formula(
+    name="clocks of a native shared atomic",
+    unit="clocks",
+    text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
+    symbols={
+        "n": "lanes that take part [1]",
+        "m": "elements that they add to [1]",
+        "gcd": "greatest common divisor of the elements' distance in words and 32 [1]",
+    },
+    holds="consecutive lanes modulo m; within 15% with 8 warps or more",
+    source="derived: lanes in one bank take turns; held against "
+    "measurements/h200-sxm-suite/shared-atomics.csv",
+)
+
+_LOOKED: Final = 4096
+"""Requests whose banks are looked at."""
+
+
+class BankTurns(NamedTuple):
+    """Means of a request.
+
+    Attributes
+    ----------
+    turns : array
+        Most lanes in one bank, or at one word: rounds of a loop.
+    words : array
+        Clocks of a load of all lanes' words.
+    clocks : array
+        Clocks that native atomics hold the banks: lanes in one take turns.
+    """
+
+    turns: Array
+    words: Array
+    clocks: Array
+
+
+def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
+    """Return the turns of requests whose addresses are known.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `perfmodel.models.requests.contention.counted_sharing`.
+    width : int
+        Bytes of an element.
+    """
+    addresses, active = (a.reshape(-1, WARP_SIZE) for a in np.broadcast_arrays(addresses, active))
+    taking = np.flatnonzero(active.any(axis=-1))[:_LOOKED]
+    addresses, active = addresses[taking], active[taking]
+    words = data_wavefronts(addresses, width, active, shared=True)
+    if width < 2 * BANK_WORD:
+        turns = clocks = atomic_wavefronts(addresses, active)
+    else:
+        halves = (-1, 2, WARP_SIZE // 2)
+        pairs = (addresses // width * BANK_WORD).reshape(halves)
+        parts = _half_turns(pairs, active.reshape(halves))
+        same = np.sort(np.where(active, addresses, -1 - np.arange(WARP_SIZE)), axis=-1)
+        turns = np.maximum(parts.max(axis=-1), _longest_run(same))
+        clocks = parts.sum(axis=-1)
+    return BankTurns(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
+
+
+def _half_turns(addresses: Array, active: Array) -> Array:
+    """Return the most lanes in one of 16 pairs of banks, for half warps."""
+    bank = np.where(active, addresses // BANK_WORD % (BANKS // 2), BANKS)
+    return np.asarray((bank[..., None, :] == np.arange(BANKS // 2)[:, None]).sum(-1).max(-1))
+
+
+def _longest_run(ordered: Array) -> Array:
+    """Return the lanes at the most popular address, of sorted ones."""
+    place = np.arange(WARP_SIZE)
+    new = np.ones(ordered.shape, dtype=bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    since = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
+    return np.asarray((place - since).max(axis=-1) + 1)
+
+
+def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
+    """Return the turns of consecutive lanes modulo the addresses, or of random ones.
+
+    Parameters
+    ----------
+    shared : Sharing
+    lanes : array
+        Of a request.
+    random : bool
+        Whether lanes draw their addresses.
+    width : int
+        Bytes of an element.
+    """
+    parts = 2 if width >= 2 * BANK_WORD else 1
+    banks = BANKS // parts
+    steps = np.maximum(np.asarray(shared.pitch) / (BANK_WORD * parts), 1.0)
+    common = power_of_two_gcd(np.full(np.shape(steps), banks), np.asarray(steps, dtype=np.int64))
+    # Runs of lanes at an address have fewer in a warp than all there are.
+    whole = np.maximum(shared.addresses, 1.0)
+    runs = (shared.conflicts.most > np.ceil(lanes / whole)) & (not random)
+    m = np.where(runs, np.ceil(shared.conflicts.addresses), whole)
+    n = np.maximum(lanes / parts, 1.0)
+    # Distinct words of a bank, were all addresses taken.
+    words = np.maximum(1.0, np.ceil(np.minimum(m, n) * common / banks))
+    if random:
+        each = zip(
+            *map(np.ravel, np.broadcast_arrays(np.minimum(m, banks // common), n)), strict=True
+        )
+        found = [random_conflicts(uniform(int(p)), BANK_WORD, float(k))[0] for p, k in each]
+        turns = np.array([float(f.most) for f in found])
+        words = np.minimum(turns, np.maximum(1.0, m * common / banks))
+    else:
+        turns = np.asarray(BANK_TURNS(n=n, m=m, gcd=common * float(parts)))
+    most = np.maximum(turns, shared.conflicts.most)
+    return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))

@@ -1,0 +1,166 @@
+"""Warp coalescing: how many 32 B sectors and 128 B lines one request of a warp touches.
+
+A request is charged the distinct sectors of all its lanes, whatever the width of the access (held
+against the profiler on 816 patterns of loads and stores, measurements/h200-sxm/coalescer.csv).
+Accesses are naturally aligned, so none straddles a sector.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+
+SECTOR: Final = 32
+"""Bytes of a sector, the unit in which L1, L2 and the profiler count."""
+LINE: Final = 128
+"""Bytes of a cache line: four sectors under one tag."""
+PAGE: Final = 2 << 20
+"""Bytes of a page of device memory, by NVIDIA's documentation of virtual memory management."""
+
+Array = npt.NDArray[Any]
+
+_SYMBOLS = {
+    "n": "lanes that take part [1]",
+    "s": "distance between neighbouring lanes [B]",
+    "o": "address of the first lane, modulo the granule [B]",
+    "g": "common step of the addresses of all warps, a divisor of the granule [B]",
+    "G": "granule: sector 32 or line 128 [B]",
+}
+GRANULES = Formula(
+    name="granules a request",
+    unit="granules",
+    text="where(s <= G, 1 + g/G*floor((o % g + (n - 1)*s)/g), n)",
+    symbols=_SYMBOLS,
+    holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
+    "of g; with g = G, one fixed alignment",
+    source="derived: lanes at most a granule apart touch every granule between the first and the "
+    "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
+)
+ROW_OVERLAP = Formula(
+    name="granules that neighbouring rows of a warp share",
+    unit="granules",
+    text="max(0, 1 - g/G*floor((x % g + d)/g))",
+    symbols={
+        "x": "address of a row's last lane [B]",
+        "d": "from a row's last lane to the next row's first [B]",
+        "g": _SYMBOLS["g"],
+        "G": _SYMBOLS["G"],
+    },
+    holds="exact for rows whose lanes are at most a granule apart",
+    source="derived: the rows share a granule if no boundary lies between them",
+)
+EFFICIENCY = Formula(
+    name="sector efficiency",
+    unit="1",
+    text="n*w/(32*sectors)",
+    symbols={
+        "n": "distinct elements that the warp asked for [1]",
+        "w": "bytes of an element [B]",
+        "sectors": "sectors a request [1]",
+    },
+    holds="always",
+    source="definition: bytes wanted over bytes moved",
+)
+
+
+class Box(NamedTuple):
+    """The lanes of a warp: `rows` rows of `inner` lanes, and the bytes between them."""
+
+    inner: Array
+    inner_stride: Array
+    rows: Array
+    row_stride: Array
+
+
+def row_granules(lanes: Any, stride: Any, offset: Any, step: Any, granule: int) -> Array:
+    """Return the mean distinct granules of one row of evenly spaced lanes.
+
+    Parameters
+    ----------
+    lanes : array
+        Lanes that take part; 0 gives 0.
+    stride : array
+        Bytes between neighbouring lanes, 0 or more.
+    offset : array
+        Address of the first lane [B]; only its value modulo `step` matters.
+    step : array
+        Divisor of `granule` whose multiples the warps' addresses differ by [B].
+    granule : int
+        32 for sectors, 128 for lines.
+    """
+    lanes = np.asarray(lanes)
+    count = GRANULES(
+        n=lanes.astype(float), s=_float(stride), o=_float(offset), g=_float(step), G=float(granule)
+    )
+    return np.where(lanes > 0, count, 0.0)
+
+
+def warp_granules(
+    inner: Any,
+    inner_stride: Any,
+    rows: Any,
+    row_stride: Any,
+    offset: Any,
+    step: Any,
+    granule: int,
+) -> Array:
+    """Return the mean distinct granules of a warp whose lanes form `rows` rows of `inner` lanes.
+
+    Lane (i, j) reads at ``offset + i*inner_stride + j*row_stride``. Strides may have any sign.
+    NaN marks a pattern that no closed form covers (lanes over a granule apart in both directions
+    and interleaved); `perfmodel.models.requests.enumeration` counts those.
+
+    Parameters
+    ----------
+    inner, rows : array
+        Lanes in a row and rows.
+    inner_stride, row_stride, offset, step : array
+        In bytes, as for `row_granules`.
+    granule : int
+    """
+    # Arrays keep their own shapes: what is alike in all configurations is worked out once.
+    inner, rows, inner_stride, row_stride, offset, step = map(
+        np.asarray, (inner, rows, inner_stride, row_stride, offset, step)
+    )
+    # Reading a row backwards touches the same granules.
+    offset = offset + np.where(inner_stride < 0, (inner - 1) * inner_stride, 0)
+    offset = offset + np.where(row_stride < 0, (rows - 1) * row_stride, 0)
+    inner_stride, row_stride = np.abs(inner_stride), np.abs(row_stride)
+    # One direction is enough where the other has one lane or does not move.
+    flat = (inner == 1) | (inner_stride == 0)
+    inner, rows = np.where(flat, rows, inner), np.where(flat, 1, rows)
+    inner_stride = np.where(flat, row_stride, inner_stride)
+    rows = np.where(row_stride == 0, np.minimum(rows, 1), rows)
+    if not np.any(rows > 1):
+        return np.where(rows > 0, row_granules(inner, inner_stride, offset, step, granule), 0.0)
+    # The denser direction is the row.
+    swap = (rows > 1) & (row_stride < inner_stride)
+    inner, rows = np.where(swap, rows, inner), np.where(swap, inner, rows)
+    inner_stride, row_stride = (
+        np.where(swap, row_stride, inner_stride),
+        np.where(swap, inner_stride, row_stride),
+    )
+    span = (inner - 1) * inner_stride
+    total = np.zeros(())
+    for j in range(int(rows.max())):
+        start = offset + j * row_stride
+        row = row_granules(inner, inner_stride, start, step, granule)
+        shared = ROW_OVERLAP(
+            x=_float(start - row_stride + span),
+            d=_float(row_stride - span),
+            g=_float(step),
+            G=float(granule),
+        )
+        total = total + np.where(j < rows, row - (shared if j else 0.0), 0.0)
+    sparse = (inner_stride > granule) & (rows > 1)
+    separate = row_stride >= span + granule
+    return np.where(sparse, np.where(separate, inner * rows * 1.0, np.nan), total)
+
+
+def _float(value: Any) -> Array:
+    # The expressions check integers for overflow; addresses modulo a granule cannot.
+    return np.asarray(value, dtype=float)

@@ -1,0 +1,70 @@
+"""Passes: how much later data comes of loads that L1 or shared memory serves in several turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+PASS_CLOCKS: Final = 2.0
+"""Clocks by which a load from L1 or from shared memory is later for each further pass it takes.
+
+Measured: chains of loads whose lanes meet in 1, 2, 4, 8, 16 and 32 words of a bank take 33.75,
+35.75, 39.75, 47.75, 63.75 and 95.75 clocks each; of as many lines in L1 39, 41, 45, 54, 72 and 108
+(measurements/h200-lone/steps.csv, fit rows).
+"""
+
+
+def most_passes(requests: Sequence[Requests]) -> Array:
+    """Return the passes of L1 that a request takes, of the access that takes most."""
+    found = np.ones(1)
+    for r in requests:
+        found = np.maximum(found, _each(np.maximum(r.data_wavefronts, r.tag_wavefronts), r))
+    return found
+
+
+def conflict_clocks(
+    instance: Instance, on_chip: Sequence[Requests], depths: Sequence[int]
+) -> tuple[Array, Array]:
+    """Return the clocks of a lone warp for further passes of its shared loads, once and in loops.
+
+    Of loads that do not wait for one another each pass takes L1 a clock; the last of them comes
+    as many later.
+
+    Parameters
+    ----------
+    instance : Instance
+    on_chip : sequence of Requests
+        Of the shared accesses.
+    depths : sequence of int
+        How many others each waits for.
+    """
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    total = {False: np.zeros(1), True: np.zeros(1)}
+    last: dict[tuple[str | None, int], Array] = {}
+    for r, depth in zip(on_chip, depths, strict=True):
+        if r.access.kind != "load":
+            continue
+        looped = r.access.loop is not None
+        # Shared memory has no tags to look up.
+        more = (_each(r.data_wavefronts, r) - 1) * r.requests / warps
+        total[looped] = total[looped] + more
+        at = (r.access.loop, depth)
+        last[at] = np.maximum(last.get(at, np.zeros(1)), more)
+    for (loop, _), more in last.items():
+        total[loop is not None] = total[loop is not None] + (PASS_CLOCKS - 1) * more
+    return total[False], total[True]
+
+
+def _each(passes: Array, r: Requests) -> Array:
+    each = passes / np.maximum(r.requests, 1e-9)
+    return np.asarray(np.where(r.requests > 0, np.maximum(each, 1.0), 1.0))

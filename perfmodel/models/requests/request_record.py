@@ -1,0 +1,140 @@
+"""Requests: what one access asks of L1 in a launch, counted or by formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.access import Access
+from perfmodel.models.grid.affine import Variable
+from perfmodel.models.requests.bank_turns import BankTurns
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.contention import Sharing
+from perfmodel.models.requests.sampled_places import StoredPlaces
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What one access asks for in the whole launch.
+
+    Attributes
+    ----------
+    access : Access
+    width : int
+        Bytes that a lane moves at once.
+    requests, sectors, lines : array
+        Warp requests, and the distinct sectors and lines summed over them.
+    active_lanes : array
+        Lanes that take part, summed over requests.
+    data_wavefronts, tag_wavefronts : array
+        Clocks in L1's two stages, summed over requests.
+    strides : mapping of str to array, or None
+        Bytes that a step of each variable moves the address; None where the index is not affine.
+    offset : array
+        Address at the origin of all variables [B].
+    variables : tuple of Variable
+    shares : mapping of str to array
+        Share of each variable's range that the guards let through.
+    warp_shares : mapping of str to array
+        The same, with warps whole that the guards let through in part.
+    sampled : float or None
+        None for a closed form, else the share of the launch that was counted.
+    period : array or None
+        Bytes after which the addresses start again, where the index is ``affine % period``;
+        strides and offset are then those before the modulo.
+    random : bool
+        Whether the index is random: rows of a table that other data chooses.
+    sharing : Sharing or None
+        How the lanes of an atomic share addresses.
+    banks : BankTurns or None
+        How the lanes of a shared atomic meet in banks, if that was counted.
+    stored : StoredPlaces or None
+        Where the sectors of a store concentrate, if that was counted.
+    pairs : array or None
+        Distinct 64 B halves of lines, summed over requests; None for a closed form.
+    step : array or None
+        The largest power of two that divides every address, a line at most [B]; None for a closed
+        form.
+    pages : array or None
+        Distinct pages, summed over requests; None for a closed form.
+    in_blocks : array of three rows, or None
+        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
+        executions; None for a closed form.
+    filled : array or None
+        Share of their sectors that neighbouring blocks fill; None for a closed form.
+    """
+
+    access: Access
+    width: int
+    requests: Array
+    sectors: Array
+    lines: Array
+    active_lanes: Array
+    data_wavefronts: Array
+    tag_wavefronts: Array
+    strides: Mapping[str, Array] | None
+    offset: Array
+    variables: tuple[Variable, ...]
+    shares: Mapping[str, Array]
+    sampled: float | None = None
+    period: Array | None = None
+    random: bool = False
+    sharing: Sharing | None = None
+    banks: BankTurns | None = None
+    stored: StoredPlaces | None = None
+    pairs: Array | None = None
+    step: Array | None = None
+    pages: Array | None = None
+    in_blocks: Array | None = None
+    filled: Array | None = None
+    warp_shares: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def executions(self) -> Array:
+        """Warp executions of the access, were there no guards."""
+        every = threads = np.ones(1)
+        for v in self.variables:
+            if v.is_thread:
+                threads = threads * v.extent
+            else:
+                every = every * (1.0 if v.in_lane else v.extent)
+        return np.asarray(every * np.ceil(threads / WARP_SIZE))
+
+    @property
+    def wanted_bytes(self) -> Array:
+        """Bytes that the lanes asked for."""
+        return self.active_lanes * self.width
+
+
+def past_l1(requests: Sequence[Requests], members: Sequence[int], asked: Array) -> list[Requests]:
+    """Return requests with what L1 had of the followed loads of a buffer left out.
+
+    Places that L1 has are not drawn from L2. Other random loads are drawn as they are.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+    members : sequence of int
+        Positions of the buffer's accesses.
+    asked : array
+        Bytes that its loads ask of L2.
+    """
+    found = list(requests)
+    loads = [i for i in members if requests[i].access.kind == "load"]
+    counts = [requests[i].access.counted for i in loads]
+    if not all(c is not None and c.misses for c in counts):
+        return found
+    every = sum((requests[i].sectors * SECTOR for i in loads), np.zeros(1))
+    part = np.minimum(1.0, asked / np.maximum(every, 1e-9))
+    for i in loads:
+        r = requests[i]
+        pairs = None if r.pairs is None else r.pairs * part
+        found[i] = replace(r, sectors=r.sectors * part, lines=r.lines * part, pairs=pairs)
+    return found

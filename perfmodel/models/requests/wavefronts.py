@@ -1,0 +1,271 @@
+"""L1 wavefronts: how many clocks one request holds L1's data banks and its tag banks.
+
+The data stage has 32 banks of 4 B and reads one word from each in a clock; 8 B and 16 B accesses
+go by half and quarter warps. The tag stage looks up one line a clock in each of four banks, which
+a hash of the line address chooses. Each request costs its conflicts in both stages, and L1 is as
+slow as the busier stage: 268 patterns in measurements/h200-sxm/l1-patterns.csv.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import LINE, Box
+from perfmodel.models.requests.footprint import power_of_two_gcd
+
+Array = npt.NDArray[Any]
+
+BANK_WORD: Final = 4
+BANKS: Final = 32
+TAG_BANKS: Final = 4
+
+# Tag bank that bit i of the line address toggles (banks combine by exclusive or), found with the
+# profiler's tag wavefronts of chosen line sets: measurements/h200-sxm/tag-banks.csv and
+# coalescer.csv, which it explains exactly for 4 and 8 B accesses. Higher bits: not measured.
+_TAG_BANK_OF_BIT: Final = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3, 1, 3, 3)
+# Base addresses that tag wavefronts are a mean over: the first warps, and places within a stride by
+# the golden section, which spreads any number of them evenly. Of matrix products' rows, counted for
+# all warps and steps, it is 2.4% off (rms); with eight pseudo-random ones it was 5.3%, and up to
+# 16%.
+_WARPS: Final = np.arange(32)
+_STEPS: Final = (0.31 + 0.618034 * _WARPS) % 1
+# Patterns whose lanes are worked out at a time: few enough for the CPU's caches.
+_TOGETHER: Final = 32
+
+DATA_WAVEFRONTS = Formula(
+    name="data wavefronts a request",
+    unit="clocks",
+    text="w/4*gcd",
+    symbols={
+        "w": "bytes a lane, 4 to 16 [B]",
+        "gcd": "greatest common divisor of the lanes' distance, in accesses, and the 128/w lanes "
+        "that the banks serve at once [1]; 1 for a broadcast",
+    },
+    holds="evenly spaced lanes of a full warp",
+    source="derived from 32 banks of 4 B: lanes a multiple of gcd apart share banks",
+)
+
+
+def _tag_tables() -> tuple[Array, Array]:
+    low = np.zeros(4096, dtype=np.uint8)
+    high = np.zeros(4096, dtype=np.uint8)
+    values = np.arange(4096)
+    for bit, bank in enumerate(_TAG_BANK_OF_BIT):
+        table, shift = (low, bit) if bit < 12 else (high, bit - 12)
+        table ^= np.where(values >> shift & 1, bank, 0).astype(np.uint8)
+    return low, high
+
+
+_LOW, _HIGH = _tag_tables()
+# One byte counts each bank's lines, so that a single sum counts all four: the bank's first bit.
+_BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
+
+
+def tag_bank(line: Any) -> Array:
+    """Return the tag bank, 0 to 3, of a line address (byte address // 128)."""
+    line = np.asarray(line)
+    return np.asarray(_LOW.take(line & 4095) ^ _HIGH.take(line >> 12 & 4095))
+
+
+def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
+    """Return the clocks that requests hold the data banks.
+
+    Parameters
+    ----------
+    addresses : array, shape (..., 32)
+        Byte address of every lane.
+    width : int
+        Bytes a lane: 1, 2, 4, 8 or 16.
+    active : array, shape (..., 32), optional
+        Lanes that take part.
+    shared : bool
+        Whether these are loads from shared memory, whose parts of a warp go together where lanes
+        pair up: each lane's word is also that of the lane 1 away, or 2 away, for all of them.
+
+    Returns
+    -------
+    array, shape (...)
+        Sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    """
+    addresses, active = np.broadcast_arrays(addresses, active)
+    unit = max(width, BANK_WORD)
+    groups = unit // BANK_WORD
+    words = np.where(active, addresses // unit, -1)
+    each = _bank_clocks(words, groups, groups)
+    if shared and groups > 1:
+        pairs = _paired(words.reshape(*words.shape[:-1], groups // 2, -1), active)
+        apart = each.reshape(*each.shape[:-1], groups // 2, 2).sum(axis=-1)
+        each = np.where(pairs, _bank_clocks(words, groups // 2, groups), apart)
+    return np.asarray(np.maximum(each.sum(axis=-1), 1))
+
+
+def atomic_wavefronts(addresses: Array, active: Array) -> Array:
+    """Return the clocks that native shared atomics hold the banks: lanes in a bank take turns.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `data_wavefronts`.
+
+    Returns
+    -------
+    array, shape (...)
+        The most lanes in one bank, at one word or at several.
+    """
+    bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
+    lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
+    return np.asarray(lanes.max(axis=-1))
+
+
+def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
+    """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
+    split = (*words.shape[:-1], parts, WARP_SIZE // parts)
+    words = np.sort(words.reshape(split), axis=-1)
+    first = np.ones(words.shape, dtype=bool)
+    first[..., 1:] = words[..., 1:] != words[..., :-1]
+    first &= words >= 0
+    banks = BANKS // groups
+    rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
+    places = (rows * banks + words % banks)[first]
+    counts = np.bincount(places.reshape(-1), minlength=rows.size * banks)
+    return np.asarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
+
+
+def _paired(words: Array, active: Array) -> Array:
+    """Say whether lanes pair up, for parts of warps, shape (..., lanes)."""
+    lane = np.arange(words.shape[-1])
+    alone = ~active.reshape(words.shape)
+
+    def same(apart: int) -> Array:
+        other = lane ^ apart
+        return np.asarray(np.all((words == words[..., other]) | alone | alone[..., other], axis=-1))
+
+    return same(1) | same(2)
+
+
+def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
+    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank.
+
+    Parameters
+    ----------
+    addresses, active : array, shape (..., 32)
+        As for `data_wavefronts`.
+    """
+    lines, active = np.broadcast_arrays(np.asarray(addresses) >> LINE.bit_length() - 1, active)
+    # A lane that takes no part repeats one that does, which adds no line.
+    first = np.argmax(active, axis=-1)[..., None]
+    lines = np.where(active, lines, np.take_along_axis(lines, first, axis=-1))
+    return _most_in_a_bank(np.moveaxis(np.sort(lines, axis=-1), -1, 0))
+
+
+def _most_in_a_bank(lines: Array) -> Array:
+    """Return the most distinct lines in one tag bank; lanes come first, their lines in order."""
+    # In range by the masks: "clip" only saves the check.
+    low, high = lines & 4095, lines >> 12 & 4095
+    byte = _BYTE_LOW.take(low, mode="clip") ^ _BYTE_HIGH.take(high, mode="clip")
+    counts = np.left_shift(np.uint32(1), byte, dtype=np.uint32)
+    counts[1:] *= lines[1:] != lines[:-1]
+    banks = counts.sum(axis=0, dtype=np.uint32)
+    return np.asarray(np.maximum.reduce([banks >> 8 * bank & 255 for bank in range(TAG_BANKS)]))
+
+
+def pattern_wavefronts(
+    box: Box, offset: Any, step: Any, width: int, shared: bool = False
+) -> tuple[Array, Array]:
+    """Return mean data and tag wavefronts of boxes of lanes.
+
+    The mean is over base addresses, since the tag hash of a strided request depends on where it
+    starts: multiples of the warp's own span, as neighbouring warps have them, plus multiples of
+    `step` within one stride, as a loop along the row has them.
+
+    Parameters
+    ----------
+    box : Box
+        One value a configuration, broadcastable; strides in bytes.
+    offset, step : array
+        Address of the first lane, and what warps' addresses differ by multiples of [B].
+    width : int
+        Bytes a lane.
+    shared : bool
+        As for `data_wavefronts`.
+
+    Returns
+    -------
+    tuple of two arrays
+        Data wavefronts and tag wavefronts a request.
+    """
+    given = np.broadcast_arrays(*box, offset, step)
+    shape = given[0].shape
+    columns = [np.asarray(a, dtype=np.int64).reshape(-1) for a in given]
+    # Sweeps repeat few distinct patterns: each is worked out once.
+    key = np.zeros(columns[0].shape, dtype=np.int64)
+    for column, factor in zip(columns, (1, 64, 1_000_003, 4099, 29, 7_919_999), strict=True):
+        key = key * 31 + column * factor
+    chosen, inverse = _distinct(key)
+    *some, at, by = (column[chosen] for column in columns)
+    distinct = Box(*some)
+    parts = [slice(i, i + _TOGETHER) for i in range(0, len(chosen), _TOGETHER)]
+    tags = np.concatenate(
+        [_mean_tag_wavefronts(Box(*(c[p] for c in some)), at[p], by[p]) for p in parts]
+    )
+    data = _box_data_wavefronts(distinct, at, width, shared)
+    return data[inverse].reshape(shape), tags[inverse].reshape(shape)
+
+
+def _distinct(key: Array) -> tuple[Array, Array]:
+    """Return the place of each distinct value's first occurrence, and each value's own among them.
+
+    As ``np.unique`` does, which imports 26 ms of masked arrays when it is first called.
+    """
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.ones(len(key), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    inverse = np.empty(len(key), dtype=np.int64)
+    inverse[order] = np.cumsum(first) - 1
+    return order[first], inverse
+
+
+def _box_data_wavefronts(box: Box, o: Array, width: int, shared: bool) -> Array:
+    """Return the data wavefronts of boxes: in closed form where lanes are evenly spaced."""
+    n, s, r, t = box
+    unit = max(width, BANK_WORD)
+    lanes = WARP_SIZE * BANK_WORD // unit
+    even = (r <= 1) & (s % unit == 0) & ((unit == BANK_WORD) | (not shared))
+    gcd = power_of_two_gcd(np.full(n.shape, lanes), s // unit)
+    # Partial groups share a bank only from the lane that wraps around.
+    groups, rest = n // lanes, n % lanes
+    conflicts = groups * gcd + np.ceil(rest * gcd / lanes)
+    broadcast = groups + (rest > 0)
+    found = np.maximum(np.where(s == 0, broadcast, conflicts), 1).astype(float)
+    if not even.all():
+        odd = ~even
+        lane = np.arange(WARP_SIZE)[None, :]
+        m = np.maximum(n[odd], 1)[:, None]
+        first = (1 << 40) + o[odd][:, None]
+        address = first + lane % m * s[odd][:, None] + lane // m * t[odd][:, None]
+        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None], shared)
+    return found
+
+
+def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:
+    """Return the tag wavefronts of boxes, the mean over base addresses."""
+    n, s, r, t = box
+    span = np.maximum(np.abs(s) * n, np.abs(t) * np.maximum(r, 1))
+    within = np.maximum(np.abs(np.where(s == 0, t, s)) // np.maximum(g, 1), 1)
+    # Lanes come first, for NumPy to work on many patterns at a time.
+    lane = np.arange(WARP_SIZE)[:, None]
+    m = np.maximum(n, 1)
+    # A lane that takes no part repeats the first, which adds no line.
+    inside = np.where(lane < n * r, lane % m * s + lane // m * t, 0)
+    if np.any(inside[1:] < inside[:-1]):
+        inside.sort(axis=0)
+    places = np.floor(_STEPS[:, None] * within).astype(np.int64) * g
+    base = (1 << 40) + o + _WARPS[:, None] * span + places
+    lines = base + inside[:, None, :] >> LINE.bit_length() - 1
+    return np.asarray(_most_in_a_bank(lines).sum(axis=0) / len(_WARPS))

@@ -1,0 +1,1 @@
+"""Data that is used again: how long it lies, and who meets at it."""

@@ -1,0 +1,280 @@
+"""Loads at irregular places of one buffer: what they have in common, by following some blocks.
+
+Where an index divides or takes remainders, no stride tells which sectors come again. But addresses
+are known: of blocks that follow each other, each sector counts once, whichever load asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
+from perfmodel.models.grid.geometry import AXES, BlockShape
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.reuse_windows import held
+
+Array = npt.NDArray[Any]
+
+_MOST_LANES: Final = 1 << 17
+"""Lanes, loops gone through, that are followed at most for one load."""
+
+_ROWS: Final = 8
+"""Rows of blocks, one for each GPC, that are compared."""
+
+
+class _Launch(NamedTuple):
+    """A launch whose blocks are followed: its shape, and blocks along each axis."""
+
+    instance: Instance
+    shape: BlockShape
+    grid: tuple[int, ...]
+
+
+class Union(NamedTuple):
+    """What loads of a buffer touch together, over the sectors that their requests ask for.
+
+    Attributes
+    ----------
+    in_block : float
+        Distinct sectors of a block.
+    new : float
+        Distinct sectors of blocks in a row, as many as are followed.
+    new_atoms : float
+        The same for DRAM's atoms.
+    bytes_of_block : float
+        Distinct sectors of a block [B].
+    members : tuple of int
+        Positions of the loads.
+    alike : float
+        Of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads.
+    """
+
+    in_block: float
+    new: float
+    new_atoms: float
+    bytes_of_block: float
+    members: tuple[int, ...]
+    alike: float
+
+    def filled(self, capacity: Array, sharing: Array) -> Array:
+        """Return the share of the sectors asked for that comes into L1, of so many bytes."""
+        kept = held(self.bytes_of_block * sharing, capacity)
+        return np.asarray(kept * self.in_block + (1 - kept))
+
+    def missing(self, capacity: Array, wave: Array) -> tuple[Array, Array]:
+        """Return the shares of sectors, and of atoms, that L2 has not when a block asks for them.
+
+        Where it holds what the blocks that run together touch.
+        """
+        bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
+        kept = held(bytes_of_wave, capacity)
+        return (
+            np.asarray(kept * self.new + (1 - kept)),
+            np.asarray(kept * self.new_atoms + (1 - kept)),
+        )
+
+
+def irregular_unions(
+    instance: Instance, requests: Sequence[Requests], shape: BlockShape, atom: int, row: int
+) -> dict[int, Union]:
+    """Return the unions of loads at irregular places, by the position of the load.
+
+    Of one configuration, and where addresses say it: loads at random places are left out.
+
+    Parameters
+    ----------
+    instance, requests, shape
+        A launch, its global accesses, and its blocks.
+    atom : int
+        What DRAM brings at least [B].
+    row : int
+        Blocks in a row that the SMs of a GPC get.
+    """
+    chosen: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        if _followed(r):
+            chosen.setdefault(r.access.buffer, []).append(i)
+    found: dict[int, Union] = {}
+    if math.prod(instance.shape) != 1:
+        return found
+    for positions in chosen.values():
+        found |= _unions(instance, requests, positions, shape, atom, row)
+    return found
+
+
+def common_fills(
+    instance: Instance,
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    shape: BlockShape,
+    atom: int,
+    capacity: Array,
+    sharing: Array,
+) -> list[Array]:
+    """Return the sectors that loads bring into L1, no more of a buffer than there is for a block.
+
+    Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
+    for the same sectors in ways that strides do not tell. Of one configuration.
+
+    Parameters
+    ----------
+    instance, requests, shape, atom
+        As for `irregular_unions`.
+    fills : sequence of array
+        What each brings otherwise.
+    capacity, sharing : array
+        Bytes of L1, and blocks on an SM.
+    """
+    found = list(fills)
+    if math.prod(instance.shape) != 1:
+        return found
+    chosen: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        if r.access.kind == "load" and r.access.cache == "l1" and agreed(r.requests > 0):
+            chosen.setdefault(r.access.buffer, []).append(i)
+    for positions in chosen.values():
+        loads = [requests[i] for i in positions]
+        if any(r.access.counted is not None or r.random or r.period is not None for r in loads):
+            continue
+        # Guards that loops' own strides do not know of: those were counted.
+        if len({r.access.loop for r in loads}) < 2 or all(r.sampled is None for r in loads):
+            continue
+        unions = _unions(instance, requests, positions, shape, atom, 1)
+        if not unions:
+            continue
+        every = float(sum(np.max(fills[i]) for i in positions))
+        asked = sum(float(np.max(r.sectors)) for r in loads)
+        most = asked * unions[positions[0]].filled(capacity, sharing)
+        part = np.minimum(1.0, most / max(every, 1e-9))
+        for i in positions:
+            found[i] = fills[i] * part
+    return found
+
+
+def among(unions: Mapping[int, Union]) -> list[list[int]]:
+    """Return the positions of loads that share a union, buffer by buffer."""
+    return [list(members) for members in {union.members for union in unions.values()}]
+
+
+def _followed(r: Requests) -> bool:
+    """Say whether a load's addresses are known and no strides tell what comes again."""
+    access = r.access
+    if r.strides is not None or r.random or r.period is not None:
+        return False
+    return access.kind == "load" and access.counted is None and agreed(r.requests > 0)
+
+
+def _unions(
+    instance: Instance,
+    requests: Sequence[Requests],
+    positions: Sequence[int],
+    shape: BlockShape,
+    atom: int,
+    row: int,
+) -> dict[int, Union]:
+    kernel, loads = instance.kernel, [requests[i] for i in positions]
+    grid = tuple(int(np.max(extent)) for extent in instance.grid)
+    launch = _Launch(instance, shape, grid)
+    padded = shape.warps * WARP_SIZE
+    loops = [
+        {
+            loop.variable: int(np.max(instance.trips[loop.variable]))
+            for loop in kernel.loop_nest(r.access.loop)
+        }
+        for r in loads
+    ]
+    most = max(math.prod(trips.values()) for trips in loops) * padded
+    blocks = math.prod(grid)
+    run = min(blocks, _MOST_LANES // max(most, 1))
+    if run < min(blocks, 2):
+        return {}
+    # Those in the middle of the launch stand for all.
+    numbers = np.arange(run) + (blocks - run) // 2
+    found = [_touched(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)]
+    asked = float(sum(len(sector) for _, sector in found))
+    of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+    if not asked:
+        return {}
+    own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
+    union = Union(
+        in_block=own / asked,
+        new=len(every) / asked,
+        new_atoms=len(distinct(every // (atom // SECTOR))) / asked,
+        bytes_of_block=own * SECTOR / run,
+        members=tuple(positions),
+        alike=1.0,
+    )
+    # Of blocks side by side the first iterations say it; whole rows of blocks.
+    row = min(max(row, 1), blocks)
+    several = np.arange(min(_ROWS * row, blocks // row * row))
+    first = [
+        _touched(launch, r, several, dict.fromkeys(trips, 1))
+        for r, trips in zip(loads, loops, strict=True)
+    ]
+    # Loads that wait for later iterations are seen over all of them.
+    told = [one if len(one[1]) else whole for one, whole in zip(first, found, strict=True)]
+    alike = [_alike(*asked_by, row) for asked_by in told]
+    return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
+
+
+def _alike(block: Array, sector: Array, row: int) -> float:
+    """Return how many blocks of a row ask for the same sector: a mean over what each asks for.
+
+    Where none asks for any, each is alone.
+    """
+    rows = distinct_pairs(block // row, sector)
+    return len(distinct_pairs(block, sector)) / len(rows) if len(rows) else 1.0
+
+
+def _touched(
+    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
+) -> tuple[Array, Array]:
+    """Return the sectors that requests of some blocks ask for, each with its block."""
+    address, active = _addresses(launch, r, numbers, trips)
+    ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
+    taken = first_of_equals(ordered) & (ordered >= 0)
+    block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
+    return block[taken], ordered[taken]
+
+
+def _addresses(
+    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
+) -> tuple[Array, Array]:
+    """Return byte addresses and who takes part, by block, request and lane."""
+    access, instance = r.access, launch.instance
+    index = instance.expression(access.index)
+    guards: list[Node] = [
+        instance.expression(g) for g in (instance.kernel.guard, access.guard) if g is not None
+    ]
+    threads = launch.shape.thread_indices()
+    inside = threads["threadIdx.x"] >= 0
+    steps = math.prod(trips.values())
+    env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
+    left = numbers
+    for axis, extent in zip(AXES, launch.grid, strict=True):
+        env[f"blockIdx.{axis}"] = (left % extent)[:, None, None, None]
+        left = left // extent
+    places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
+    for name, place in zip(trips, places, strict=True):
+        env[name] = place.astype(np.int64)[None, :, None, None]
+    env |= {name: np.maximum(part, 0)[None, None] for name, part in threads.items()}
+    full = (len(numbers), steps, *inside.shape)
+    active = np.broadcast_to(inside[None, None], full).copy()
+    for guard in guards:
+        if names(guard) <= env.keys():
+            active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    value = np.broadcast_to(np.asarray(evaluate(index, env)), full)
+    address = np.where(active, value, 0).astype(np.int64) * element
+    flat = (len(numbers), steps * inside.shape[0], inside.shape[-1])
+    return address.reshape(flat), active.reshape(flat)

@@ -1,0 +1,81 @@
+"""Stores of a warp that follow one another into the same sectors, and reach L2 as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.reuse_windows import Group
+
+Array = npt.NDArray[Any]
+
+MERGED = Formula(
+    name="share of what neighbouring stores could save that they do",
+    unit="1",
+    text="0.869/(1 + (lines/6.65)**6.59)",
+    symbols={"lines": "lines that a request touches [1]"},
+    holds="words stored one after the other, 2 to 8 of them; less with operations between them",
+    source="fitted: 2 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
+    "gets on rows marked fit, 0.11 on the others (measurements/h200-features/apart.csv, of half a "
+    "million threads, and h200-latency/stores.csv, apart, of one and four million, which merge "
+    "less: 0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them "
+    "stores save next to nothing (the latter): that those of one iteration follow one another is "
+    "assumed, as ptxas puts them at the end",
+)
+SENT_SECTORS = Formula(
+    name="sectors that stores send to L2",
+    unit="1",
+    text="asked*(1 - merged*(1 - union))",
+    symbols={
+        "asked": "sectors of all requests [1]",
+        "merged": "share of the possible saving that is made [1]",
+        "union": "distinct sectors of a warp's neighbouring stores, over the sum of each [1]",
+    },
+    holds="neighbouring stores",
+    source="derived",
+)
+
+
+def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
+    """Return, for each access, the share of its sectors that reach L2; 1 for all but stores."""
+    shares = [np.ones(1) for _ in requests]
+    for g in groups:
+        first = requests[g.members[0]]
+        if first.access.kind != "store" or len(g.members) < 2:
+            continue
+        union = _union(g, requests)
+        count = sum((requests[i].requests for i in g.members), np.zeros(1))
+        lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
+        merged = MERGED(lines=lines)
+        found = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
+        for i in g.members:
+            shares[i] = np.asarray(found)
+    return shares
+
+
+def _union(g: Group, requests: Sequence[Requests]) -> Array:
+    """Return the distinct sectors of a warp's stores of one group, over the sum of each."""
+    first = requests[g.members[0]]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in g.members)), axis=-1)
+    lanes = np.zeros((*offsets.shape[:-1], WARP_SIZE))
+    left = np.arange(WARP_SIZE)
+    for v in first.variables:
+        if v.in_lane or v.is_thread:
+            stride = np.broadcast_to(np.asarray(g.strides[v.name], float), offsets.shape[:-1])
+            count = int(np.max(v.extent))
+            lanes = lanes + stride[..., None] * (left % count)
+            left = left // count
+    found = []
+    for o, own in zip(
+        offsets.reshape(-1, offsets.shape[-1]), lanes.reshape(-1, WARP_SIZE), strict=True
+    ):
+        sectors = [np.unique((own + o_i) // SECTOR) for o_i in o - o.min()]
+        found.append(len(np.unique(np.concatenate(sectors))) / sum(map(len, sectors)))
+    return np.asarray(found).reshape(offsets.shape[:-1])

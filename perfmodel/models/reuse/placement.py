@@ -1,0 +1,72 @@
+"""Placement: how densely what an access touches lies in its buffer, in L2's lines and in DRAM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed_order
+from perfmodel.models.bandwidth.dram import random_cost, read_cost
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.random_tables import fetched_by
+from perfmodel.models.reuse.residency import TABLE_WEIGHT
+
+Array = npt.NDArray[Any]
+
+
+def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+    if r.random:
+        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
+    return read_cost(_pitch(r, granule), granule)
+
+
+def _pitch(r: Requests, granule: int) -> Array:
+    """Return the distance of isolated DRAM atoms that an access reads [B]; 0 where it is dense."""
+    strides = r.strides
+    if strides is None:  # whole lines are dense enough, single sectors lie anywhere
+        return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
+    run = np.full(1, float(r.width))
+    pitch = np.full(1, 0.0)
+    # What does not move has no place among the strides.
+    moved = [np.where(v.extent > 1, np.abs(strides[v.name]), 0) for v in r.variables]
+    for v in (r.variables[i] for i in agreed_order(moved)):
+        stride = np.abs(strides[v.name])
+        moves = (v.extent > 1) & (stride > 0)
+        dense = stride < run + granule
+        run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
+        pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
+    isolated = (run <= granule) & (pitch > granule)
+    return np.where(isolated, pitch, 0.0)
+
+
+def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
+    """Return the bytes of the L2 lines that hold what an access touches."""
+    if r.random:
+        n = np.maximum(buffer_bytes(instance, r) / LINE, 1.0)
+        draws = r.lines if r.in_blocks is None else r.in_blocks[2]
+        # A line that one SM reads lies on one side of L2, and by its home: again is what counts.
+        touched_lines = 1 - np.exp(-draws / n)
+        again = 2 * (1 - np.exp(-draws / n / 2)) - touched_lines
+        return np.asarray(LINE * n * (touched_lines + (TABLE_WEIGHT - 1) * again))
+    filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, LINE / SECTOR)
+    # What one request leaves of a line, others may take.
+    whole = np.maximum(touched, buffer_bytes(instance, r))
+    return np.asarray(np.minimum(touched * (LINE / SECTOR) / filled, whole))
+
+
+def buffer_bytes(instance: Instance, r: Requests) -> Array:
+    """Return the bytes of an access's buffer."""
+    name = r.access.buffer
+    length = np.asarray(instance.lengths[name], dtype=float)
+    return np.asarray(length * np.asarray(instance.element_bytes[name], dtype=float))
+
+
+def reached_bytes(instance: Instance, r: Requests) -> Array:
+    """Return the bytes of the sectors of an access's buffer that its addresses can touch."""
+    step = np.ones(1) if r.random or r.step is None else r.step
+    return buffer_bytes(instance, r) * np.minimum(1.0, SECTOR / step)

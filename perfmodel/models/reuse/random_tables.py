@@ -1,0 +1,255 @@
+"""Random tables: lines that reads at random places draw, and what a miss brings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse import residency
+
+Array = npt.NDArray[Any]
+
+RANDOM_ROOM: Final = 0.96
+"""Share of L2 that lines at random places fill before the oldest leave.
+
+Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB and runs of 8 and 32
+(measurements/h200-sxm-suite/gather.csv, fit rows), 0.9% rms; 0.95 and 0.97 give 1.0.
+"""
+_MOST_DRAWN: Final = 40.0
+STREAMING_WAYS: Final = 1.0
+"""Ways in which lines at random places stay that are marked streaming: whatever comes pushes one of
+them out before any other.
+
+Derived: one line of each set. Of single floats of 20 and 40 MiB at hitRatio 1/4 to 3/4 10 to 40% of
+such lines hit, by this 8 to 44% (measurements/h200-advised/sides.csv).
+"""
+
+
+class Shares(NamedTuple):
+    """Of a table's lines, those that a set-aside keeps, and those marked streaming [1]."""
+
+    kept: Array
+    streaming: Array
+
+
+NONE: Final = Shares(np.zeros(()), np.zeros(()))
+
+
+class RandomReads(NamedTuple):
+    """What a launch reads of a table at random places.
+
+    Attributes
+    ----------
+    first, again : array
+        Bytes that first reads fetch, and that the others would if all of them missed.
+    misses : array
+        Share of the others that miss, of lines that a window neither keeps nor lets pass.
+    spilled : array
+        The same of lines marked persisting.
+    crossing : array
+        Share of the others for which lines that a set-aside keeps have to cross from L2's far side.
+    kept : array
+        Share of the first reads that need not miss where the same launch ran before, though L2
+        cannot hold all of it.
+    draws, wide : array
+        Lines drawn, and bytes that a miss brings of each.
+    """
+
+    first: Array
+    again: Array
+    misses: Array
+    spilled: Array
+    crossing: Array
+    kept: Array
+    draws: Array
+    wide: Array
+
+
+def random_reads(
+    size: Array,
+    beside: tuple[Array, Array],
+    passes: Array,
+    capacity: float,
+    requests: Sequence[Requests],
+    members: Sequence[int],
+    granule: float,
+    shares: Shares,
+    spilled: Array,
+) -> RandomReads:
+    """Return what a launch reads of a table at random places.
+
+    Of `beside`, bytes are read and written in one pass over the table; `spilled` is the share of
+    its persisting lines that find no way.
+    """
+    draws, wide = random_draws(requests, members, granule)
+    stream = (1.5 * beside[0] + beside[1]) * passes / draws
+    # What is kept stays on its own side, in ways that nobody else has.
+    passing = STREAMING_WAYS * capacity / residency.WAYS
+    room = RANDOM_ROOM * capacity - shares.kept * size
+    room = room - np.where(shares.streaming > 0, passing, 0.0)
+    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
+    parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
+    atoms = np.maximum(size / wide, 1.0)
+    first = atoms * (1 - np.exp(-draws / atoms))
+    # Streams push out what there is room for too, between two draws of the same place: measured,
+    # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
+    between = passes * np.minimum(atoms / draws, 1.0)
+    leak = residency.leak(beside[0] * between, beside[1] * between, capacity)
+    missed = np.maximum(draws * np.maximum(1 - parts, leak * full), first)
+    # Where no line ever leaves, each part of it is fetched once.
+    lines = size / LINE
+    stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
+    missed = np.where(stays, first, missed)
+    again = np.maximum(draws - first, 1e-9)
+    lost = draws * np.maximum(1 - residency.ATOM_HITS(h=steady, a=LINE / wide), leak)
+    kept = np.clip((missed - lost) / first, 0.0, 1.0)
+    # Lines of a set-aside outlast the launch.
+    kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
+    misses = np.clip((missed - first) / again, 0.0, 1.0)
+    gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
+    spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
+    crossing = shares.kept * away / 2
+    return RandomReads(*(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide))
+
+
+def random_line_hits(
+    table: Any,
+    stream: Any,
+    draws: Any,
+    capacity: Any,
+    line: float,
+    shares: Shares = NONE,
+) -> tuple[Array, Array, Array]:
+    """Return the share of random draws of a table that find their line in L2, from a cold start on.
+
+    And the share at the end, which the same launch finds again, 0 where nothing has left L2 yet;
+    and the share of the draws that are made with L2 full.
+
+    Parameters
+    ----------
+    table : array
+        Bytes.
+    stream : array
+        Bytes of L2 that streams take for each draw.
+    draws : array
+        Lines drawn in the launch.
+    capacity : array
+        Bytes of L2.
+    line : float
+        Bytes of a line.
+    shares : Shares
+        What of the table does not compete for that capacity.
+
+    Notes
+    -----
+    Derived: a line is there if it was drawn within the last t draws, and t is such that what
+    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
+    """
+    n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
+    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares)
+    steady = both_sides(y, shares)[1]
+    drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
+    # Until t draws have been made nothing leaves.
+    t = np.minimum(y * n, drawn)
+    first = n * (1 - np.exp(-t / n))
+    hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
+    return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
+
+
+def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
+    """Return the share of draws of persisting lines that find them neither kept nor among others.
+
+    And the share of those from the far side that find no copy there.
+
+    Parameters
+    ----------
+    y : array
+        How often lines that a set-aside does not keep are drawn while they stay: see `stay`.
+    spilled : array
+        Share of the persisting lines that find no way of those set aside.
+
+    Notes
+    -----
+    Derived: what a set-aside lets go was not used for longest, so it goes on among the others only
+    if they stay for longer than it has stayed already. A draw from the far side finds its copy.
+    """
+    away = np.exp(-y / 2)
+    gone = np.exp(-y / 2 * (1 + away))
+    return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
+
+
+def stay(table: Array, stream: Array, capacity: Any, shares: Shares = NONE) -> Array:
+    """Return how often each line of a random table is drawn, on average, while an unused one stays.
+
+    Parameters
+    ----------
+    table, stream : array
+        Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
+    capacity, shares
+        As for `random_line_hits`.
+    """
+    low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
+    for _ in range(40):
+        y = (low + high) / 2
+        fits = both_sides(y, shares)[0] * table + stream * y <= capacity
+        low, high = np.where(fits, y, low), np.where(fits, high, y)
+    return np.asarray((low + high) / 2)
+
+
+def both_sides(times: Any, shares: Shares = NONE) -> tuple[Array, Array]:
+    """Return the lines of L2 that each line of a random table takes, and the share of hits.
+
+    Parameters
+    ----------
+    times : array
+        How often a line is drawn, on average, while a line that is not used stays.
+    shares : Shares
+        What of the table takes no lines of its own, and what not even copies.
+
+    Notes
+    -----
+    Derived: of the draws, Poisson, half come from a line's own side, and it is there if one did; a
+    draw from the far side leaves a copy there, which the next ones from there find. Those that do
+    not find one go to the line's own side and use it too. So small tables are there twice, and
+    lines drawn once take 1.5 on average, whether a miss brings all of one or a sector.
+    """
+    y = np.asarray(times, dtype=float)
+    away = np.exp(-y / 2)
+    gone = np.exp(-y / 2 * (1 + away))
+    copied = 1 - shares.streaming
+    lines = copied * (1 - away) + np.maximum(copied - shares.kept, 0.0) * (1 - gone)
+    return np.asarray(lines), np.asarray(1 - (away**2 + gone) / 2)
+
+
+def random_draws(
+    requests: Sequence[Requests], members: Sequence[int], granule: float
+) -> tuple[Array, Array]:
+    """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
+    chosen = [requests[i] for i in members if requests[i].random]
+    # What neighbouring blocks read at a time is drawn once.
+    alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
+    lines = [
+        (r.lines if r.in_blocks is None else r.in_blocks[2]) / blocks
+        for r, blocks in zip(chosen, alike, strict=True)
+    ]
+    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
+    wide = sum(parts, np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    if request.in_blocks is not None:  # runs that warps of a block share are drawn once
+        sectors, pairs, lines = request.in_blocks
+    else:
+        sectors, pairs, lines = request.sectors, request.pairs, request.lines
+    parts = sectors if granule <= SECTOR or pairs is None else pairs
+    return np.asarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))

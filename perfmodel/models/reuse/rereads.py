@@ -1,0 +1,211 @@
+"""Loops that read what an earlier loop has read or written: a row's maximum, then its sum.
+
+Within one loop `perfmodel.models.reuse.reuse_windows` counts what comes again. Between loops a
+block comes back to the same data after it has touched all of it, and finds what the cache could
+hold: from the same end all or nothing, from the other end, as a backward substitution does, what
+was touched last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.reuse_windows import Group, held
+
+Array = npt.NDArray[np.float64]
+
+L1_AGAIN: Final = (0.55, 1.42)
+L2_AGAIN: Final = (0.66, 1.0)
+"""Footprint over capacity at which a second way through data from the same end starts to miss, and
+at which it misses all.
+
+Fitted: columns that blocks in step read twice (measurements/h200-straight/ways.csv, read_forward of
+132 blocks: L2's share missed is 0.15, 0.87 and 1.0 at 0.69, 0.82 and 0.96 of its capacity), and
+rows that blocks drift apart on (rounds.csv, rows_read: 0.02 to 0.07, 0.27 to 0.42 and 0.7 to 0.9 at
+0.69, 0.82 and 1.1). L1's is 0.05 off at most on the former.
+"""
+L1_BACK: Final = 0.80
+L2_BACK: Final = 0.66
+"""Part of a cache whose last data a second way finds that begins at the other end; L1's is part of
+L2's. Fitted: the same, read_back, 0.07 and 0.02 at most. What was written first is found alike."""
+_DENSE: Final = 1.6
+"""Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
+their range as many are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A group of loads that reads what an earlier group has read.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of its loads among the requests.
+    per_block : array
+        Bytes that a block touches from the first time on to the second, both groups and what lies
+        between.
+    back : bool
+        Whether it goes through the data the other way round.
+    """
+
+    members: tuple[int, ...]
+    per_block: Array
+    back: bool = False
+
+    def missing_l1(self, blocks: Array, capacity: Array) -> Array:
+        """Return the share that L1 no longer has, with so many blocks on it at a time."""
+        touched = self.per_block * blocks
+        if self.back:
+            return _missing(touched, capacity * L1_BACK)
+        return np.asarray(1 - held(touched, capacity, L1_AGAIN))
+
+    def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
+        """Return the same of L2, of the share `near` that L1 no longer has."""
+        touched = self.per_block * blocks
+        if self.back:  # what L1 has is what came last in L2 too
+            missing = _missing(touched, capacity * L2_BACK)
+            return np.asarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
+        return np.asarray(1 - held(touched, capacity, L2_AGAIN))
+
+
+def _missing(touched: Array, kept: Array | float) -> Array:
+    return np.asarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
+
+
+def rereads(
+    instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
+) -> list[Reread]:
+    """Return the groups of loads that read again what an earlier group has read or written.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    groups : sequence of Group
+        Of their affine ones.
+    """
+    earlier = sorted(groups, key=lambda g: g.members[0])
+
+    @cache
+    def bytes_of(i: int) -> Array:
+        return _block_bytes(requests, earlier[i])
+
+    stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
+    loops = [requests[g.members[0]].access.loop for g in earlier]
+    buffers = [requests[g.members[0]].access.buffer for g in earlier]
+    every = sum((bytes_of(i) for i in range(len(earlier)) if i not in stores), np.zeros(1))
+    found = []
+    for i, g in enumerate(earlier):
+        if requests[g.members[0]].access.kind != "load":
+            continue
+        for j in range(i - 1, -1, -1):
+            if _same_blocks(instance, requests, earlier[j], g) and _within(
+                requests, g, earlier[j], bytes_of(i), bytes_of(j)
+            ):
+                # Whatever is in a loop with the first touch goes on while that goes on.
+                since = [
+                    k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])
+                ]
+                between = sum((bytes_of(k) for k in since), np.zeros(1))
+                # Blocks are not in step: some write while this one reads, other data than it reads.
+                others = (k for k in stores if k not in since and buffers[k] != buffers[i])
+                written = sum((bytes_of(k) for k in others), np.zeros(1))
+                between = between + written * np.minimum(between / np.maximum(every, 1.0), 1.0)
+                back = _backwards(requests, earlier[j]) != _backwards(requests, g)
+                found.append(Reread(g.members, np.asarray(between), back))
+                break
+    return found
+
+
+def _same_blocks(
+    instance: Instance, requests: Sequence[Requests], one: Group, other: Group
+) -> bool:
+    a, b = requests[one.members[0]], requests[other.members[0]]
+    if a.access.buffer != b.access.buffer or a.access.loop == b.access.loop:
+        return False
+    if a.period is not None or b.period is not None:
+        return False
+    return all(
+        agreed(
+            (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
+            | (np.asarray(extent) <= 1)
+        )
+        for axis, extent in zip(AXES, instance.grid, strict=True)
+    )
+
+
+def _within(
+    requests: Sequence[Requests], inner: Group, outer: Group, inner_bytes: Array, outer_bytes: Array
+) -> bool:
+    """Say whether a group of the first block goes through data that another goes through.
+
+    All of it, or a part that is as dense: what is left of a loop whose iterations are put together.
+    """
+    lowest, highest = _ends(requests, inner)
+    low, high = _ends(requests, outer)
+    whole = (lowest == low) & np.isclose(inner_bytes, outer_bytes, rtol=0.02)
+    dense = (inner_bytes / (highest - lowest)) / (outer_bytes / (high - low))
+    part = (lowest >= low) & (highest <= high) & (dense > 1 / _DENSE) & (dense < _DENSE)
+    return agreed(whole | part)
+
+
+def _ends(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:
+    """Return the least address that a group of the first block touches, and past the last [B]."""
+    first = requests[group.members[0]]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
+    low = np.asarray(offsets.min(axis=0), dtype=float)
+    high = np.asarray(offsets.max(axis=0), dtype=float) + first.width
+    for v in first.variables:
+        if not v.is_block:
+            reach = group.strides[v.name] * (v.extent - 1)
+            low, high = low + np.minimum(reach, 0.0), high + np.maximum(reach, 0.0)
+    return low, high
+
+
+def _backwards(requests: Sequence[Requests], group: Group) -> bool:
+    """Say whether a group's loops go down in memory."""
+    variables = requests[group.members[0]].variables
+    loops = (v.name for v in variables if not v.target.startswith(("threadIdx", "blockIdx")))
+    return any(agreed(group.strides[name] < 0) for name in loops)
+
+
+def _block_bytes(requests: Sequence[Requests], group: Group) -> Array:
+    """Return the bytes that a block reads by a group in all its iterations."""
+    window: dict[str, Array] = {}
+    r = requests[group.members[0]]
+    for v in r.variables:
+        if not v.is_block:
+            window[v.name] = np.atleast_1d(np.asarray(v.extent, dtype=float))
+    return np.asarray(np.atleast_1d(group.granules(window, SECTOR)) * float(SECTOR))
+
+
+def without_rereads(
+    again: Sequence[Reread], values: Sequence[Array], missing: Sequence[Array]
+) -> list[Array]:
+    """Return what accesses bring into a cache, less what rereads find there.
+
+    Parameters
+    ----------
+    again : sequence of Reread
+    values : sequence of array
+        By access: sectors or bytes.
+    missing : sequence of array
+        By reread: the share that the cache no longer has.
+    """
+    found = list(values)
+    for reread, share in zip(again, missing, strict=True):
+        for i in reread.members:
+            found[i] = np.asarray(found[i] * share)
+    return found

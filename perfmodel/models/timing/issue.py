@@ -1,0 +1,236 @@
+"""Instruction throughput: issue slots and the arithmetic pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+ISSUE_CYCLES = Formula(
+    name="issue clocks an SM",
+    unit="clocks",
+    text="i/(m*q)",
+    symbols={
+        "i": "warp instructions of the launch [1]",
+        "m": "SMs [1]",
+        "q": "schedulers of an SM, one issue a clock [1/clock]",
+    },
+    holds="instructions spread evenly over schedulers",
+    source="CUDA C++ Programming Guide, multiprocessor levels",
+)
+PIPE_CYCLES = Formula(
+    name="pipe clocks an SM",
+    unit="clocks",
+    text="i*32/(m*l)",
+    symbols={
+        "i": "warp instructions of the pipe [1]",
+        "m": "SMs [1]",
+        "l": "lanes of the pipe on an SM [threads/clock]",
+    },
+    holds="independent instructions",
+    source="CUDA C++ Programming Guide, arithmetic instruction throughput table",
+)
+
+# Lanes of each pipe; one not named here, or that a device has no figure of, takes issue slots only.
+_LANES: Final = {
+    "fma32": "fp32_lanes",
+    "int32": "int32_lanes",
+    "imad": "imad_lanes",
+    "wide": "imad_lanes",
+    "conversion": "conversion_lanes",
+    "tensor16": "tensor16_lanes",
+    "fma64": "fp64_lanes",
+    "sfu": "sfu_lanes",
+    "lsu": "lsu_lanes",
+}
+
+WIDE_TURNS: Final = 2.0
+"""Turns of the multipliers that a product of 64 bits takes, or its upper half alone.
+
+Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5 (measurements/h200-pipes).
+"""
+FP64_SLOTS: Final = 2.0
+"""Issue slots of an instruction on doubles, which takes as long at the scheduler as in its pipe.
+
+Measured: with 32 warps an SM, 16 multiply-adds of doubles take a scheduler 33 clocks alone, 48, 63
+and 84 with 16, 32 and 48 of FP32 between them, and 46 with 16 logic operations; 16 sums of integers
+with 16 and 48 of FP32 take 40 and 68 (measurements/h200-mixes). Of GPUs with fewer FP64 lanes:
+assumed.
+"""
+CONSTANT_CLOCKS: Final = 2.0
+"""Clocks that an SM takes for each word that lanes of a warp read from constant memory.
+
+Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
+64.1 clocks a load of an SM with 64 warps (measurements/h200-branches/tables.csv).
+"""
+TABLE_BRANCH: Final = 2.1
+"""What each way that a warp's lanes go through a table of branches takes of the same unit, in words
+of constant memory.
+
+Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for each of 1 to 8 ways of
+2 products, the words alone 2.0 (measurements/h200-scattered/ways.csv, fit rows).
+"""
+TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
+"""Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
+MACS_PER_INSTRUCTION: Final = 64.0
+"""Multiply-accumulates of one tensor-core instruction of a warp, divided by its lanes: m16n8k16."""
+
+
+def issue_slots(pipe: str, count: Any) -> Array:
+    """Return the issue slots that `count` instructions of a pipe take.
+
+    The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
+    banks are those of instructions counted elsewhere. Doubles take two slots each.
+    """
+    if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
+        return np.zeros(np.shape(count))
+    if pipe == "fma64":
+        return np.asarray(count, dtype=float) * FP64_SLOTS
+    return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
+
+
+def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array]:
+    """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
+
+    A loop over strides of the grid counts the turns of the threads that have most. Where the guard
+    of every access of a loop has the loop's variable and the block's number in it, warps beyond the
+    end have left. Of loops within a block, counts are of whole turns, as counters were read. Warps
+    that the kernel's own guard lets nobody of through come to no loop.
+    """
+    done: dict[str, tuple[Array, Array]] = {}
+    whole: set[str] = set()
+    for r in requests:
+        loop = r.access.loop
+        if loop is None:
+            continue
+        strides_grid = any(name.startswith("blockIdx") for name in r.shares)
+        left = r.access.guard is None and kernel.guard is not None and r.access.counted is None
+        if not left and (r.access.guard is None or loop not in r.shares or not strides_grid):
+            whole.add(loop)
+            continue
+        every = r.executions
+        asked, possible = done.get(loop, (np.zeros(1), np.zeros(1)))
+        done[loop] = (asked + np.minimum(r.requests, every), possible + every)
+    return {
+        loop: asked / np.maximum(possible, 1e-9)
+        for loop, (asked, possible) in done.items()
+        if loop not in whole
+    }
+
+
+def warp_instructions(
+    instance: Instance,
+    memory_requests: Any,
+    taken: Mapping[str, Array] = MappingProxyType({}),
+    guarded: bool = False,
+) -> dict[str, Array]:
+    """Return warp instructions of the launch by pipe, memory accesses under "memory".
+
+    Parameters
+    ----------
+    instance : Instance
+    memory_requests : array
+        Warp requests of all accesses.
+    taken : mapping of str to array
+        Share of the turns of a loop that warps take, by `turns_taken`.
+    guarded : bool
+        Only those of such loops, and memory accesses.
+    """
+    kernel = instance.kernel
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    totals: dict[str, Array] = {"memory": np.asarray(memory_requests, dtype=float)}
+    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+        if guarded and work.loop not in taken:
+            continue
+        times = np.asarray(count, dtype=float) * instance.runs(work.loop)
+        times = times * taken.get(work.loop or "", 1.0)
+        totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
+    return totals
+
+
+def issued(instructions: Mapping[str, Any]) -> Array:
+    """Return the issue slots of all instructions of a launch, by `warp_instructions`.
+
+    Moves of constants for the whole warp fit into the second slots of doubles: a kernel of which
+    they are two fifths issues in 85% of the clocks beside a busy FP64 pipe (expected_improvement of
+    measurements/h200-corpus-blind8).
+    """
+    slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
+    hidden = np.minimum(instructions.get("uniform", 0.0), instructions.get("fma64", 0.0))
+    return np.asarray(sum(slots, np.zeros(1)) - hidden)
+
+
+def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return warp instructions of the launch that are in loops, memory accesses included."""
+    kernel = instance.kernel
+    threads = np.asarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
+    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+        if work.loop is not None:
+            times = np.asarray(count, dtype=float) * instance.runs(work.loop)
+            total = total + issue_slots(work.pipe, warps * times)
+    return np.asarray(total)
+
+
+def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the same as pipes take them: products of 64 bits, special functions and conversions.
+
+    Products of 64 bits are turns of the multipliers, alone and in all. Special functions and
+    conversions, if there are both, are one pipe's (XU): 8 of each take as long as 16 of either
+    (measurements/h200-mixes).
+    """
+    if "sfu" in instructions and "conversion" in instructions:
+        both = np.asarray(instructions["sfu"]) + instructions["conversion"]
+        instructions = {n: i for n, i in instructions.items() if n != "conversion"} | {"sfu": both}
+    if "wide" not in instructions:
+        return instructions
+    wide = WIDE_TURNS * np.asarray(instructions["wide"])
+    return {**instructions, "wide": wide, "imad": instructions.get("imad", 0.0) + wide}
+
+
+def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
+    """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
+    cycles = {
+        "issue": np.asarray(
+            ISSUE_CYCLES(
+                i=np.atleast_1d(issued(instructions)),
+                m=float(device.sm_count),
+                q=float(device.schedulers_per_sm),
+            )
+        )
+    }
+    instructions = _in_turns(instructions)
+    for pipe, lanes in _LANES.items():
+        if pipe in instructions and getattr(device, lanes) is not None:
+            cycles[pipe] = np.asarray(
+                PIPE_CYCLES(
+                    i=np.atleast_1d(instructions[pipe]),
+                    m=float(device.sm_count),
+                    l=float(getattr(device, lanes)),
+                )
+            )
+    if "constant" in instructions:
+        words = np.atleast_1d(instructions["constant"])
+        cycles["constant"] = np.asarray(
+            PIPE_CYCLES(i=words, m=float(device.sm_count), l=WARP_SIZE / CONSTANT_CLOCKS)
+        )
+    for pipe in TENSOR_PIPES:
+        if pipe in instructions and np.any(instructions[pipe] > 0):
+            rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
+            cycles[pipe] = np.asarray(
+                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=float(device.sm_count), l=rate)
+            )
+    return cycles

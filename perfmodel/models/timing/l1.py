@@ -1,0 +1,183 @@
+"""L1 of an SM: for how many clocks its stages are busy.
+
+A load whose data is in L1 costs its wavefronts in the data stage. One that must wait for L2 gets
+its data line by line as it comes, and so does one that finds its sector already on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.unrolled import loop_unroll, loops_of
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.traffic import AccessTraffic, Traffic
+
+Array = npt.NDArray[Any]
+
+L1_CYCLES = Formula(
+    name="L1 clocks an SM",
+    unit="clocks",
+    text="max(data + fills, tags, lanes, port, sent, pages)",
+    symbols={
+        "data": "data wavefronts of stores, of loads that hit, masked accesses, shuffles [clocks]",
+        "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
+        "tags": "tag wavefronts of all requests [clocks]",
+        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
+        "port": "clocks that sectors from L2 take through the SM's port [clocks]",
+        "sent": "clocks that stored sectors take out of the SM [clocks]",
+        "pages": "clocks to look up pages that the SM has no translation for [clocks]",
+    },
+    holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
+    source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
+)
+MISS_CLOCKS: Final = 3.5
+"""Least clocks that a request which misses takes of the data stage, unless it has fewer sectors;
+else one a line, and one more.
+
+One a line: measured, 4.7, 9.1, 16.4 and 32.4 clocks for 4, 8, 16 and 32 lines from L2
+(measurements/h200-l1/requests.csv). The least is fitted to misses among hits, the coalesced product
+(measurements/h200-sxm/gemm.csv): a stream of nothing but requests of one line takes 2.0 each, and
+why they cost more among hits is not known.
+"""
+WAITING: Final = 0.45
+"""Share of a warp's loads in flight from one sector that find it missing or on its way.
+
+Fitted: threads that walk along rows with 4 to 16 loads in flight hold the data stage for 12 to 21
+wavefronts a request, where hits take 4 to 16 and 32 lines 32: 0.3 to 0.5 with 8 warps an SM, 0.4 to
+0.55 with 32 (measurements/h200-l1/counters.csv and rows.csv).
+"""
+PORT_CLOCKS: Final = 0.4
+"""Clocks that a sector from L2 takes into an SM.
+
+Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
+(measurements/h200-l1/ports.csv).
+"""
+SENT_CLOCKS: Final = 1.04
+"""Clocks that a stored sector takes out of an SM.
+
+Measured: blocks that write their 16 KiB again and again send 30.8 B a clock, one or two of them on
+an SM, on one SM and on 66 (measurements/h200-blocks/sets.csv).
+"""
+
+LONE_WARP: Final = 2.0
+"""Clocks from one pass of a warp's shared accesses to its next; other warps pass in between.
+
+Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes meet in 8, 16
+and 32 words of a bank, and 8.0, 15.9 and 31.8 of each of two warps and more
+(measurements/h200-contended, lone.csv).
+"""
+
+PAGE_REACH: Final = 145.0 * 2**20
+PAGE_CLOCKS: Final = 6.2
+"""Bytes of a table that an SM has the translations of, and clocks of every look-up of another page.
+
+Fitted: gathers of single floats, warm, of tables of 2 MiB to 16 GiB, which take the same time up
+to 192 MiB and twice as long of 4 GiB (measurements/h200-gather/times.csv, fit rows): the share of
+misses is 1 - reach/table at random places. One SM takes as long as all of them do.
+"""
+
+
+def l1_stages(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    all_requests: Any,
+    besides: Any = 0.0,
+    warps: Any = math.inf,
+) -> dict[str, Array]:
+    """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+        Of the global accesses, in order.
+    all_requests : array
+        Warp requests of all kinds, shared ones too.
+    besides : array
+        Shuffles, and accesses issued by warps of which no thread makes them: each takes a pass of
+        the data stage.
+    warps : array
+        That share an SM.
+    """
+    sms = float(device.sm_count)
+    hits, fills = np.zeros(1), np.zeros(1)
+    waits = waiting_shares(instance, requests, traffic.accesses)
+    for r, access, (missing, waiting) in zip(requests, traffic.accesses, waits, strict=True):
+        if r.access.cache == "shared":
+            # What is copied to shared memory goes there by whole rows of banks, past the registers.
+            fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
+            continue
+        if r.access.cache == "l2" and r.access.copied:
+            # Copied past L1: only their stores hold it, 3.7 to 4.1 clocks for 512 B of a warp in 1
+            # to 16 rows, where shared loads keep it busy (measurements/h200-pipes/copies.csv).
+            continue
+        passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
+        hits = hits + passes * (1 - waiting)
+        first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
+        first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
+        fills = fills + first * missing + access.lines * (waiting - missing)
+    shared = traffic.shared_wavefronts * np.maximum(LONE_WARP / warps, 1.0)
+    return {
+        "data": (hits + shared + besides) / sms,
+        "fills": fills / sms,
+        "tags": traffic.l1_tag_wavefronts / sms,
+        "lanes": (all_requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
+        "port": traffic.l1_fill_sectors * PORT_CLOCKS / sms,
+        "sent": traffic.l2_write_sectors * SENT_CLOCKS / sms,
+        "pages": page_misses(instance, requests) * PAGE_CLOCKS / sms,
+    }
+
+
+def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return how often loads at random places find no translation of their page in their SM."""
+    chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
+    sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
+    missing = np.maximum(1 - PAGE_REACH / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
+    return np.asarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
+
+
+def copied_passes(r: Requests, access: AccessTraffic) -> Array:
+    """Return the clocks that copies to shared memory hold the data stage, beside their stores.
+
+    What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
+    2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them
+    (measurements/h200-branches/copies.csv).
+    """
+    stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
+    return np.asarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
+
+
+def waiting_shares(
+    instance: Instance, requests: Sequence[Requests], accesses: Sequence[AccessTraffic]
+) -> list[tuple[Array, Array]]:
+    """Return the shares of each load's requests that miss L1, and that wait for L2; 0 for the rest.
+
+    A request waits if it misses, or if another load of the same batch has just asked for its
+    sector.
+    """
+    loops = loops_of(instance, (r.access for r in requests))
+    loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
+    unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
+    return [
+        _waiting(access, unrolled[loop]) if access.kind == "load" else (np.zeros(1), np.zeros(1))
+        for access, loop in zip(accesses, loops, strict=True)
+    ]
+
+
+def _waiting(access: AccessTraffic, unroll: Array) -> tuple[Array, Array]:
+    missing = np.asarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
+    reads = 1 / np.maximum(missing, 1e-9)
+    at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
+    return missing, np.asarray(np.minimum(missing * at_once, 1.0))
