@@ -26,12 +26,30 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import load_device
 from perfmodel.models.formula import Formula
 
-_FORMULAS: Final = (
-    *("activity", "atomics", "coalescing", "contention", "dram", "l2", "latency", "memory"),
-    *("occupancy", "queueing", "residency", "reuse", "roofline", "shared_atomics", "time"),
-    *("bank_turns", "shared_loops", "shared_swaps", "sides", "wavefronts", "waves"),
-)
-"""Modules of `perfmodel.models` whose closed forms drills can name."""
+_FORMULAS: Final = {
+    "activity": "grid.activity",
+    "atomics": "atomics.global_atomics",
+    "bank_turns": "requests.bank_turns",
+    "coalescing": "requests.coalescing",
+    "contention": "requests.contention",
+    "dram": "bandwidth.dram",
+    "l2": "bandwidth.l2",
+    "latency": "timing.latency",
+    "memory": "memory",
+    "occupancy": "blocks.occupancy",
+    "queueing": "timing.queueing",
+    "residency": "reuse.residency",
+    "reuse": "reuse.reuse_windows",
+    "roofline": "roofline",
+    "shared_atomics": "atomics.shared_atomics",
+    "shared_loops": "atomics.shared_loops",
+    "shared_swaps": "atomics.shared_swaps",
+    "sides": "caches.sides",
+    "time": "time",
+    "wavefronts": "requests.wavefronts",
+    "waves": "blocks.waves",
+}
+"""Modules of `perfmodel.models` whose closed forms drills can name, and what drills call them."""
 
 
 def find(source: Source, number: Value, device: str, file: Path) -> Found:
@@ -107,7 +125,7 @@ def _closed_form(source: FormulaOf, number: Value) -> Found:
 def _formula(name: str) -> Formula:
     module, _, constant = name.partition(".")
     if module in _FORMULAS and re.fullmatch(r"[A-Z][A-Z0-9_]*", constant):
-        found = vars(import_module(f"perfmodel.models.{module}")).get(constant)
+        found = vars(import_module(f"perfmodel.models.{_FORMULAS[module]}")).get(constant)
         if isinstance(found, Formula):
             return found
     raise PerfmodelError(
