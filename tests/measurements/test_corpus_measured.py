@@ -80,6 +80,7 @@ def test_results_were_right() -> None:
         "corpus-blind10",
         "corpus-blind11",
         "corpus-blind12",
+        "corpus-blind13",
         "latency",
         "predicates",
         "walks",
@@ -110,6 +111,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind10", 40, "validation"),
         ("corpus-blind11", 48, "validation"),
         ("corpus-blind12", 48, "validation"),
+        ("corpus-blind13", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
