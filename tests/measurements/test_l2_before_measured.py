@@ -106,7 +106,7 @@ def test_every_number_of_ways(use: str, median: float, tail: float) -> None:
 
 def test_small_tables_of_streaming_lines() -> None:
     # counted: of 256 KiB 0.05 of the marked lines' re-reads miss, of 1 MiB 0.2, of 8 MiB all;
-    # 0.04 rms of the share missed, fitted on nothing
+    # 0.04 rms of the share missed; no coefficient, but the form was chosen with these rows in view
     off = []
     for row in rows("small", FOLDER, timing="profiler"):
         if row["hit_eighths"] == 0 or row["function"] == "read_persistent":

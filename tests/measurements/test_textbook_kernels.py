@@ -59,7 +59,7 @@ def errors(kernel: str, use: str) -> list[float]:
     ],
 )
 def test_launches_of_other_sizes(kernel: str, most: float) -> None:
-    # measured after the models, of sizes that nobody had looked at; the long strings of
+    # sizes that nobody had looked at when they were queued; the long strings of
     # compare_strings showed a mistake, since mended
     assert np.max(np.abs(errors(kernel, "validation"))) < most
 

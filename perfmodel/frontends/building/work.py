@@ -1,4 +1,4 @@
-"""A kernel's instructions besides memory accesses: on pipes, as FLOP; and loads in flight."""
+"""A kernel's instructions besides memory accesses: on pipes, and as FLOP."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from perfmodel.frontends.assembly.tensor_work import tensor_flop
 from perfmodel.frontends.assembly.unrolling import Around, rounds
 from perfmodel.frontends.building.constant_data import constants_read
 from perfmodel.frontends.building.counts import body_runs
+from perfmodel.frontends.building.loads_in_flight import loads_in_flight
 from perfmodel.frontends.building.partings import Run, partings
 from perfmodel.frontends.building.parts import renamed
 from perfmodel.frontends.emulation.emulate import Emulation
@@ -42,7 +43,7 @@ from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic.conditions import TRUE
 from perfmodel.frontends.symbolic.launch import KernelLaunch
 from perfmodel.frontends.symbolic.records import Followed
-from perfmodel.frontends.symbolic.registers import is_memory, read_registers, written_registers
+from perfmodel.frontends.symbolic.registers import is_memory
 from perfmodel.frontends.symbolic.sums import Sum, written
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -61,7 +62,6 @@ from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.models.timing.issue import TABLE_BRANCH
 
-_MOST_IN_FLIGHT: Final = 16
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
@@ -197,7 +197,7 @@ def work_of(
         arithmetic,
         flop[precision],
         precision,
-        _in_flight(function, flow, found, abreast),
+        loads_in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
             Pace(_number(round(p.clocks + more, 2)), loop, every)
@@ -366,47 +366,3 @@ def _share(
     warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
     every = max(1, warps * times)
     return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
-
-
-def _in_flight(
-    function: Function,
-    flow: ControlFlow,
-    found: Followed,
-    abreast: Mapping[str | None, float],
-) -> int | None:
-    """Return the loads that a thread of the loop with most loads issues before it waits."""
-    most: tuple[int, int] | None = None
-    for run in found.blocks:
-        if run.loop is None:
-            continue
-        block = flow.blocks[run.block]
-        together = _independent(function, block.start, block.stop)
-        if together == 0:
-            continue
-        at_once = min(round(together * abreast[run.loop]), _MOST_IN_FLIGHT)
-        if most is None or together > most[0]:
-            most = (together, max(at_once, 1))
-    return None if most is None else most[1]
-
-
-def _independent(function: Function, start: int, stop: int) -> int:
-    """Return the global loads of a block that no other load's value leads to, before a barrier."""
-    waiting: set[str] = set()
-    count = best = 0
-    for at in range(start, stop):
-        instruction = function.instructions[at]
-        reads = read_registers(instruction)
-        if instruction.opcode in ("bar", "barrier"):
-            best, count, waiting = max(best, count), 0, set()
-            continue
-        targets = written_registers(instruction)
-        if instruction.opcode == "ld" and is_memory(instruction):
-            if "shared" in instruction.modifiers:
-                continue
-            if reads & waiting:
-                best, count, waiting = max(best, count), 0, set()
-            count += 1
-            waiting |= set(targets)
-        elif reads & waiting:
-            waiting |= set(targets)
-    return max(best, count)

@@ -58,8 +58,8 @@ WRITE_BACK = Formula(
         "are held up; 0.3 to 0.6, 1.2 with 9 ways, and nothing with 10 [1]",
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
-    holds="H200: 1.5% in the median and 4.7% at the ninetieth percentile of 870 points fitted to, "
-    "1.7% and 5.7% of 1030 others; that it scales with DRAM's peak elsewhere is assumed",
+    holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
+    "to, 1.6% and 5.7% of newer others; that it scales with DRAM's peak elsewhere is assumed",
     source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
     "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
     "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
