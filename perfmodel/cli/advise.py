@@ -43,9 +43,8 @@ def advise(
     """
     from perfmodel.prediction.advise import advise as advise_on
 
-    found, values, platform = chosen.of(kernel)
-    blocks = chosen.program.in_other_blocks(kernel, found, platform["device"])
-    advice = advise_on(found, in_other_blocks=blocks, **platform, **values)
+    found, values, platform = chosen.of(kernel, in_other_blocks=True)
+    advice = advise_on(found, **platform, **values)
     if json:
         print_json(advice.to_json())
     else:

@@ -36,13 +36,17 @@ class LaunchOptions:
     program: ProgramOptions = NO_PROGRAM
     l2: L2Options = AS_THE_DRIVER
 
-    def of(self, text: str) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
+    def of(
+        self, text: str, in_other_blocks: bool = False
+    ) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
         """Return the kernel, the values of its parameters, and `predict`'s other arguments.
 
         Parameters
         ----------
         text : str
             A built-in's name, a kernel file, or a program.
+        in_other_blocks : bool
+            Whether `advise` is asked, which takes the launch in other blocks as well.
 
         Raises
         ------
@@ -52,11 +56,16 @@ class LaunchOptions:
         from perfmodel.hardware import load_device
 
         gpu = load_device(self.device)
-        kernel = self.program.kernel(text, self.mapping, gpu)
+        others: dict[str, Any] = {}
+        if in_other_blocks:
+            kernel, blocks = self.program.kernel_in_blocks(text, self.mapping, gpu)
+            others["in_other_blocks"] = blocks
+        else:
+            kernel = self.program.kernel(text, self.mapping, gpu)
         defines = self.tiles.added_to(self.define, text, self.mapping)
         values = parse_defines(defines, kernel.word_parameters)
         platform: dict[str, Any] = {"device": gpu, "timing": self.timing, "cache": self.cache}
-        platform |= {"l2": self.l2.control(kernel), **self.l2.platform()}
+        platform |= {"l2": self.l2.control(kernel), **self.l2.platform(), **others}
         return kernel, values, platform
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -123,29 +124,7 @@ class ProgramOptions:
 
             self.check_unused(text)
             return [find_kernel(text, mapping)]
-        if mapping is not None:
-            raise PerfmodelError(
-                f"--mapping goes with built-in kernels, not with {shown(text)}: leave it out"
-            )
-        from perfmodel.cli.progress import progress_bar
-        from perfmodel.frontends.translate import translated
-
-        program = self._program(text, device)
-        launches = self._launches(program)
-        with progress_bar("emulating") as tell:
-            return [translated(program, launch, self.kernel_name, tell) for launch in launches]
-
-    def in_other_blocks(
-        self, text: str, made: Kernel, device: Device | None = None
-    ) -> tuple[Kernel, ...]:
-        """Return a program's launch, `made`, in blocks of other sizes; nothing of other kernels."""
-        if not is_program(text):
-            return ()
-        from perfmodel.frontends.other_blocks import in_other_blocks
-
-        program = self._program(text, device)
-        (launch,) = self._launches(program)
-        return in_other_blocks(program, launch, self.kernel_name, made)
+        return self._translated(*self._launched(text, mapping, device))
 
     def check_unused(self, text: str) -> None:
         """Refuse the options beside `text`, which is no program.
@@ -164,7 +143,22 @@ class ProgramOptions:
 
     def kernel(self, text: str, mapping: str | None, device: Device | None = None) -> Kernel:
         """Return the one kernel that a command is about; see `kernels`."""
-        found = self.kernels(text, mapping, device)
+        return self._only(self.kernels(text, mapping, device))
+
+    def kernel_in_blocks(
+        self, text: str, mapping: str | None, device: Device | None = None
+    ) -> tuple[Kernel, tuple[Kernel, ...]]:
+        """Return the same, and if it is a program's, its launch in blocks of other sizes."""
+        if not is_program(text):
+            return self.kernel(text, mapping, device), ()
+        from perfmodel.frontends.other_blocks import in_other_blocks
+        from perfmodel.prediction.changes import BLOCKS
+
+        program, launches = self._launched(text, mapping, device)
+        made = self._only(self._translated(program, launches))
+        return made, in_other_blocks(program, launches[0], self.kernel_name, made, BLOCKS)
+
+    def _only(self, found: Sequence[Kernel]) -> Kernel:
         if len(found) > 1:
             raise PerfmodelError(
                 f"the launch file has {len(found)} launches, but here one is needed: choose one, "
@@ -172,15 +166,30 @@ class ProgramOptions:
             )
         return found[0]
 
-    def _program(self, text: str, device: Device | None) -> Program:
+    def _launched(
+        self, text: str, mapping: str | None, device: Device | None
+    ) -> tuple[Program, list[LaunchSpec]]:
+        """Return a program and its launches."""
         from perfmodel.frontends.program import load_program
 
+        if mapping is not None:
+            raise PerfmodelError(
+                f"--mapping goes with built-in kernels, not with {shown(text)}: leave it out"
+            )
         architecture = None
         if device is not None and not text.endswith(".ptx"):
             architecture = f"sm_{device.compute_capability.replace('.', '')}"
         # One kernel only is assembled, unless a launch file may be about several.
         wanted = self.kernel_name if self.launch is None else None
-        return load_program(text, architecture, self.compiler_option or (), wanted)
+        program = load_program(text, architecture, self.compiler_option or (), wanted)
+        return program, self._launches(program)
+
+    def _translated(self, program: Program, launches: Sequence[LaunchSpec]) -> list[Kernel]:
+        from perfmodel.cli.progress import progress_bar
+        from perfmodel.frontends.translate import translated
+
+        with progress_bar("emulating") as tell:
+            return [translated(program, launch, self.kernel_name, tell) for launch in launches]
 
     def _launches(self, program: Program) -> list[LaunchSpec]:
         from perfmodel.frontends.launching.launch import LaunchSpec

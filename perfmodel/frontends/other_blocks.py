@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.launching.launch import LaunchSpec
@@ -11,12 +11,13 @@ from perfmodel.frontends.program import Program
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels.kernel import Kernel
 
-SIZES: Final = (64, 128, 256, 512, 1024)
-"""Threads of a block that are tried."""
-
 
 def in_other_blocks(
-    program: Program, launch: LaunchSpec, kernel: str | None, made: Kernel
+    program: Program,
+    launch: LaunchSpec,
+    kernel: str | None,
+    made: Kernel,
+    sizes: Iterable[int],
 ) -> tuple[Kernel, ...]:
     """Return a launch as it would be with as many threads, in blocks of each other size.
 
@@ -28,6 +29,8 @@ def in_other_blocks(
         Its name in the program; the launch's, or the only one, without.
     made : Kernel
         The launch as it is.
+    sizes : iterable of int
+        Threads of a block.
 
     Returns
     -------
@@ -40,7 +43,7 @@ def in_other_blocks(
         return ()
     threads = launch.grid[0] * launch.block[0]
     found = []
-    for size in SIZES:
+    for size in sizes:
         if size == launch.block[0]:
             continue
         try:

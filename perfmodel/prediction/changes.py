@@ -46,7 +46,8 @@ Kind = Literal[
 
 _WASTE: Final = 1.3
 """Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
-_BLOCKS: Final = (64, 128, 256, 512, 1024)
+BLOCKS: Final = (64, 128, 256, 512, 1024)
+"""Threads of a block that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
                     params=dict(base.params) | {"vector": vector},
                 )
     if "block" in known:
-        for block in _BLOCKS:
+        for block in BLOCKS:
             if block != base.params["block"] and _allowed(known["block"], block):
                 yield _in_blocks(base, block, params=dict(base.params) | {"block": block})
 

@@ -11,6 +11,7 @@ from programs import launch, program, written
 
 from perfmodel import predict
 from perfmodel.frontends.launching.launch import Buffer
+from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.symbolic.lock_loops import held_inside, lock_loops
 from perfmodel.frontends.translate import translated
 
@@ -55,17 +56,18 @@ AGAIN: atom.global.cas.b32 %r3, [%d1], 0, 1; setp.ne.s32 %p1, %r3, 0; @%p1 bra A
 def test_words_that_go_from_hand_to_hand(body: str, taken: str | None) -> None:
     # by hand: flags and barriers are written by others, and nobody gives them back
     kernel = written(START + body).kernels[0]
-    found = [kernel.instructions[at].modifiers for at in lock_loops(kernel)]
+    found = [kernel.instructions[at].modifiers for at in lock_loops(kernel, control_flow(kernel))]
     assert [taken in modifiers for modifiers in found] == ([] if taken is None else [True])
 
 
 def test_a_lock_that_is_freed_inside_its_loop() -> None:
     # by hand: the exchange gives back what the compare-and-swap of the loop around took
     kernel = written(START + INSIDE).kernels[0]
-    ((taken, freed),) = held_inside(kernel).items()
+    ((taken, freed),) = held_inside(kernel, control_flow(kernel)).items()
     assert "cas" in kernel.instructions[taken].modifiers
     assert "exch" in kernel.instructions[freed].modifiers
-    assert held_inside(written(START + SPIN).kernels[0]) == {}
+    spin = written(START + SPIN).kernels[0]
+    assert held_inside(spin, control_flow(spin)) == {}
 
 
 @pytest.mark.parametrize(("body", "name"), [(SPIN, "lock_swap"), (TICKET, "tickets_fence")])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from programs import launch, program, written
 
-from perfmodel.frontends.other_blocks import SIZES, in_other_blocks
+from perfmodel.frontends.other_blocks import in_other_blocks
 from perfmodel.frontends.translate import translated
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.advise import Advice, advise
+from perfmodel.prediction.changes import BLOCKS
 
 THREAD = """mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
 mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.s32 %d1, %r4, 4;
@@ -26,14 +27,14 @@ def advised(place: str, between: str = "") -> tuple[tuple[Kernel, ...], Advice]:
     copies = program(written(place + between + COPY, PARAMETERS))
     spec = launch(1 << 15, 32)
     made = translated(copies, spec)
-    others = in_other_blocks(copies, spec, None, made)
+    others = in_other_blocks(copies, spec, None, made, BLOCKS)
     return others, advise(made, device="h200-sxm", in_other_blocks=others)
 
 
 def test_as_many_threads_in_other_blocks() -> None:
     others, advice = advised(THREAD)
     grids = {int(k.launch.block[0].value): int(k.launch.grid[0].value) for k in others}  # type: ignore[union-attr]
-    assert grids == {size: (1 << 20) // size for size in SIZES}
+    assert grids == {size: (1 << 20) // size for size in BLOCKS}
     # by hand: 32 blocks of a warp are all an SM holds, half of its warps; and 32768 have to start
     (found,) = (o for o in (*advice.options, *advice.rejected) if o.kind == "block size")
     assert found.gain > 2

@@ -20,6 +20,7 @@ from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import Option, advise
+from perfmodel.prediction.changes import BLOCKS
 
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
@@ -43,7 +44,7 @@ def advised(kind: str, **given: Any) -> tuple[dict[str, Any], Option]:
     """Return a row, and the advice of a kind on it."""
     (row,) = rows("layouts", FOLDER, **given)
     made = translated(program(), launch(row))
-    others = in_other_blocks(program(), launch(row), None, made)
+    others = in_other_blocks(program(), launch(row), None, made, BLOCKS)
     advice = advise(made, device="h200-sxm", in_other_blocks=others)
     return row, next(o for o in advice.options if o.kind == kind)
 

@@ -32,6 +32,7 @@ from perfmodel.frontends.building.sizes import elements_of, lengths_of
 from perfmodel.frontends.building.work import work_of
 from perfmodel.frontends.emulation.emulate import Emulation
 from perfmodel.frontends.emulation.odd_values import OddShares
+from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.symbolic.conditions import TRUE
 from perfmodel.frontends.symbolic.instructions import Interpreter
@@ -79,10 +80,10 @@ class Builder:
         self.machine: MachineCode = ()
         self.odd: OddShares = {}
         self.assumed = False
-        self.odd_doubt = SURE
         """Whether the size of a buffer had to be assumed."""
-        self.held = held_inside(function)
-        self.parents: dict[str, str | None] = {}
+        self.odd_doubt = SURE
+        self.held = held_inside(function, control_flow(function))
+        self.found = Followed()
         self.module = module
         self.function = function
         self.launch = launch
@@ -95,7 +96,7 @@ class Builder:
 
     def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
-        self.parents = {loop.variable: loop.parent for loop in found.loops}
+        self.found = found
         parts = self._index_names(found, placed)
         elements = elements_of(placed, self.bases)
         sizes = lengths_of(
@@ -297,7 +298,7 @@ class Builder:
         """
         known = [indices[at] for at in sorted(p.access.sources, reverse=True) if at in indices]
         # A place that comes out of a loop is no longer any of its turns.
-        others = self.parents.keys() - self._around(p.access.loop)
+        others = {loop.variable for loop in self.found.loops} - {*self.found.nest(p.access.loop)}
         known = [k for k in known if others.isdisjoint(names(k))]
         if not known:
             return self._thread
@@ -306,14 +307,6 @@ class Builder:
         if own == known[0]:
             return own
         return Operation("+", (own, Operation("*", (known[0], Number(_APART)))))
-
-    def _around(self, loop: str | None) -> set[str]:
-        """Return the variables of a loop and of those around it."""
-        around: set[str] = set()
-        while loop is not None:
-            around.add(loop)
-            loop = self.parents.get(loop)
-        return around
 
     @property
     def _thread(self) -> Node:

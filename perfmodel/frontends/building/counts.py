@@ -77,12 +77,8 @@ def buffer_bytes(emulation: Emulation, region: int) -> int:
 
 def body_runs(found: Followed, trips: Mapping[str, float]) -> dict[str | None, float]:
     """Return how often the body of each loop runs; where nobody knows the end, many times."""
-    parents = {loop.variable: loop.parent for loop in found.loops}
+    times = {name: trips[name] if math.isfinite(trips[name]) else _MANY for name in trips}
     runs: dict[str | None, float] = {None: 1.0}
-    for loop in parents:
-        runs[loop] = 1.0
-        at: str | None = loop
-        while at is not None:
-            runs[loop] *= trips[at] if math.isfinite(trips[at]) else _MANY
-            at = parents[at]
+    for loop in found.loops:
+        runs[loop.variable] = math.prod(times[own] for own in found.nest(loop.variable))
     return runs

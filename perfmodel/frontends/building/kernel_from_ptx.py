@@ -235,7 +235,7 @@ def _placed(
     if what.bulk and access.coordinates:
         return tensor_copy(access, what, bases, follower)
     unknown = {loop.variable for loop in found.loops if loop.trips is None}
-    counted = what.bulk or is_data(access.guard) or bool(_around(access.loop, found) & unknown)
+    counted = what.bulk or is_data(access.guard) or not unknown.isdisjoint(found.nest(access.loop))
     if access.address is None:
         return Placed(access, "", None, what, counted=True)
     inside = [
@@ -276,16 +276,6 @@ def _words(p: Placed, bases: dict[str, Base]) -> list[Placed]:
         replace(p, offset=plus(p.offset, constant(_WORD * i)), moved=moved_word)
         for i in range(count)
     ]
-
-
-def _around(loop: str | None, found: Followed) -> set[str]:
-    """Return the variables of the loops around something."""
-    parents = {run.variable: run.parent for run in found.loops}
-    around: set[str] = set()
-    while loop is not None:
-        around.add(loop)
-        loop = parents.get(loop)
-    return around
 
 
 def _needs_emulation(found: Followed, placed: Sequence[Placed]) -> bool:

@@ -103,7 +103,7 @@ def odd_lanes(instruction: Instruction, operands: Sequence[Array]) -> dict[str, 
     divides = instruction.opcode == "div"
     bits = [_bits(o) for o in operands]
     if divides:
-        odd = (_odd_quotients_32 if single else _odd_quotients_64)(operands, bits)
+        odd = _odd_quotients_32(bits) if single else _odd_quotients_64(operands, bits)
     else:
         odd = (_odd_32 if single else _odd_64)(instruction.opcode, bits[0])
     lanes = np.flatnonzero(odd)
@@ -131,8 +131,7 @@ def _bits(value: Array) -> Array:
     return value.view(np.dtype(f"u{value.dtype.itemsize}"))
 
 
-def _odd_quotients_32(operands: Sequence[Array], bits: Sequence[Array]) -> Array:
-    del operands
+def _odd_quotients_32(bits: Sequence[Array]) -> Array:
     high, low = ((b >> np.uint32(23)) & np.uint32(255) for b in bits)
     # Numbers without a sign: what is under the least is far above the largest.
     odd = (high - np.uint32(25) > 229) | (low - np.uint32(2) > 249)
@@ -184,7 +183,6 @@ class OddValues:
             return run
         dtype = np.dtype(np.float64 if instruction.modifiers[-1] == "f64" else np.float32)
         getters = [machine.getter(o, dtype) for o in instruction.operands[1:]]
-
         turn = 0
 
         def watching(active: Active) -> None:

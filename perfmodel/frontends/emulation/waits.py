@@ -33,7 +33,7 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     tries = [tried.loop.blocks for tried in retry_loops(function, flow)]
-    tries += [loop.blocks for loop in lock_loops(function).values()]
+    tries += [loop.blocks for loop in lock_loops(function, flow).values()]
     for loop in flow.loops:
         if any(blocks <= loop.blocks for blocks in tries):
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop, control_flow
+from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop
 from perfmodel.frontends.ptx.syntax import Address, Function, Immediate, Instruction, Register
 from perfmodel.frontends.symbolic.registers import read_registers, written_registers
 from perfmodel.frontends.symbolic.retry_loops import retry_loops
@@ -21,9 +21,8 @@ _LONGEST = 64
 """Instructions of a loop that does nothing but wait."""
 
 
-def lock_loops(function: Function) -> dict[int, Loop]:
+def lock_loops(function: Function, flow: ControlFlow) -> dict[int, Loop]:
     """Return the loops in which threads wait for a lock, by the atomic that takes or numbers it."""
-    flow = control_flow(function)
     found = {}
     for loop in flow.loops:
         inside = flow.places(sorted(loop.blocks))
@@ -45,17 +44,16 @@ def exits_of_tries(function: Function, flow: ControlFlow) -> dict[int, int]:
     Of many lanes an emulation runs few: how often all try is up to the models of locks and retries.
     """
     loops = [tried.loop for tried in retry_loops(function, flow) if tried.always]
-    loops += lock_loops(function).values()
+    loops += lock_loops(function, flow).values()
     return {block: target for loop in loops for block, target in loop.exits}
 
 
-def held_inside(function: Function) -> dict[int, int]:
+def held_inside(function: Function, flow: ControlFlow) -> dict[int, int]:
     """Return the compare-and-swaps of loops that hold a lock inside, each with what frees it.
 
     ``while (!done) if (atomicCAS(lock, 0, 1) == 0) { ...; atomicExch(lock, 0); done = true; }``:
     lanes of a warp take such a lock in turn.
     """
-    flow = control_flow(function)
     found = {}
     for loop in flow.loops:
         inside = flow.places(sorted(loop.blocks))

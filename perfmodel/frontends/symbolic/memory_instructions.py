@@ -112,9 +112,11 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
 def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
     modifiers = instruction.modifiers
     queues = instruction.opcode == "atom" and _LOCKING & {*modifiers} and "shared" not in modifiers
-    locks = {*lock_loops(function), *held_inside(function)} if queues else set()
-    if any(function.instructions[at] is instruction for at in locks):
-        return "lock-loop"
+    if queues:
+        flow = control_flow(function)
+        locks = {*lock_loops(function, flow), *held_inside(function, flow)}
+        if any(function.instructions[at] is instruction for at in locks):
+            return "lock-loop"
     if "exch" in modifiers:
         return "exchange"
     if "shared" in modifiers and not _RAISES.isdisjoint(modifiers):

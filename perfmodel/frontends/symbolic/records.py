@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -104,12 +105,16 @@ class Followed:
         trips : mapping of str to float
             Iterations of each loop; 0 counts as 1.
         """
+        return math.prod(max(trips[own], 1.0) for own in self.nest(loop))
+
+    def nest(self, loop: str | None) -> list[str]:
+        """Return the variables of a loop and of those around it, from the inside out."""
         parents = {own.variable: own.parent for own in self.loops}
-        times = 1.0
+        found: list[str] = []
         while loop is not None:
-            times *= max(trips[loop], 1.0)
-            loop = parents[loop]
-        return times
+            found.append(loop)
+            loop = parents.get(loop)
+        return found
 
 
 def is_data(node: Node) -> bool:

@@ -22,11 +22,10 @@ Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB a
 """
 _MOST_DRAWN: Final = 40.0
 STREAMING_WAYS: Final = 1.0
-"""Ways in which lines at random places stay that are marked streaming: whatever comes pushes one of
-them out before any other.
+"""Ways that lines at random places take from the others if they are marked streaming: whatever
+comes pushes one of them out before any other.
 
-Derived: one line of each set. Of single floats of 20 and 40 MiB at hitRatio 1/4 to 3/4 10 to 40% of
-such lines hit, by this 8 to 44% (measurements/h200-advised/sides.csv).
+Derived: one line of each set. How many of them hit: `perfmodel.models.caches.windows`.
 """
 
 
