@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.atomics.global_atomics import (
-    NETWORK_TIME,
-    OVERLAP,
-    SEND_CYCLES,
-    SLICE_TIME,
-    AtomicTime,
-)
+from perfmodel.models.atomics.global_atomics import OVERLAP, SLICE_TIME, AtomicTime
 from perfmodel.models.atomics.locks import LOCK_TIME, WAITING
 from perfmodel.models.atomics.retries import FAILING, LOOP_TIME, ROUNDS_TIME, TRIES, TRIP_CLOCKS
 from perfmodel.models.atomics.several_atomics import APART, BUSIEST_OF_SEVERAL
 from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME
 from perfmodel.models.atomics.shared_swaps import SWAP_TIME
+from perfmodel.models.atomics.to_slices import NETWORK_TIME, SEND_CYCLES
 from perfmodel.models.bandwidth.slices import BUSIEST_SLICE, PASS_TIME
 from perfmodel.models.blocks.waves import BALANCE
 from perfmodel.models.formula import Formula

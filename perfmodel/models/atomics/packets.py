@@ -1,0 +1,96 @@
+"""Packets: what an atomic's warp requests send to L2, and the places that are popular there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.contention import GRANULE, Hot
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+
+class Packets(NamedTuple):
+    """What a global atomic sends over a launch, arrays over configurations.
+
+    Attributes
+    ----------
+    passes : array
+        Of a sector each through a slice of L2.
+    packets : array
+    lanes : array
+        Lanes whose operands travel.
+    sectors : array
+        Of a packet: at least one.
+    lanes_each : array
+        Lanes of a pass: at least one.
+    filled : array
+        Share of a sector's bytes that a pass changes, beyond one lane's.
+    """
+
+    passes: Array
+    packets: Array
+    lanes: Array
+    sectors: Array
+    lanes_each: Array
+    filled: Array
+
+
+def packets_of(r: Requests, aggregated: Array, compares: bool) -> Packets:
+    """Return what an atomic sends.
+
+    Parameters
+    ----------
+    r : Requests
+        Its requests, with how lanes share addresses.
+    aggregated : array of bool
+        Whether the compiler adds up the lanes of a warp first.
+    compares : bool
+        Whether lanes compare and swap: packets of half a warp each.
+    """
+    assert r.sharing is not None
+    conflicts = r.sharing.conflicts
+    passes = r.requests * np.where(aggregated, 1.0, conflicts.passes)
+    of_request = conflicts.halves if compares else conflicts.packets
+    packets = r.requests * np.where(aggregated, 1.0, of_request)
+    lanes = np.where(aggregated, r.requests, r.active_lanes)
+    lanes_each = np.maximum(lanes / np.maximum(passes, 1e-9), 1.0)
+    return Packets(
+        passes,
+        packets,
+        lanes,
+        sectors=np.maximum(passes / np.maximum(packets, 1e-9), 1.0),
+        lanes_each=lanes_each,
+        filled=np.clip((lanes_each * r.width - r.width) / (SECTOR - r.width), 0.0, 1.0),
+    )
+
+
+def popular_places(r: Requests, device: Device) -> Hot:
+    """Return the shares of the popular places among the passes that are under way together.
+
+    Threads in order of a grid that reach only a part of the elements at a time concentrate there.
+    """
+    shared = r.sharing
+    assert shared is not None
+    if r.random:
+        return shared.hot
+    resident = device.sm_count * device.max_threads_per_sm
+    lanes = np.minimum(np.maximum(r.active_lanes, 1.0), float(resident))
+    reached = np.minimum(shared.addresses, lanes * np.minimum(1.0, _addresses_a_lane(r)))
+    span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
+    some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
+    granule = np.maximum(shared.hot.granule, some)
+    others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
+    return Hot(shared.hot.sector, granule, np.maximum(shared.hot.third, others))
+
+
+def _addresses_a_lane(r: Requests) -> Array:
+    shared = r.sharing
+    assert shared is not None
+    lanes = r.active_lanes / np.maximum(r.requests, 1.0)
+    return np.asarray(shared.conflicts.addresses / np.maximum(lanes, 1.0))

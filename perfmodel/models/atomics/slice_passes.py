@@ -1,0 +1,108 @@
+"""Passes: how long L2's slices work on each sector of an atomic, and what it waits for there."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.access import DATA_TYPES
+from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.bandwidth.slices import slice_slot
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.contention import Hot
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+FULL_PASSES = Formula(
+    name="share of passes through full sectors",
+    unit="1",
+    text="min(1, max(0, 2*share - 1))",
+    symbols={"share": "of the passes' bytes, those that lanes change [1]"},
+    holds="lanes side by side, modulo any number: within 6%",
+    source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
+    "int32 addresses take 6.4, 7.9 and 6.2 clocks a warp: 1.15 for full passes, 1.48 for others "
+    "(measurements/h200-atomics/lines.csv)",
+)
+WIDE_FLOAT: Final = 2.0
+"""A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
+(atomics.csv)."""
+DOUBLE_SPREAD: Final = 0.66
+"""The same with three pieces of 256 B at the slice and more, over one: 1.53 against 2.31 clocks."""
+COMPARE_CLOCKS: Final = 1.46
+COMPARE_SECTOR_CLOCKS: Final = 2.33
+"""Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
+several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87 (measurements/h200-cas/shapes.csv).
+"""
+
+_FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
+_HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
+_DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
+
+
+def pass_inputs(
+    r: Requests,
+    sent: Packets,
+    dtype: Array,
+    returns: Array,
+    hot: Hot,
+    most: Array,
+    busiest: Array,
+    device: Device,
+) -> dict[str, Any]:
+    """Return what goes into the time of a pass (`perfmodel.models.bandwidth.slices.PASS_TIME`).
+
+    Parameters
+    ----------
+    r : Requests
+    sent : Packets
+    dtype : array of int
+        Places in `DATA_TYPES`.
+    returns : array of bool
+        Whether old values are used.
+    hot : Hot
+        Shares of the popular places.
+    most : array
+        Pieces of 256 B at the busiest slice.
+    busiest : array
+        Share of the passes there.
+    device : Device
+    """
+    assert r.sharing is not None
+    # Fewer addresses than a sector has room for fill none.
+    few = r.sharing.conflicts.addresses * r.width < SECTOR
+    whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
+    # Only additions know what the bits mean.
+    adds = r.access.operation in ("add", "increment", "raise")
+    floats, doubles = (f[dtype] & adds for f in (_FLOATS, _DOUBLES))
+    pieces = np.where(hot.third > 0, most, 1.0)
+    if r.access.operation in ("cas", "cas-loop"):
+        each = slot = _compare_time(sent, device)
+    else:
+        partial = device.require("atomic_interval")
+        in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
+        each = partial + (in_full - partial) * whole
+        operands = returns | _HALVES[dtype]
+        slot = slice_slot(each, sent.sectors, pieces, operands, sent.filled, device.sm_clock)
+        # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
+        slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
+    turn_of_float = device.atomic_float_interval or device.require("atomic_interval")
+    return {
+        "slot": slot,
+        "turn": np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each),
+        "s": sent.sectors,
+        "again": np.minimum(1.0, hot.sector * sent.sectors / busiest)
+        ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
+    }
+
+
+def _compare_time(sent: Packets, device: Device) -> Array:
+    """Return the time of a pass of compare-and-swaps [s]."""
+    several = np.clip(sent.lanes / np.maximum(sent.packets, 1e-9) - 1, 0.0, 1.0)
+    more = COMPARE_SECTOR_CLOCKS - COMPARE_CLOCKS
+    packet = COMPARE_CLOCKS + several * more + COMPARE_SECTOR_CLOCKS * (sent.sectors - 1)
+    return np.asarray(packet / sent.sectors / device.sm_clock)

@@ -1,0 +1,121 @@
+"""To the slices: how long an SM sends an atomic's packets, and the network carries them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.access import DATA_TYPES
+from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
+
+Array = npt.NDArray[Any]
+
+NETWORK_TIME = Formula(
+    name="time of the way to L2",
+    unit="s",
+    text="passes*cost*((1 - filled)/lone + filled/full)",
+    symbols={
+        "passes": "passes of the launch: l2_atomic_sectors [1]",
+        "cost": "of the type, and of giving the old value back, relative to plain additions [1]",
+        "filled": "share of a sector's bytes that a pass changes, beyond one lane's [1]",
+        "lone": "sectors a second with one lane each [1/s]",
+        "full": "sectors a second with all lanes [1/s]",
+    },
+    holds="the whole GPU, addresses all over L2",
+    source="fitted: dense and sparse additions on an H200 "
+    "(measurements/h200-sxm-suite/atomics.csv, atomics-shape.csv)",
+)
+SEND_CYCLES = Formula(
+    name="clocks to send the packets of an SM",
+    unit="clocks",
+    text="where(s > 1, packets*(s + 1), packets*1.125) + repeats*1.8",
+    symbols={
+        "packets": "packets to distinct lines of a request, over all requests of an SM [1]",
+        "s": "sectors of a packet [1]",
+        "repeats": "further packets to the same lines [1]",
+    },
+    holds="one SM at work; additions that return nothing",
+    source="fitted: A100 additions from one SM take 5, 10, 20, 48 and 36 clocks for 1, 2, 4, 16 "
+    "and 32 lines, and the same on an H200 (atomics-shape.csv); repeats: one address from one SM",
+)
+RETURN_COST: Final = 1.4
+RETURN_FULL_COST: Final = 1.93
+"""Network time of an atomic whose old value is used over one whose is not, one lane a sector and
+full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows).
+"""
+HALF2_COST: Final = 1.38
+HALF2_FULL_COST: Final = 1.75
+"""The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
+DOUBLE_FULL_COST: Final = 1.32
+"""The same for full sectors of float64 against uint64: 105 against 78 G (atomics-spread.csv)."""
+COMPARE_PAIR_COST: Final = 2.9
+COMPARE_LANES_COST: Final = 1.7
+"""Network time of a compare-and-swap packet's second sector over an addition's, with one lane each,
+and how much more with all: packets take 3.4 clocks of an SM with one sector, 10.2 with two, and
+14.7 with all of their lanes (measurements/h200-cas/rounds.csv)."""
+
+_HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
+_DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
+
+
+def network_inputs(
+    sent: Packets, dtype: Array, returns: Array, compares: bool, device: Device
+) -> dict[str, Any]:
+    """Return what goes into `NETWORK_TIME`.
+
+    Parameters
+    ----------
+    sent : Packets
+    dtype : array of int
+        Places in `DATA_TYPES`.
+    returns : array of bool
+        Whether old values are used.
+    compares : bool
+        Whether lanes compare and swap.
+    device : Device
+    """
+    rate = device.require("atomic_sector_rate")
+    return {
+        "passes": sent.passes,
+        "cost": _compare_cost(sent) if compares else _cost(sent, dtype, returns),
+        "filled": sent.filled,
+        "lone": rate,
+        "full": device.atomic_full_sector_rate or rate,
+    }
+
+
+def unhindered(network: dict[str, Any], compares: bool) -> dict[str, Any]:
+    """Return the same without operands and old values, for which nobody else waits."""
+    return network | {"cost": network["cost"] / RETURN_COST if compares else 1.0}
+
+
+def send_inputs(sent: Packets, lines: Array, device: Device) -> dict[str, Any]:
+    """Return what goes into `SEND_CYCLES`, of packets to so many distinct lines of requests."""
+    distinct = lines / device.sm_count
+    return {
+        "packets": distinct,
+        "s": sent.sectors,
+        "repeats": np.maximum(sent.packets / device.sm_count - distinct, 0.0),
+    }
+
+
+def _compare_cost(sent: Packets) -> Array:
+    """Return the cost of a sector of compare-and-swaps on its way."""
+    second = np.minimum(sent.sectors - 1, 1.0)
+    pair = RETURN_COST + second * (COMPARE_PAIR_COST + COMPARE_LANES_COST * sent.filled)
+    return np.asarray(pair / sent.sectors)
+
+
+def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
+    """Return the cost of a sector on its way, relative to one of plain additions."""
+    # An answer is as long as its lanes are many, whatever their type.
+    lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
+    answer = np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
+    half = np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
+    double = np.where(_DOUBLES[dtype], 1 + (DOUBLE_FULL_COST - 1) * sent.filled, 1.0)
+    return np.asarray(np.maximum(np.maximum(answer, half), double))
