@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
@@ -20,6 +18,7 @@ from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import Variable, index_variables, plane, with_threads
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests import enumeration
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing, total_lanes
 from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
@@ -151,51 +150,40 @@ def uses_random(node: Node) -> bool:
     )
 
 
-def counted_requests(
-    instance: Instance,
-    access: Access,
-    shape: BlockShape,
-    index: Any,
-    guards: list[Any],
-    trips: Mapping[str, Any],
-    element: int,
-    width: int,
-    pieces: int,
-    shared: bool = False,
-) -> Requests:
-    """Count the requests of an access, address by address; arguments as in `access_requests`."""
+def counted_requests(a: Addressing) -> Requests:
+    """Count the requests of an access, address by address."""
+    instance, access = a.instance, a.access
     alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
     known = {name: _number(value) for name, value in instance.known.items()}
-    part = random_part(index) if access.weights is not None else None
+    part = random_part(a.index) if access.weights is not None else None
     drawn = None
     if part is not None:
         key, bins = part[1].operands
         drawn = enumeration.Drawn(key, histogram(access, int(evaluate(bins, known)), known))
     row = enumeration.count(
-        index if part is None else part[0],
-        guards,
+        a.index if part is None else part[0],
+        a.guards,
         known,
-        shape,
+        a.shape,
         [_number(g) for g in instance.grid],
-        {name: _number(t) for name, t in trips.items()},
-        element,
-        width,
-        pieces,
+        {name: _number(t) for name, t in a.trips.items()},
+        a.element,
+        a.width,
+        a.pieces,
         access.kind == "atomic",
         drawn,
-        shared,
+        a.from_shared,
         access.kind == "store",
         len(instance.kernel.accesses),
     )
-
-    size = float(np.max(instance.lengths[access.buffer])) * element
+    size = float(np.max(instance.lengths[access.buffer])) * a.element
 
     def column(name: str) -> Array:
         return np.array([getattr(row, name)])
 
     return Requests(
         access=access,
-        width=width,
+        width=a.width,
         requests=column("requests"),
         sectors=column("sectors"),
         lines=column("lines"),
@@ -204,7 +192,7 @@ def counted_requests(
         tag_wavefronts=column("tag_wavefronts"),
         strides=None,
         offset=np.zeros(1),
-        variables=index_variables(shape, instance.grid, trips),
+        variables=a.variables,
         shares={},
         sampled=row.sampled,
         sharing=stacked_sharing([row.sharing]),

@@ -5,7 +5,6 @@ One record per access, every number an array over the configurations of the inst
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import Node, Operation, evaluate, names
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import (
+    Plane,
     Variable,
-    index_variables,
     nearly_plane,
     plane,
     with_threads,
 )
 from perfmodel.models.grid.digits import split_threads
 from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
 from perfmodel.models.requests.atomic_requests import sharing, total_lanes
 from perfmodel.models.requests.coalescing import LINE
@@ -63,134 +62,127 @@ def access_requests(
     known : dict
         Activities by guards and loops, shared by the accesses of one instance.
     """
-    kernel = instance.kernel
-    access = kernel.accesses[position]
+    access = instance.kernel.accesses[position]
     if access.counted is not None:
         return given_requests(instance, position, access.counted, shape)
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    moved = element * int(np.max(instance.vectors[position]))
-    # An element of an odd size moves as several accesses of its largest power of two.
-    width = math.gcd(moved, 16)
-    pieces = moved // width
-    shared = access.kind == "load" and kernel.buffer(access.buffer).space == "shared"
-    trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
-    values = instance.known
-    every = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
-    guards = [g for g in every if not names(g) <= values.keys()]
-    taken = np.ones(1)
-    for guard in (g for g in every if names(g) <= values.keys()):
-        taken = taken * np.asarray(evaluate(guard, values), dtype=float)
-    variables = index_variables(shape, instance.grid, trips)
-    if not agreed(taken > 0):
-        return _nothing(access, width, variables)
-    index = instance.expression(access.index)
-    key = (*guards, *trips)
+    a = addressing(instance, position, shape)
+    if not agreed(a.taken > 0):
+        return _nothing(a)
+    key = (*a.guards, *a.trips)
     if key not in known:
-        known[key] = warp_classes(guards, values, variables) if shape.regular else None
+        known[key] = warp_classes(a.guards, a.values, a.variables) if shape.regular else None
     activity = known[key]
-    if access.kind == "atomic" and activity is not None:
-        meeting = sharing(access, index, values, variables, activity, element)
-        if meeting is not None:
-            return _only_where(taken, _of_atomic(access, meeting, activity, width, variables))
     if access.kind == "atomic":
-        counted = counted_requests(
-            instance, access, shape, index, guards, trips, element, width, pieces, shared
-        )
-        return _only_where(taken, replace(counted, random=uses_random(index)))
-    flat = plane(index, values, variables) if activity is not None else None
-    if shape.regular and (flat is None or not flat.affine):
-        split = variables
-        for node in (index, *guards):
-            split = split_threads(node, values, split) or split
-        finer = warp_classes(guards, values, split) if len(split) > len(variables) else None
-        if finer is not None and (found := plane(index, values, split)).affine:
-            activity, variables, flat = finer, split, found
-    if activity is not None and flat is not None and flat.affine:
-        closed = affine_requests(activity.classes, flat, variables, element, width, pieces, shared)
-        if closed is not None:
-            affine = Requests(
-                access=access,
-                width=width,
-                variables=variables,
-                shares=activity.shares,
-                warp_shares=activity.warp_shares,
-                **closed._asdict(),
-            )
-            return _only_where(taken, affine)
-        counted = counted_requests(
-            instance, access, shape, index, guards, trips, element, width, pieces, shared
-        )
-        strides = {name: stride * element for name, stride in flat.strides.items()}
-        known_strides = replace(
-            counted,
-            strides=strides,
-            offset=flat.offset * element,
-            variables=variables,
-            shares=activity.shares,
-            warp_shares=activity.warp_shares,
-        )
-        return _only_where(taken, known_strides)
-    cycle = _modulo(index, values)
-    if activity is not None and cycle is not None:
-        flat = plane(cycle[0], values, variables)
-        period = np.atleast_1d(np.asarray(evaluate(cycle[1], values), dtype=float)) * element
-        if flat.affine:
-            # Where the period is whole lines, and more than a request spans, none notices it.
-            reach = sum(
-                (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in variables if v.in_lane),
-                np.ones(1),
-            )
-            closed = (
-                affine_requests(activity.classes, flat, variables, element, width, pieces, shared)
-                if agreed((period % LINE == 0) & (reach * element <= period))
-                else None
-            )
-            requests = (
-                Requests(
-                    access=access,
-                    width=width,
-                    variables=variables,
-                    shares=activity.shares,
-                    warp_shares=activity.warp_shares,
-                    **closed._asdict(),
-                )
-                if closed is not None
-                else counted_requests(
-                    instance, access, shape, index, guards, trips, element, width, pieces, shared
-                )
-            )
-            periodic = replace(
-                requests,
-                strides={name: stride * element for name, stride in flat.strides.items()},
-                offset=flat.offset * element,
-                shares=activity.shares,
-                warp_shares=activity.warp_shares,
-                period=period,
-            )
-            return _only_where(taken, periodic)
-    counted = counted_requests(
-        instance, access, shape, index, guards, trips, element, width, pieces, shared
-    )
+        return _only_where(a.taken, _of_atomic(a, activity))
+    found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
+    return _only_where(a.taken, found)
+
+
+def _of_atomic(a: Addressing, activity: Activity | None) -> Requests:
+    """Return the requests of an atomic: how its lanes share addresses, or a count."""
     if activity is not None:
-        counted = with_exact_requests(counted, activity, pieces)
-    everything = with_threads(variables, shape)
-    mostly = None if uses_random(index) else nearly_plane(index, values, everything)
+        meeting = sharing(a.access, a.index, a.values, a.variables, activity, a.element)
+        if meeting is not None:
+            return _from_sharing(a, meeting, activity)
+    return replace(counted_requests(a), random=uses_random(a.index))
+
+
+def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
+    """Return the requests of an affine index, if need be of threads taken digit by digit."""
+    variables = a.variables
+    flat = plane(a.index, a.values, variables) if activity is not None else None
+    if a.shape.regular and (flat is None or not flat.affine):
+        split = variables
+        for node in (a.index, *a.guards):
+            split = split_threads(node, a.values, split) or split
+        finer = warp_classes(a.guards, a.values, split) if len(split) > len(variables) else None
+        if finer is not None and (found := plane(a.index, a.values, split)).affine:
+            activity, variables, flat = finer, split, found
+    if activity is None or flat is None or not flat.affine:
+        return None
+    closed = _closed(a, activity, flat, variables)
+    if closed is not None:
+        return closed
+    return replace(
+        counted_requests(a),
+        strides={name: stride * a.element for name, stride in flat.strides.items()},
+        offset=flat.offset * a.element,
+        variables=variables,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+    )
+
+
+def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
+    """Return the requests of an index that is affine modulo a period."""
+    cycle = _modulo(a.index, a.values)
+    if activity is None or cycle is None:
+        return None
+    flat = plane(cycle[0], a.values, a.variables)
+    if not flat.affine:
+        return None
+    period = np.atleast_1d(np.asarray(evaluate(cycle[1], a.values), dtype=float)) * a.element
+    # Where the period is whole lines, and more than a request spans, none notices it.
+    reach = sum(
+        (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in a.variables if v.in_lane),
+        np.ones(1),
+    )
+    unnoticed = agreed((period % LINE == 0) & (reach * a.element <= period))
+    closed = _closed(a, activity, flat, a.variables) if unnoticed else None
+    return replace(
+        closed or counted_requests(a),
+        strides={name: stride * a.element for name, stride in flat.strides.items()},
+        offset=flat.offset * a.element,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+        period=period,
+    )
+
+
+def _counted(a: Addressing, activity: Activity | None) -> Requests:
+    """Return the requests of any index, counted; where it is nearly affine, with its strides."""
+    counted = counted_requests(a)
+    if activity is not None:
+        counted = with_exact_requests(counted, activity, a.pieces)
+    everything = with_threads(a.variables, a.shape)
+    random = uses_random(a.index)
+    mostly = None if random else nearly_plane(a.index, a.values, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
             counted,
-            strides={name: stride * element for name, stride in mostly.strides.items()},
-            offset=mostly.offset * element,
+            strides={name: stride * a.element for name, stride in mostly.strides.items()},
+            offset=mostly.offset * a.element,
             variables=everything,
         )
-    return _only_where(taken, replace(counted, random=uses_random(index)))
+    return replace(counted, random=random)
 
 
-def _nothing(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
+def _closed(
+    a: Addressing, activity: Activity, flat: Plane, variables: tuple[Variable, ...]
+) -> Requests | None:
+    """Return the requests of an affine index in closed form, None where there is none."""
+    totals = affine_requests(
+        activity.classes, flat, variables, a.element, a.width, a.pieces, a.from_shared
+    )
+    if totals is None:
+        return None
+    return Requests(
+        access=a.access,
+        width=a.width,
+        variables=variables,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+        **totals._asdict(),
+    )
+
+
+def _nothing(a: Addressing) -> Requests:
     """Return the requests of an access that no thread takes part in."""
     none = np.zeros(1)
     return Requests(
-        access, width, none, none, none, none, none, none, None, none, variables, shares={}
+        *(a.access, a.width, none, none, none, none, none, none, None, none, a.variables),
+        shares={},
     )
 
 
@@ -205,27 +197,24 @@ def _only_where(taken: Array, requests: Requests) -> Requests:
     return replace(requests, **counts, **waves, in_blocks=within)
 
 
-def _of_atomic(
-    access: Access, shared: Sharing, activity: Activity, width: int, variables: tuple[Variable, ...]
-) -> Requests:
+def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
     requests = np.asarray(sum((c.requests for c in activity.classes), np.zeros(1)))
-    lines = requests * shared.conflicts.lines
     return Requests(
-        access=access,
-        width=width,
+        access=a.access,
+        width=a.width,
         requests=requests,
         sectors=requests * shared.conflicts.sectors,
-        lines=lines,
+        lines=requests * shared.conflicts.lines,
         active_lanes=total_lanes(activity),
         data_wavefronts=requests,
         tag_wavefronts=requests,
         strides=None,
         offset=np.zeros(1),
-        variables=variables,
+        variables=a.variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
-        random=uses_random(access.index),
+        random=uses_random(a.access.index),
         sharing=shared,
     )
 

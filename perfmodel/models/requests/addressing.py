@@ -1,0 +1,106 @@
+"""Addressing: what decides which addresses an access asks for, worked out once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import Node, evaluate, names
+from perfmodel.kernels.access import Access
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.grid.affine import Variable, index_variables
+from perfmodel.models.grid.geometry import BlockShape
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing:
+    """What decides the addresses of an access, for configurations of one block shape and width.
+
+    Attributes
+    ----------
+    instance : Instance
+    access : Access
+    shape : BlockShape
+    index : Node
+        In elements.
+    guards : tuple of Node
+        Those that threads, blocks or loops decide.
+    taken : array
+        Whether the guards that are the same for all threads let the access through, 0 or 1.
+    trips : mapping of str to array
+        Of the loops around it.
+    element : int
+        Bytes of an element.
+    width : int
+        Bytes that a lane moves at once.
+    pieces : int
+        How often to move an element.
+    from_shared : bool
+        Whether it loads from shared memory.
+    variables : tuple of Variable
+        Of the index: threads, blocks and loops.
+    """
+
+    instance: Instance
+    access: Access
+    shape: BlockShape
+    index: Node
+    guards: tuple[Node, ...]
+    taken: Array
+    trips: Mapping[str, Any]
+    element: int
+    width: int
+    pieces: int
+    from_shared: bool
+    variables: tuple[Variable, ...]
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Numbers of the names that are the same for all threads."""
+        return self.instance.known
+
+
+def addressing(instance: Instance, position: int, shape: BlockShape) -> Addressing:
+    """Return what decides the addresses of one of a kernel's accesses.
+
+    Parameters
+    ----------
+    instance : Instance
+    position : int
+        Which of the kernel's accesses.
+    shape : BlockShape
+        The block of all the configurations.
+    """
+    kernel = instance.kernel
+    access = kernel.accesses[position]
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    moved = element * int(np.max(instance.vectors[position]))
+    # An element of an odd size moves as several accesses of its largest power of two.
+    width = math.gcd(moved, 16)
+    values = instance.known
+    every = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
+    taken = np.ones(1)
+    for guard in (g for g in every if names(g) <= values.keys()):
+        taken = taken * np.asarray(evaluate(guard, values), dtype=float)
+    trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
+    return Addressing(
+        instance,
+        access,
+        shape,
+        index=instance.expression(access.index),
+        guards=tuple(g for g in every if not names(g) <= values.keys()),
+        taken=taken,
+        trips=trips,
+        element=element,
+        width=width,
+        pieces=moved // width,
+        from_shared=access.kind == "load" and kernel.buffer(access.buffer).space == "shared",
+        variables=index_variables(shape, instance.grid, trips),
+    )
