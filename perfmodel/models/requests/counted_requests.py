@@ -9,20 +9,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.expressions import Node, Operation
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.histogram import histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import alone
 from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import Variable, index_variables, plane, with_threads
 from perfmodel.models.grid.geometry import BlockShape
-from perfmodel.models.requests import enumeration
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing, total_lanes
 from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import counted_sharing, stacked_sharing
+from perfmodel.models.requests.enumeration import count
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
@@ -154,28 +153,7 @@ def counted_requests(a: Addressing) -> Requests:
     """Count the requests of an access, address by address."""
     instance, access = a.instance, a.access
     alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
-    known = {name: _number(value) for name, value in instance.known.items()}
-    part = random_part(a.index) if access.weights is not None else None
-    drawn = None
-    if part is not None:
-        key, bins = part[1].operands
-        drawn = enumeration.Drawn(key, histogram(access, int(evaluate(bins, known)), known))
-    row = enumeration.count(
-        a.index if part is None else part[0],
-        a.guards,
-        known,
-        a.shape,
-        [_number(g) for g in instance.grid],
-        {name: _number(t) for name, t in a.trips.items()},
-        a.element,
-        a.width,
-        a.pieces,
-        access.kind == "atomic",
-        drawn,
-        a.from_shared,
-        access.kind == "store",
-        len(instance.kernel.accesses),
-    )
+    row = count(a)
     size = float(np.max(instance.lengths[access.buffer])) * a.element
 
     def column(name: str) -> Array:
@@ -204,7 +182,3 @@ def counted_requests(a: Addressing) -> Requests:
         in_blocks=column("in_blocks").T,
         filled=column("filled"),
     )
-
-
-def _number(value: Any) -> int:
-    return int(np.ravel(value)[0])

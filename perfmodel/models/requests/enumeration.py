@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.histogram import BIN, Histogram
+from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.models.grid.distinct import first_of_equals
-from perfmodel.models.grid.geometry import AXES, BlockShape
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.bank_turns import BankTurns, counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
@@ -102,103 +103,98 @@ class Drawn(NamedTuple):
     histogram: Histogram
 
 
-def count(
-    index: Node,
-    guards: Sequence[Node],
-    values: Mapping[str, Any],
-    shape: BlockShape,
-    grid: Sequence[int],
-    trips: Mapping[str, int],
-    element_bytes: int,
-    width: int,
-    pieces: int = 1,
-    atomic: bool = False,
-    drawn: Drawn | None = None,
-    shared: bool = False,
-    stored: bool = False,
-    accesses: int = 1,
-) -> Counts:
-    """Count the requests of one access of one configuration.
+@dataclass(frozen=True, slots=True)
+class _Executions:
+    """The block executions of a launch whose requests may differ.
 
-    Parameters
+    Attributes
     ----------
     index : Node
-        Element index.
-    guards : sequence of Node
-        Conditions for a thread to take part.
+        Element index; where `drawn` says so, ``bin`` in it is drawn.
+    drawn : Drawn or None
     values : mapping
         Parameters and dimensions, plain numbers.
-    shape : BlockShape
-    grid : three int
-    trips : mapping
-        Iterations of each loop around the access.
-    element_bytes, width : int
-        Bytes of an element, and of one lane's access.
-    pieces : int
-        Accesses that an element takes, `width` apart.
-    atomic : bool
-        Whether to find out how lanes share addresses too.
-    drawn : Drawn, optional
-        Where ``bin`` in the index comes from.
-    shared : bool
-        Whether these are loads from shared memory.
-    stored : bool
-        Whether to find out how far neighbouring blocks fill sectors.
-    accesses : int
-        Of the kernel, all of which may have to be counted.
+    extents : mapping of str to int
+        Of the block and loop indices that decide.
+    alike : int
+        Executions of the launch that repeat the requests of each.
     """
-    every = dict(zip((f"blockIdx.{axis}" for axis in AXES), grid, strict=True)) | dict(trips)
-    if math.prod(every.values()) == 0:
+
+    index: Node
+    drawn: Drawn | None
+    values: Mapping[str, int]
+    extents: Mapping[str, int]
+    alike: int
+
+    @property
+    def number(self) -> int:
+        return math.prod(self.extents.values())
+
+
+def count(a: Addressing) -> Counts:
+    """Count the requests of one access of one configuration."""
+    different = _executions(a)
+    if different.number * different.alike == 0:
         return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0, (0, 0, 0))
-    # What neither index nor guards depend on repeats the same requests.
-    used = names(index).union(*map(names, guards), names(drawn.key) if drawn else ())
-    alike = math.prod(extent for name, extent in every.items() if name not in used)
-    every = {name: extent for name, extent in every.items() if name in used}
-    extents = list(every.values())
-    executions = math.prod(extents)
+    atomic, stores = a.access.kind == "atomic", a.access.kind == "store"
+    accesses = len(a.instance.kernel.accesses)
     lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // max(accesses, 1))
-    most = max(1, lanes // (shape.warps * WARP_SIZE))
-    if executions <= most:
-        flat = np.arange(executions)
-        coordinates = list(np.unravel_index(flat, extents)) if extents else []
-    else:
-        generator = np.random.default_rng(0)
-        coordinates = [generator.integers(0, extent, most) for extent in extents]
-    samples = len(coordinates[0]) if coordinates else 1
-
-    def lanes_at(points: Sequence[Array]) -> tuple[Array, Array]:
-        named = dict(zip(every, points, strict=True))
-        return _addresses(index, guards, values, shape, named, element_bytes, drawn)
-
-    address, active = lanes_at(coordinates)
+    most = max(1, lanes // (a.shape.warps * WARP_SIZE))
+    points = _sample(list(different.extents.values()), most)
+    samples = len(points[0]) if points else 1
+    address, active = _addresses(a, different, points)
     takes_part = active.any(axis=-1)
-    scale = alike * executions / samples
-    filled, some_stores = 1.0, None
-    if stored:
-        rows = np.arange(address.size // WARP_SIZE)
-        if len(rows) > _STORES:
-            rows = np.random.default_rng(0).integers(0, len(rows), _STORES)
-        some_stores = (address.reshape(-1, WARP_SIZE)[rows], active.reshape(-1, WARP_SIZE)[rows])
-    several = STORED_TOGETHER // (shape.warps * WARP_SIZE)
-    while stored:
-        # The first blocks: they run together, each iteration of all of them after the last.
-        some = min(executions, max(1, several))
-        places, there = lanes_at(
-            np.unravel_index(np.arange(some), extents, order="F") if extents else ()
-        )
-        places = np.sort(places[there])
-        sectors = np.count_nonzero(first_of_equals(places // SECTOR))
-        crowded = np.count_nonzero(first_of_equals(places // LINE)) > STORED_LINES
-        if sectors and (filled == 1 or not crowded):
-            words = np.count_nonzero(first_of_equals(places))
-            filled = min(1.0, words * width * pieces / (sectors * SECTOR))
-        several *= 2
-        stored = not crowded and filled < 1 and some < min(executions, most)
+    scale = different.alike * different.number / samples
+    bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
+    return Counts(
+        requests=float(takes_part.sum()) * scale * a.pieces,
+        active_lanes=float(active.sum()) * scale * a.pieces,
+        sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
+        banks=counted_turns(address, active, a.width) if atomic and takes_part.any() else None,
+        sampled=min(1.0, samples / different.number),
+        step=float(bits & -bits),
+        filled=_filled(a, different, most) if stores else 1.0,
+        stored=_some_stores(address, active) if stores else None,
+        in_blocks=_in_blocks(address, active, scale * samples * a.pieces),
+        **_totals(a, address, active, scale),
+    )
 
-    summed = ("sectors", "pairs", "lines", "pages", "data_wavefronts", "tag_wavefronts")
-    totals = dict.fromkeys(summed, 0.0)
-    for piece in range(pieces):
-        moved = address + piece * width
+
+def _executions(a: Addressing) -> _Executions:
+    values = {name: _number(value) for name, value in a.values.items()}
+    part = random_part(a.index) if a.access.weights is not None else None
+    index, drawn = a.index, None
+    if part is not None:
+        index, (key, bins) = part[0], part[1].operands
+        drawn = Drawn(key, histogram(a.access, int(evaluate(bins, values)), values))
+    grid = zip((f"blockIdx.{axis}" for axis in AXES), a.instance.grid, strict=True)
+    every = {name: _number(n) for name, n in (*grid, *a.trips.items())}
+    # What neither index nor guards depend on repeats the same requests.
+    used = names(index).union(*map(names, a.guards), names(drawn.key) if drawn else ())
+    return _Executions(
+        index,
+        drawn,
+        values,
+        extents={name: extent for name, extent in every.items() if name in used},
+        alike=math.prod(extent for name, extent in every.items() if name not in used),
+    )
+
+
+def _sample(extents: Sequence[int], most: int) -> list[Array]:
+    """Return the indices of all executions, or of so many at random."""
+    executions = math.prod(extents)
+    if executions <= most:
+        return list(np.unravel_index(np.arange(executions), extents)) if extents else []
+    generator = np.random.default_rng(0)
+    return [generator.integers(0, extent, most) for extent in extents]
+
+
+def _totals(a: Addressing, address: Array, active: Array, scale: float) -> dict[str, float]:
+    """Return what is summed over the requests of the launch."""
+    takes_part = active.any(axis=-1)
+    totals: dict[str, float] = {}
+    for piece in range(a.pieces):
+        moved = address + piece * a.width
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
         for name, found in (
@@ -206,57 +202,82 @@ def count(
             ("pairs", _distinct(moved // (LINE // 2), active)),
             ("lines", _distinct(moved // LINE, active)),
             ("pages", _distinct(moved // PAGE, active)),
-            ("data_wavefronts", data_wavefronts(based, width, active, shared) * takes_part),
+            (
+                "data_wavefronts",
+                data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
+            ),
             ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
         ):
-            totals[name] += float(found.sum()) * scale
+            totals[name] = totals.get(name, 0.0) + float(found.sum()) * scale
+    return totals
+
+
+def _in_blocks(address: Array, active: Array, executions: float) -> tuple[float, float, float]:
+    """Return the sectors, halves and lines of whole blocks over so many block executions."""
     few = max(1, _WHOLE_BLOCKS // address[0].size)
-    together = address[:few].reshape(min(few, samples), -1)
+    together = address[:few].reshape(min(few, len(address)), -1)
     there = active[:few].reshape(together.shape)
-    parts = (SECTOR, LINE // 2, LINE)
-    within = [float(_distinct(together // part, there).sum()) for part in parts]
-    blocks = scale * samples / len(together) * pieces
-    bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
-    return Counts(
-        requests=float(takes_part.sum()) * scale * pieces,
-        active_lanes=float(active.sum()) * scale * pieces,
-        sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
-        banks=counted_turns(address, active, width) if atomic and takes_part.any() else None,
-        sampled=min(1.0, samples / executions),
-        step=float(bits & -bits),
-        filled=filled,
-        stored=some_stores,
-        in_blocks=(within[0] * blocks, within[1] * blocks, within[2] * blocks),
-        **totals,
+    sectors, halves, lines = (
+        float(_distinct(together // part, there).sum()) for part in (SECTOR, LINE // 2, LINE)
     )
+    blocks = executions / len(together)
+    return sectors * blocks, halves * blocks, lines * blocks
+
+
+def _some_stores(address: Array, active: Array) -> tuple[Array, Array]:
+    """Return addresses of some requests, and which lanes take part."""
+    rows = np.arange(address.size // WARP_SIZE)
+    if len(rows) > _STORES:
+        rows = np.random.default_rng(0).integers(0, len(rows), _STORES)
+    return address.reshape(-1, WARP_SIZE)[rows], active.reshape(-1, WARP_SIZE)[rows]
+
+
+def _filled(a: Addressing, different: _Executions, most: int) -> float:
+    """Return the share of their sectors that the first blocks store before L2 gives lines up."""
+    filled, several = 1.0, STORED_TOGETHER // (a.shape.warps * WARP_SIZE)
+    extents = list(different.extents.values())
+    while True:
+        # The first blocks: they run together, each iteration of all of them after the last.
+        some = min(different.number, max(1, several))
+        first = np.unravel_index(np.arange(some), extents, order="F") if extents else ()
+        places, there = _addresses(a, different, first)
+        places = np.sort(places[there])
+        sectors = np.count_nonzero(first_of_equals(places // SECTOR))
+        crowded = np.count_nonzero(first_of_equals(places // LINE)) > STORED_LINES
+        if sectors and (filled == 1 or not crowded):
+            words = np.count_nonzero(first_of_equals(places))
+            filled = min(1.0, words * a.width * a.pieces / (sectors * SECTOR))
+        several *= 2
+        if crowded or filled == 1 or some >= min(different.number, most):
+            return filled
 
 
 def _addresses(
-    index: Node,
-    guards: Sequence[Node],
-    values: Mapping[str, Any],
-    shape: BlockShape,
-    named: Mapping[str, Array],
-    element_bytes: int,
-    drawn: Drawn | None,
+    a: Addressing, different: _Executions, points: Sequence[Array]
 ) -> tuple[Array, Array]:
     """Return addresses [B] and which lanes take part, both by execution, warp and lane."""
-    threads = shape.thread_indices()
+    threads = a.shape.thread_indices()
     inside = threads["threadIdx.x"] >= 0
-    env: dict[str, Any] = dict(values)
-    env |= {name: np.asarray(c, dtype=np.int64)[:, None, None] for name, c in named.items()}
+    env: dict[str, Any] = dict(different.values)
+    for name, at in zip(different.extents, points, strict=True):
+        env[name] = np.asarray(at, dtype=np.int64)[:, None, None]
     env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
-    full = (max((len(c) for c in named.values()), default=1), *inside.shape)
+    full = (max((len(at) for at in points), default=1), *inside.shape)
     active = np.broadcast_to(inside[None], full).copy()
-    for guard in guards:
+    for guard in a.guards:
         active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+    drawn = different.drawn
     if drawn is not None:
         env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
-    element = np.broadcast_to(np.asarray(evaluate(index, env)), full)
-    return np.where(active, element * element_bytes, 0).astype(np.int64), active
+    element = np.broadcast_to(np.asarray(evaluate(different.index, env)), full)
+    return np.where(active, element * a.element, 0).astype(np.int64), active
 
 
 def _distinct(granule: Array, active: Array) -> Array:
     """Mark the first of the active lanes of each request that touch the same granule."""
     ordered = np.sort(np.where(active, granule, -1), axis=-1)
     return np.asarray(first_of_equals(ordered) & (ordered >= 0))
+
+
+def _number(value: Any) -> int:
+    return int(np.ravel(value)[0])
