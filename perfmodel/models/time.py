@@ -158,21 +158,14 @@ def time_model(
         inputs |= {name: dict(given) for name, given in several.inputs.items()}
         missed = terms["dram"] * traffic.atomic_dram_share
         inputs["missing"] = {"l2": terms["atomics"], "dram": missed}
-    last = np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0})))
     rounds = inputs["latency"]["rounds"]
-    looping = loop_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
-    swapping = swap_inputs(instance, on_chip, rounds, waits.beside, device.sm_clock)
-    if looping is not None or swapping is not None:
-        terms["shared-loops"] = np.zeros(1)
-        if looping is not None:
-            inputs["shared-loops"] = looping
-            terms["shared-loops"] = np.atleast_1d(SHARED_LOOP_TIME(**looping))
-        if swapping is not None:
-            inputs["shared-swaps"] = swapping
-            terms["shared-loops"] = terms["shared-loops"] + np.atleast_1d(SWAP_TIME(**swapping))
+    on_chip_s, given = _shared_atomics(instance, on_chip, rounds, waits.beside, device.sm_clock)
+    inputs |= given
+    if on_chip_s is not None:
+        terms["shared-loops"] = on_chip_s
         if atomics:
             inputs["stages"] = {
-                "shared": terms["shared-loops"],
+                "shared": on_chip_s,
                 "l2": terms["atomics"],
                 "rounds": np.maximum(rounds, 1.0),
             }
@@ -188,9 +181,10 @@ def time_model(
     )
     terms["l2"], given = l2_time(traffic, device, hot_stores_inputs(instance, requests, device))
     inputs |= given
-    lookups = None
-    if atomics:
-        lookups = lookup_inputs(requests, traffic, atomics, several.lookups_s, inputs, device)
+    if atomics and in_steps is None:
+        inputs["lookups"] = lookup_inputs(
+            requests, traffic, atomics, several.lookups_s, inputs, device
+        )
     written = writeback_time(traffic, device, terms["dram"], inputs["sides"]["own"])
     if written is not None:
         terms["writeback"], given = written
@@ -207,41 +201,77 @@ def time_model(
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)
-    if "atomics" in others and in_steps is None:
-        # What atomics themselves miss and leave to be written is in their own time.
-        beside = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
-        moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0) * beside
-        inputs["loaded"] = {"bandwidth": moved, "atomics": others["atomics"], "p": ATOMICS_OVERLAP}
-        together = np.maximum(together, LOADED_TIME(**inputs["loaded"]))
-    if lookups is not None and in_steps is None:
-        inputs["lookups"] = lookups
-        together = np.maximum(together, LOOKUPS_TIME(**lookups))
-    walk = walk_inputs(instance, requests, traffic, chain, device) if in_steps is None else None
-    if walk is not None:
-        inputs["walk"] = walk
-        rounds = inputs["rounds"]["x"]
-        inputs["beside-walk"] = beside_walk(together, walk, chain.slowest, rounds)
-        together = np.asarray(BESIDE_WALK(**inputs["beside-walk"]))
-    if "dispatch" in terms and in_steps is None:  # steps end with the last block already
-        running = device.sm_count * held / blocks
-        inputs["last"] = last_inputs(
-            terms["dispatch"],
-            running,
-            inputs["rounds"]["x"],
-            turn=chain.total,
-            last=last,
-            crowd=np.maximum(terms["issue"], units.own_l1_s) * _at_once(instance, inputs["memory"]),
-            held=waits.beside,
-        )
-        together = np.maximum(together, LAST_TIME(**inputs["last"]))
-    if in_steps is None:
+    if in_steps is None:  # steps end with the last block already
+        if "atomics" in others:
+            inputs["loaded"] = _loaded_inputs(traffic, inputs, others["atomics"])
+        walk = walk_inputs(instance, requests, traffic, chain, device)
+        if walk is not None:
+            inputs["walk"] = walk
+        if "dispatch" in terms:
+            at_once = _at_once(instance, inputs["memory"])
+            inputs["last"] = last_inputs(
+                terms["dispatch"],
+                device.sm_count * held / blocks,
+                inputs["rounds"]["x"],
+                turn=chain.total,
+                last=np.atleast_1d(LATENCY_TIME(**(inputs["latency"] | {"rounds": 1.0}))),
+                crowd=np.maximum(terms["issue"], units.own_l1_s) * at_once,
+                held=waits.beside,
+            )
         inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
-        together = np.maximum(together, AFTER_TIME(**inputs["after"]))
         inputs["burst"] = burst_inputs(inputs, chain, blocks / (device.sm_count * held))
-        together = np.maximum(together, BURST_TIME(**inputs["burst"]))
+        together, given = _no_sooner(together, inputs, chain)
+        inputs |= given
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
     return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))
+
+
+def _shared_atomics(
+    instance: Instance, on_chip: Sequence[Requests], rounds: Array, beside: Array, clock: float
+) -> tuple[Array | None, dict[str, Any]]:
+    """Return the time of loops of shared atomics, the compiler's and sources'; None without."""
+    looping = loop_inputs(instance, on_chip, rounds, beside, clock)
+    swapping = swap_inputs(instance, on_chip, rounds, beside, clock)
+    given: dict[str, Any] = {}
+    if looping is None and swapping is None:
+        return None, given
+    time = np.zeros(1)
+    if looping is not None:
+        given["shared-loops"] = looping
+        time = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+    if swapping is not None:
+        given["shared-swaps"] = swapping
+        time = time + np.atleast_1d(SWAP_TIME(**swapping))
+    return time, given
+
+
+def _loaded_inputs(
+    traffic: Traffic, inputs: Mapping[str, Mapping[str, Any]], atomics: Array
+) -> dict[str, Any]:
+    """Return what goes into the time of atomics beside what loads and stores move."""
+    # What atomics themselves miss and leave to be written is in their own time.
+    beside = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
+    moved = np.maximum(inputs["memory"]["bandwidth"] - inputs["missing"]["dram"], 0.0) * beside
+    return {"bandwidth": moved, "atomics": atomics, "p": ATOMICS_OVERLAP}
+
+
+def _no_sooner(
+    together: Array, inputs: Mapping[str, Mapping[str, Any]], chain: Chain
+) -> tuple[Array, dict[str, Any]]:
+    """Return the time with what no overlap hides, and what went into that of walks."""
+    given: dict[str, Any] = {}
+    for name, formula in (("loaded", LOADED_TIME), ("lookups", LOOKUPS_TIME)):
+        if name in inputs:
+            together = np.maximum(together, formula(**inputs[name]))
+    if "walk" in inputs:
+        rounds = inputs["rounds"]["x"]
+        given["beside-walk"] = beside_walk(together, inputs["walk"], chain.slowest, rounds)
+        together = np.asarray(BESIDE_WALK(**given["beside-walk"]))
+    for name, formula in (("last", LAST_TIME), ("after", AFTER_TIME), ("burst", BURST_TIME)):
+        if name in inputs:
+            together = np.maximum(together, formula(**inputs[name]))
+    return together, given
 
 
 def _at_once(instance: Instance, memory: Mapping[str, Any]) -> Array:
