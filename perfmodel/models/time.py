@@ -48,7 +48,14 @@ from perfmodel.models.timing.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.timing.queueing import memory_inputs
 from perfmodel.models.timing.sm_times import sm_times
 from perfmodel.models.timing.steps import step_loop, time_in_steps
-from perfmodel.models.timing.turns import TURNS_TIME, in_step_inputs, mixed_pipes, turns_inputs
+from perfmodel.models.timing.turns import (
+    ONCE_TIME,
+    TURNS_TIME,
+    in_step_inputs,
+    mixed_pipes,
+    once_inputs,
+    turns_inputs,
+)
 from perfmodel.models.timing.walks import BESIDE_WALK, beside_walk, walk_inputs
 from perfmodel.traffic import Traffic
 
@@ -197,7 +204,10 @@ def time_model(
     shared = inputs["memory"]["held"]
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
     inputs["in-step"] = in_step_inputs(**drift)
-    inputs["turns"] = turns_inputs(arithmetic, terms["latency"], shared, **drift)
+    computing = chain.between / chain.clock * inputs["latency"]["rounds"]
+    inputs |= once_inputs(arithmetic, terms["latency"], computing, shared)
+    once = np.asarray(ONCE_TIME(**inputs["once"]))
+    inputs["turns"] = turns_inputs(arithmetic, terms["latency"], once, **drift)
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)

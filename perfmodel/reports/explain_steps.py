@@ -17,12 +17,14 @@ from perfmodel.models.timing.steps import (
     WARPS_TIME,
     block_ahead,
     block_queue,
+    oldest_block,
     rounds_of_steps,
     step_loop,
     strands_at_work,
     warps_times,
     work_times,
 )
+from perfmodel.models.timing.turns import AFTER_OLDEST
 from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_latency import batch_steps
 from perfmodel.reports.step import Step, named, scalar, step
@@ -64,6 +66,13 @@ def steps_of(details: Details) -> Iterator[Step]:
     ahead = block_ahead(given)
     if scalar(AHEAD_TIME(**ahead)) > scalar(STEPS_TIME(**rounds)):
         yield step(STEPS, AHEAD_TIME, ahead)
+    oldest = oldest_block(given)
+    if held >= scalar(given["blocks"]) and scalar(AFTER_OLDEST(**oldest)) > _slower(rounds, ahead):
+        yield step(STEPS, AFTER_OLDEST, oldest)
+
+
+def _slower(rounds: Mapping[str, Any], ahead: Mapping[str, Any]) -> float:
+    return max(scalar(STEPS_TIME(**rounds)), scalar(AHEAD_TIME(**ahead)))
 
 
 def _queue(given: Mapping[str, Any], blocks: float) -> dict[str, Any]:

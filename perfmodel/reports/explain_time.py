@@ -29,7 +29,10 @@ from perfmodel.models.timing.queueing import (
 )
 from perfmodel.models.timing.steps import steps_time
 from perfmodel.models.timing.turns import (
+    AFTER_OLDEST,
     IN_STEP,
+    IN_TURN,
+    ONCE_TIME,
     TURNS_OVERLAP,
     TURNS_TIME,
     mixed_pipes,
@@ -137,6 +140,8 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
     yield waiting
     if scalar(given["in-step"]["far"]) > 0:
         yield step(TIME, IN_STEP, given["in-step"])
+    for name, formula in {"oldest": AFTER_OLDEST, "in-turn": IN_TURN, "once": ONCE_TIME}.items():
+        yield step(TIME, formula, given[name])
     in_turns = step(TIME, TURNS_TIME, given["turns"])
     yield in_turns
     values = {"waiting": waiting.result, "turns": in_turns.result, "resources": resources.result}

@@ -14,6 +14,7 @@ from perfmodel.models.timing.steps import (
     rounds_of_steps,
     steps_time,
 )
+from perfmodel.models.timing.turns import LEFT_IDLE
 
 
 def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:
@@ -49,5 +50,17 @@ def test_the_block_ahead_counts_where_it_is_the_last() -> None:
     }
     assert steps_time(given)[0] == pytest.approx(AHEAD_TIME(**block_ahead(given))[0])
     assert steps_time(given)[0] == pytest.approx(1e-6 + 10 * 5e-7)
-    many = {**given, "blocks": 64 * one, "held": 64 * one}
+    many = {**given, "blocks": 128 * one, "held": 64 * one}
     assert steps_time(many)[0] == pytest.approx(STEPS_TIME(**rounds_of_steps(many))[0])
+
+
+def test_the_last_of_blocks_in_steps_leave_schedulers_idle_in_one_round() -> None:
+    # derived: 64 blocks of 1 us of work, and a lone one's 10 waits of 0.1 us that nobody fills
+    one = np.ones(1)
+    given = {
+        **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
+        **{"blocks": 64 * one, "held": 64 * one, "steps": 10 * one, "load": 1e-7 * one},
+        **{"lead": 1e-7 * one, "barriers": one, "met": one, "strands": one, "alone": one * 0},
+        **{"outside": 0.0 * one, "clock": 1e9, "start": 0.0, "warp": 0.0},
+    }
+    assert steps_time(given)[0] == pytest.approx(64e-6 + LEFT_IDLE * 10 * 1e-7)

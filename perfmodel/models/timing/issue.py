@@ -106,7 +106,8 @@ def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array
     A loop over strides of the grid counts the turns of the threads that have most. Where the guard
     of every access of a loop has the loop's variable and the block's number in it, warps beyond the
     end have left. Of loops within a block, counts are of whole turns, as counters were read. Warps
-    that the kernel's own guard lets nobody of through come to no loop.
+    that the kernel's own guard lets nobody of through come to no loop. Instructions of kernels from
+    PTX are counted as an average warp's, those that leave included: their turns are whole.
     """
     done: dict[str, tuple[Array, Array]] = {}
     whole: set[str] = set()
@@ -123,7 +124,7 @@ def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array
         asked, possible = done.get(loop, (np.zeros(1), np.zeros(1)))
         done[loop] = (asked + np.minimum(r.requests, every), possible + every)
     return {
-        loop: asked / np.maximum(possible, 1e-9)
+        loop: np.ones(1) if kernel.translated else asked / np.maximum(possible, 1e-9)
         for loop, (asked, possible) in done.items()
         if loop not in whole
     }

@@ -25,6 +25,7 @@ from perfmodel.models.timing.issue import pipe_cycles
 from perfmodel.models.timing.l1 import PORT_CLOCKS
 from perfmodel.models.timing.latency import BARRIER_START, LATENCY_TIME
 from perfmodel.models.timing.sm_times import SM_TIME
+from perfmodel.models.timing.turns import AFTER_OLDEST, oldest_inputs
 
 Array = npt.NDArray[Any]
 
@@ -184,9 +185,18 @@ def time_in_steps(
 
 
 def steps_time(given: Mapping[str, Any]) -> Array:
-    """Return the time of blocks that work in steps, or of the one ahead of them if it is longer."""
-    blocks = STEPS_TIME(**rounds_of_steps(given))
-    return np.asarray(np.maximum(blocks, AHEAD_TIME(**block_ahead(given))))
+    """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
+    blocks = np.maximum(STEPS_TIME(**rounds_of_steps(given)), AHEAD_TIME(**block_ahead(given)))
+    one_round = given["blocks"] <= given["held"]
+    return np.asarray(np.maximum(blocks, one_round * AFTER_OLDEST(**oldest_block(given))))
+
+
+def oldest_block(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `AFTER_OLDEST` takes; `given` is the "steps" of a prediction's inputs."""
+    wait = given["steps"] * STEP_WAIT(**given) + given["outside"]
+    busiest = np.maximum(np.maximum(given["issue"], given["l1"]), given["tensor"])
+    alone = wait + work_times(given, [1.0])[0]
+    return oldest_inputs(alone, given["blocks"] * busiest, busiest)
 
 
 def block_ahead(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,13 +33,14 @@ Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6
 (measurements/h200-pipes/pipes.csv). Products of 32 bits beside as many logic operations take as
 long as the slower of both.
 """
-ROUND_OVERLAP: Final = 1.25
-"""The same exponent between the waits of a block and what the blocks beside it compute, in one
-round of blocks, which start together and stay in step: nearly a sum.
+LEFT_IDLE: Final = 0.55
+"""Part of what a lone block leaves of the schedulers that nobody uses while the last blocks end.
 
-Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
-(measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
-and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
+Schedulers favour their oldest warps: of equal blocks that start together the first take as long as
+a lone one, and the last has nobody beside it in the end. Fitted: 126 points of 1 to 16 blocks an SM
+that wait for a load and compute, 24 and 192 times (measurements/h200-crowds/crowds.csv: 0.6, 0.5 is
+nearly as good), and the parts of a softmax, without loads (h200-launches/mix.csv: 0.5, of 64 warps
+35 are there on average).
 """
 DRIFT_WAITS: Final = 80.0
 """Waits for DRAM, one after the other, after which blocks that started together are out of step by
@@ -51,6 +52,48 @@ Chosen by hand: attention of a token in equal parts, 13 to 375 turns, is 5.6% of
 step after 512 turns as after 8 (measurements/h200-attention/turns.csv), those that wait for DRAM
 partly out of it after 24 (measurements/h200-crowds/crowds.csv).
 """
+AFTER_OLDEST = Formula(
+    name="time of blocks that start together, the oldest first",
+    unit="s",
+    text="max(alone, work + min(idle*(alone - own), work - idle*(alone - own)))",
+    symbols={
+        "alone": "what a block waits and computes if it is alone [s]",
+        "work": "what the busiest unit needs for all blocks of the SM [s]",
+        "own": "what it needs for one of them [s]",
+        "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
+    },
+    holds="one round of blocks, of which each leaves room for others; few of them do not meet",
+    source="fitted form: see `LEFT_IDLE`",
+)
+IN_TURN = Formula(
+    name="time of blocks that start together and stay together",
+    unit="s",
+    text="alone - computing + max(computing, work)",
+    symbols={
+        "alone": "what a block waits and computes if it is alone [s]",
+        "computing": "what it computes, of that [s]",
+        "work": "what all blocks of the SM compute [s]",
+    },
+    holds="one round of blocks that keep the schedulers busy while they compute: all wait, then "
+    "all compute",
+    source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
+    "for 2 to 12 blocks an SM (measurements/h200-crowds/crowds.csv)",
+)
+ONCE_TIME = Formula(
+    name="time of blocks that start together",
+    unit="s",
+    text="oldest + sqrt(own/computing)*max(0, turn - oldest)",
+    symbols={
+        "oldest": "time of the oldest first: see `AFTER_OLDEST` [s]",
+        "turn": "time of all together: see `IN_TURN` [s]",
+        "own": "what the schedulers and pipes need for one block [s]",
+        "computing": "what it takes to compute alone: more, for what waits for its results [s]",
+    },
+    holds="one round of blocks",
+    source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
+    "L2 and 28 from DRAM (measurements/h200-crowds/crowds.csv): 4.3% and 5.7% rms, 10.0% and 6.9% "
+    "for a power mean of work and waits with an exponent of 1.25, which was here before",
+)
 IN_STEP = Formula(
     name="rounds of blocks that would bring them out of step as far",
     unit="1",
@@ -77,10 +120,10 @@ TURNS_TIME = Formula(
 )
 
 
-def turns_inputs(
-    arithmetic: Array, latency: Array, held: Array, rounds: Array, far: Array
-) -> dict[str, Array]:
-    """Return what `TURNS_TIME` takes.
+def once_inputs(
+    arithmetic: Array, latency: Array, computing: Array, held: Array
+) -> dict[str, dict[str, Array]]:
+    """Return what `AFTER_OLDEST`, `IN_TURN` and `ONCE_TIME` take: "oldest", "in-turn" and "once".
 
     Parameters
     ----------
@@ -88,16 +131,48 @@ def turns_inputs(
         Issue and the pipes of the busiest SM, by `mixed_pipes` [s].
     latency : array
         What its blocks wait and compute alone, one after the other [s].
+    computing : array
+        What they compute, of that [s].
     held : array
         Blocks that share an SM.
+    """
+    alone = np.maximum(latency, 1e-30)
+    own = arithmetic / np.maximum(held, 1.0)
+    oldest = oldest_inputs(alone, arithmetic, own)
+    computing = np.minimum(np.maximum(computing, own), alone)
+    together = {"alone": alone, "computing": computing, "work": arithmetic}
+    once = {
+        "oldest": np.asarray(AFTER_OLDEST(**oldest)),
+        "turn": np.asarray(IN_TURN(**together)),
+        "own": np.minimum(own, computing),
+        "computing": np.maximum(computing, 1e-30),
+    }
+    return {"oldest": oldest, "in-turn": together, "once": once}
+
+
+def oldest_inputs(alone: Any, work: Any, own: Any) -> dict[str, Any]:
+    """Return what `AFTER_OLDEST` takes; see there."""
+    return {"alone": alone, "work": work, "own": np.minimum(own, alone), "idle": LEFT_IDLE}
+
+
+def turns_inputs(
+    arithmetic: Array, latency: Array, once: Array, rounds: Array, far: Array
+) -> dict[str, Array]:
+    """Return what `TURNS_TIME` takes.
+
+    Parameters
+    ----------
+    arithmetic, latency : array
+        As `once_inputs` takes them [s].
+    once : array
+        Time of blocks that start together, by `ONCE_TIME` [s].
     rounds : array
         Rounds of blocks.
     far : array
         Waits of a block for DRAM, one after the other.
     """
-    beside = arithmetic * (1 - 1 / np.maximum(held, 1.0))
     return {
-        "once": power_mean((beside, latency), ROUND_OVERLAP),
+        "once": once,
         "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
         "rounds": np.asarray(IN_STEP(**in_step_inputs(rounds, far))),
     }
