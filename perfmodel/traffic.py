@@ -7,7 +7,7 @@ model and the two can be compared. Every number is an array over configurations.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,12 @@ class AccessTraffic:
         return self.l1_fill_sectors if self.l2_read_sectors is None else self.l2_read_sectors
 
 
+_NO_NUMBERS: Final = (
+    *("accesses", "tables", "cold", "fetch_bytes"),
+    *("early_share", "early_read_bytes"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """Traffic of a whole launch.
@@ -118,6 +124,8 @@ class Traffic:
     made_whole_bytes : array
         Of the bytes read from DRAM, those that make sectors whole which strided stores left in part
         [B].
+    fetch_bytes : int
+        What an L2 miss asks of DRAM [B].
     tables : tuple
         Buffers that are read again and again, as the closed forms see them; the simulator has none.
     """
@@ -152,6 +160,7 @@ class Traffic:
     compression: Array = field(default_factory=lambda: np.ones(1))
     scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
     made_whole_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    fetch_bytes: int = 64
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))
     local_load_sectors: Array = field(default_factory=lambda: np.zeros(1))
@@ -181,5 +190,5 @@ class Traffic:
         return {
             f.name: float(np.atleast_1d(getattr(self, f.name))[position])
             for f in fields(self)
-            if f.name not in ("accesses", "tables", "cold", "early_share", "early_read_bytes")
+            if f.name not in _NO_NUMBERS
         }

@@ -67,6 +67,9 @@ class Access:
         an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     needs : str
         Name of a load whose value the index is made from, or empty: this access waits for it.
+    joins : str
+        Variable of a loop, or empty: a thread uses the value only once the loop's first loads are
+        under way, and waits for both together.
     source : str
         Where it is in a source, such as "kernel.cu:12", or empty.
     counted : Counted or None
@@ -97,6 +100,7 @@ class Access:
     aggregated: bool | Node = False
     weights: Node | tuple[float, ...] | None = None
     needs: str = ""
+    joins: str = ""
     source: str = ""
     counted: Counted | None = None
     multicast: Node = _ONE

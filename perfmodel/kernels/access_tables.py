@@ -77,6 +77,7 @@ def _access(
         "cache",
         "name",
         "needs",
+        "joins",
         *_ATOMIC_KEYS,
         "weights",
         "multicast",
@@ -120,11 +121,23 @@ def _access(
         aggregated=_flag(value, "aggregated", key, scope),
         weights=_weights(value, key, scope),
         needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
+        joins=_joined_loop(value, kind, loop, where, scope),
         multicast=scope.of_launch(value.get("multicast", 1), f"{key}: multicast"),
         moves=scope.of_launch(value.get("moves", 0), f"{key}: moves"),
     )
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access
+
+
+def _joined_loop(
+    value: Mapping[str, Any], kind: str, loop: str | None, where: str, scope: Scope
+) -> str:
+    """Return the loop with whose first loads a load outside of loops is waited for, or nothing."""
+    if "joins" not in value:
+        return ""
+    if kind != "load" or loop is not None:
+        raise PerfmodelError(f"{where}: joins is for loads outside of loops only: take it out")
+    return choice(value["joins"], tuple(scope.nests), f"{where}: joins", "the variable of a loop")
 
 
 def _flag(value: Mapping[str, Any], name: str, key: str, scope: Scope) -> bool | Node:

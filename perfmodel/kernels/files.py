@@ -66,6 +66,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # aggregated = true                   # the compiler adds up the warp first
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
     # needs = "rows"                      # an earlier load whose value makes the index
+    # joins = "k"                         # a loop with whose first loads it is waited for
     # multicast = 2                       # blocks of a cluster that share one read of L2
     # moves = 1                           # blocks by which each goes on to another's part, a turn
     name = "x"

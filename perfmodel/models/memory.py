@@ -130,6 +130,7 @@ def closed_form_traffic(
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         accesses=tuple(_access_traffic(accesses, misses, i) for i in range(len(requests))),
+        fetch_bytes=accesses.granule,
         tables=tuple(tables),
         compression=np.full(1, float(control.compression)),
         cold=not warm,

@@ -157,7 +157,8 @@ def _batch_step(section: str, batch: Batch, missing: float) -> Step:
         named(
             BATCH_LATENCY,
             f"batch of loads, {f'loop {batch.loop}' if batch.loop else 'outside loops'}"
-            + (", by the indices just loaded" if batch.depth else ""),
+            + (", by the indices just loaded" if batch.depth else "")
+            + (f", beside the first of loop {batch.joins}" if batch.joins else ""),
         ),
         batch.inputs,
         f"sectors into L1, a block and batch: {filled:.4g}, so p1 = 1 - exp(-{filled:.4g}); "

@@ -150,6 +150,8 @@ def _how(access: Access) -> str:
         parts.append(_if("added up in the warp first", access.aggregated))
     if access.needs:
         parts.append(f"waits for {access.needs}")
+    if access.joins:
+        parts.append(f"waited for with the first loads of loop {access.joins}")
     if access.multicast != _ONE:
         parts.append(f"one read for {text(access.multicast)} blocks")
     if access.moves != Number(0):

@@ -108,6 +108,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
                 **({"aggregated": _flag(access.aggregated)} if access.aggregated else {}),
                 **({"weights": _weights(access.weights)} if access.weights is not None else {}),
                 "needs": access.needs or None,
+                **({"joins": access.joins} if access.joins else {}),
                 **({"multicast": text(access.multicast)} if access.multicast != _ONE else {}),
                 **({"moves": text(access.moves)} if access.moves != Number(0) else {}),
             }

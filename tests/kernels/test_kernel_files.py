@@ -330,6 +330,19 @@ def test_an_access_may_need_an_earlier_load(refusal: Refusal) -> None:
         assert "is no earlier load of the same loop" in message
 
 
+JOINED = NEEDY.replace('needs = "NEEDED"', 'joins = "JOINED"').replace(
+    "[[accesses]]", '[[loops]]\nvariable = "k"\ntrips = 2\n[[accesses]]', 1
+)
+
+
+def test_a_load_may_be_waited_for_with_those_of_a_loop(refusal: Refusal) -> None:
+    kernel = parse_kernel(JOINED.replace("JOINED", "k"))
+    assert [access.joins for access in kernel.accesses] == ["", "k"]
+    assert "joins must be" in refusal(parse_kernel, JOINED.replace("JOINED", "a"))
+    stored = JOINED.replace('joins = "JOINED"', 'joins = "k"\nloop = "k"')
+    assert "joins is for loads outside of loops only" in refusal(parse_kernel, stored)
+
+
 def test_paces_of_a_lone_warp() -> None:
     # derived: what runs once, and so much for each turn of the loop
     table: dict[str, Any] = {

@@ -122,8 +122,8 @@ def test_of_a_longer_table_one_pass_is_in_the_way() -> None:
 
 def test_random_tables() -> None:
     # measured: a window over 21 MiB that are looked up beside 300 MiB gains 1.065, over 40 MiB
-    # 1.098; here 1.18 and 1.13. Lookups come out 10 to 22% too slow without it: a row is waited for
-    # together with the first of the stream, and here one after the other. The bytes are right
+    # 1.098. A row that misses is waited for together with the first of the stream: one after the
+    # other they came out 10 to 22% too slow without a window, and its gain as 1.18 and 1.13
     for table, stream, lookups in ((21, 300, 3 * MIB), (40, 900, 3 * MIB)):
         case = measured("embedding", table_bytes=table * MIB, lookups=lookups)
         advice = advise(
@@ -136,7 +136,7 @@ def test_random_tables() -> None:
             lookups=lookups,
         )
         option = first_of(advice, "residency")
-        assert option.gain == pytest.approx(gain_of(option, case), abs=0.12)
+        assert option.gain == pytest.approx(gain_of(option, case), abs=0.05)
 
 
 def test_windows_over_sets() -> None:

@@ -72,8 +72,8 @@ def test_lines_of_a_set_aside_outlast_the_launch() -> None:
     ("n", "run", "mib", "best", "band"),
     [
         (20971520, 4, 20, 1.179, 0.08),
-        (12582912, 16, 16, 1.187, 0.05),
-        (20971520, 32, 36, 1.108, 0.10),  # 1.005 since write-backs by ways
+        (12582912, 16, 16, 1.187, 0.06),  # 1.23 where 1.177 is
+        (20971520, 32, 36, 1.108, 0.07),  # 1.11 where 1.048 is: ten ways lose more than is said
         (29360128, 8, 56, 1.003, 0.02),
         (33554432, 1, 32, 0.974, 0.09),
     ],
@@ -101,6 +101,37 @@ def test_advice_on_gathers(n: int, run: int, mib: int, best: float, band: float)
         assert best < 1.02
         return
     assert option.gain == pytest.approx(plain / median(found), abs=band)
+
+
+@pytest.mark.parametrize("use", ["fit", "validation"])
+def test_gains_of_windows_over_lookups(use: str) -> None:
+    # measured: 86 settings of eight tables beside streams. One after the other, a row that misses
+    # and the stream, gains came out 0.13 and 0.144 too high, 0.041 and 0.052 rms
+    off = []
+    plain: dict[tuple[int, ...], tuple[float, float]] = {}
+    for row in rows("windows", FOLDER, function="embedding", use=use, round=1, fetch_bytes=64):
+        case = tuple(sizes_of(row).values())
+        times = row["time_us"], under(row).time_s * 1e6
+        if not row["set_bytes"]:
+            assert times[1] == pytest.approx(times[0], rel=0.08)
+            plain[case] = times
+        else:
+            one, other = plain[case]
+            off.append(other / times[1] - one / times[0])
+    assert len(off) > 40
+    assert np.sqrt(np.mean(np.square(off))) < 0.025
+    assert max(map(abs, off)) < 0.05
+
+
+def test_a_larger_fetch_makes_few_waits_of_lookups_rarer() -> None:
+    # measured, rows marked fit: lookups in 8 MiB beside 40 MiB gain 1.02 by 128 B and lose as much
+    # by 32 B; where each warp waits for what it fetches itself they come out as 1.05 and 0.97
+    case = {"function": "embedding", "use": "fit", "table_bytes": 8 * MIB, "set_bytes": 0}
+    found = {r["fetch_bytes"]: r for r in rows("windows", FOLDER, round=1, **case)}
+    for fetched in (32, 128):
+        gain = found[64]["time_us"] / found[fetched]["time_us"]
+        predicted = under(found[64]).time_s / under(found[fetched]).time_s
+        assert predicted == pytest.approx(gain, abs=0.02)
 
 
 def test_blocks_that_start_together_take_turns() -> None:

@@ -20,9 +20,10 @@ from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
+from perfmodel.models.reuse.placement import reached_bytes
 from perfmodel.models.timing.chain import Batch, Firsts
 from perfmodel.models.timing.first_readers import at_work, pages_at_once, reading_alike
+from perfmodel.models.timing.joined_waits import fetched_share, neighbours_wait
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -188,10 +189,13 @@ def load_batch(
     ):
         # Indices are read once, in order (a table is not): warps that share a line wait for it.
         once_read = [i for i in members if requests[i].period is None]
-        once = sum((buffer_bytes(instance, requests[i]) for i in once_read), np.zeros(1))
-        fetches = sum((traffic.accesses[i].dram_bytes for i in once_read), np.zeros(1))
-        for p, waits in (("p1", 1.0), ("p2", np.minimum(1.0, fetches / np.maximum(once, 1.0)))):
-            inputs[p] = np.where(fetches > 0, waits, inputs[p])
+        share = fetched_share(instance, requests, traffic, once_read)
+        inputs["p1"] = np.where(share > 0, 1.0, inputs["p1"])
+        inputs["p2"] = np.where(share > 0, share, inputs["p2"])
+    if loop is not None and not instance.kernel.paces:
+        waits, fetches = neighbours_wait(instance, requests, traffic, members)
+        inputs["m"] = np.where(waits > inputs["p2"], inputs["m"] * fetches, inputs["m"])
+        inputs["p2"] = np.maximum(inputs["p2"], waits)
     first = None
     if loop is not None and all(requests[i].strides is not None for i in members):
         first = _firsts(
@@ -203,7 +207,10 @@ def load_batch(
         "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
         "m": np.maximum(apart, inputs["m"]),
     }
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading)
+    # Those that are used before the loop's first loads go out are waited for by themselves.
+    joins = {requests[i].access.joins for i in members}
+    joined = joins.pop() if len(joins) == 1 else ""
+    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading, joined)
 
 
 def _share_of_waits(

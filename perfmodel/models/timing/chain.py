@@ -123,6 +123,8 @@ class Batch:
         Whether they are copied while the block works on earlier ones: waited for at the start only.
     firsts : Firsts or None
         Of a walk, what warps that go together wait for.
+    joins : str
+        Loop with whose first loads it is waited for, or empty.
     leading : mapping or None
         What is else in `inputs` for the block that is ahead of all that read the same: it misses L2
         for them, and its warps wait for one another. None where it is as the others.
@@ -138,6 +140,7 @@ class Batch:
     ahead: bool = False
     firsts: Firsts | None = None
     leading: Mapping[str, Any] | None = None
+    joins: str = ""
 
     @property
     def waited(self) -> Array:

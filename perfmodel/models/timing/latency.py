@@ -21,6 +21,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.timing.batches import DRAM_SPREAD, depths_of, load_batch
 from perfmodel.models.timing.chain import Chain, behind_writes, slowest_sm
+from perfmodel.models.timing.joined_waits import join_waits
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -180,7 +181,7 @@ def block_chain(
         for depth in range(1 + max(depths, default=0))
         for ahead in (False, True)
     )
-    batches = tuple(b for b in found if b is not None)
+    batches = join_waits([b for b in found if b is not None])
     looped = np.asarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
     for b in batches:

@@ -76,13 +76,9 @@ Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 
 (h200-sxm-suite/gather.csv, fit rows: 5.6% rms, 8.2% with the exponent of dense reads), of 2 and 12
 Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
 grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
-"""
-HELD_UP_WAITS: Final = 4.0
-"""Share of write-backs held up in the time of bandwidth, times this: how far the exponent above
-holds for blocks that read at random places beside them, found in L2 or not. Chosen.
-
-Gathers in runs of 8 of 20 and 40 MiB with 30 MiB set aside take 123 to 163 us where waits take 120
-and bandwidth 43 to 109: 2.0 to 2.2 (measurements/h200-advised/sides.csv).
+Beside a set-aside it holds for the share of the bandwidth's time in which write-backs are held up:
+gathers under windows, 97 launches with 7.5 to 37.5 MiB set aside, are 5.9% rms off so, 7.8% where
+four times the share decides and 6.3% where a third does (h200-gather-blocks/windows.csv, fit rows).
 """
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
@@ -296,7 +292,7 @@ def memory_inputs(
     p = apart + (BLOCK_OVERLAP - apart) * found
     if any(t.random for t in traffic.tables):
         held = parts["held_up"] / np.maximum(bandwidth, 1e-30)
-        p = p - (p - RANDOM_OVERLAP) * np.minimum(HELD_UP_WAITS * held, 1.0)
+        p = p - (p - RANDOM_OVERLAP) * np.minimum(held, 1.0)
     return (
         parts
         | burst
