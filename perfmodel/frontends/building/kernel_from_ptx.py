@@ -137,7 +137,7 @@ def kernel_from_ptx(
         placed = [_with_base(p, emulation, bases) for p in placed]
         looped = any(loop.trips is None or is_data(loop.trips) for loop in before)
         doubt = emulation.doubt
-        if looped and any(r.guessed for r in emulation.regions):
+        if looped and any(r.guessed and r.decides for r in emulation.regions):
             doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
@@ -210,17 +210,18 @@ def _odd(
 
     Where nothing else needs an emulation, a short one looks for them.
     """
-    short: Sequence[str] = ()
+    noted = emulation is not None and any(r.guessed and r.decides for r in emulation.regions)
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
             emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
-            short = content_notes(emulation.regions)
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)
+    if said and not noted:
+        said += content_notes(emulation.regions, every=True)
     guessed = any(r.guessed for r in emulation.regions)
-    return emulation.odd, [*said, *(short if said else ())], guessed
+    return emulation.odd, said, guessed
 
 
 def _placed(

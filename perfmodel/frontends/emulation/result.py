@@ -147,17 +147,20 @@ def unequal(work: Array) -> Unequal:
     )
 
 
-def content_notes(regions: Sequence[Region]) -> list[str]:
-    """Return in words what stood for unknown content of buffers, and which were left.
+def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
+    """Return in words what stood for unknown content, and which buffers were left.
 
     Parameters
     ----------
     regions : sequence of Region
+    every : bool
+        Whether content matters that decides no branch and no address.
     """
     notes = []
-    guessed = [r.name for r in regions if r.guessed]
+    unknown = [r for r in regions if r.guessed and (r.decides or every)]
+    guessed = [r.name for r in unknown]
     if guessed:
-        below = next((r.below for r in regions if r.guessed), None)
+        below = unknown[0].below
         what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
         notes.append(
             f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
