@@ -390,6 +390,7 @@ class LockStep:
             misses=self.counter.touches.misses(),
             once=self.counter.touches.once(),
             drawn=self.counter.touches.drawn(),
+            apart=self.counter.touches.apart(),
             alike=self.counter.touches.alike(),
             met=self.counter.touches.met(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),

@@ -55,6 +55,8 @@ class Emulation:
         64 B that it does, for each sector.
     drawn : mapping of int to float
         By load that reads at random places of a table, as all blocks do: lines of the table.
+    apart : frozenset of int
+        Loads by which each block goes through a dense part of its own.
     alike : mapping of int to float
         By load, of neighbouring blocks, how many ask for a sector at a time.
     met : mapping of int to float
@@ -80,6 +82,7 @@ class Emulation:
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     drawn: Mapping[int, float] = field(default_factory=dict)
+    apart: frozenset[int] = frozenset()
     alike: Mapping[int, float] = field(default_factory=dict)
     met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
