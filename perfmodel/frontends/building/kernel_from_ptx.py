@@ -280,7 +280,7 @@ def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
 def _narrow(
     placed: Sequence[Placed], bound: Bound, bases: dict[str, Base], follower: Interpreter
 ) -> None:
-    """Make known what integers are below that are read from random content, if nobody changes it."""
+    """Make known what is read from random integers below a number, if nobody changes them."""
     changed = {p.base for p in placed if p.moved.kind != "load"}
     for p in placed:
         buffer = bound.buffers.get(bases[p.base].parameter or "") if p.base else None

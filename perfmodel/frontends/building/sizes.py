@@ -15,6 +15,7 @@ from perfmodel.frontends.emulation.emulate import Emulation
 from perfmodel.frontends.symbolic.algebra import Algebra
 from perfmodel.frontends.symbolic.instructions import Interpreter
 from perfmodel.frontends.symbolic.launch import Base
+
 _ANYWHERE: Final = 1 << 30
 """Bytes from which on a place that data decides is taken to have no bound of its own."""
 

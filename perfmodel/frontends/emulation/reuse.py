@@ -179,7 +179,11 @@ class Touches:
             parts = [np.unique(line[block == b]) for b in np.unique(block)]
             own, every = sum(map(len, parts)), len(np.unique(line))
             reach = sum(int(part[-1] - part[0]) + 1 for part in parts)
-            if own <= _SHARED * every and reach <= _DENSE * own and len(np.unique(sector)) >= _LEAST * len(parts):
+            if (
+                own <= _SHARED * every
+                and reach <= _DENSE * own
+                and len(np.unique(sector)) >= _LEAST * len(parts)
+            ):
                 found.add(one)
         return frozenset(found)
 

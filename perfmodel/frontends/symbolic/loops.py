@@ -137,7 +137,7 @@ def _without_sign(r: Recurrence, algebra: Algebra) -> Recurrence:
     supposed = algebra.supposing(r.carried.name, low=0, high=high)
     update = supposed.again(written(r.update))
     least, most = supposed.range(update)
-    return Recurrence(r.start, r.carried, update) if 0 <= least and most <= high else r
+    return Recurrence(r.start, r.carried, update) if least >= 0 and most <= high else r
 
 
 def _factor(r: Recurrence, operator: str) -> int | None:
