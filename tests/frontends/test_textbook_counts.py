@@ -37,9 +37,9 @@ def test_halving_the_size_of_a_warp_is_a_loop_of_five_turns() -> None:
     add.f32 %f1, %f1, %f2; setp.gt.s32 %p1, %r5, 3; mov.u32 %r5, %r8; @%p1 bra L;
     {STORE} st.global.f32 [%d8], %f1; ret;
     """
-    found = predicted(body, ".param .u64 out", launch(64, 128))
+    found = predicted(body, ".param .u64 out", launch(8192, 256))
     # an addition a lane and turn: offsets 16, 8, 4, 2, 1
-    assert float(np.max(found.roofline.flop)) == pytest.approx(64 * 128 * 5)
+    assert float(np.max(found.roofline.flop)) == pytest.approx(8192 * 256 * 5)
     assert "emulated" not in notes(found)
 
 
@@ -61,27 +61,25 @@ def test_an_unsigned_stride_ends_before_it_wraps() -> None:
     assert "emulated" not in notes(found)
 
 
-def test_long_divisions_that_may_be_short_are_followed() -> None:
-    # for (long i = ...; i < n; i += ...) out[i / m], with both ways that a compiler makes of it
+def test_a_constant_predicate_decides_the_first_turn() -> None:
+    # a loop that is unrolled by two: a turn ahead if their number is odd, as compilers ask for it
     body = """
-    ld.param.u64 %d1, [out]; ld.param.s64 %d2, [n]; ld.param.s64 %d3, [m]; cvt.s64.s32 %d4, %r4;
-    mov.u32 %r5, %nctaid.x; mul.wide.u32 %d5, %r5, %r3;
-    setp.ge.s64 %p1, %d4, %d2; @%p1 bra END;
-    L: or.b64 %d6, %d4, %d3; and.b64 %d7, %d6, -4294967296; setp.eq.s64 %p2, %d7, 0;
-    @%p2 bra SHORT;
-    div.s64 %d8, %d4, %d3; bra.uni BOTH;
-    SHORT: cvt.u32.u64 %r6, %d3; cvt.u32.u64 %r7, %d4; div.u32 %r8, %r7, %r6;
-    cvt.u64.u32 %d8, %r8;
-    BOTH: shl.b64 %d9, %d8, 2; add.s64 %d9, %d1, %d9; ld.global.f32 %f1, [%d9];
-    add.s64 %d4, %d4, %d5; setp.lt.s64 %p3, %d4, %d2; @%p3 bra L;
+    ld.param.u64 %d1, [out]; ld.param.u32 %r5, [turns]; mov.u32 %r6, %nctaid.x;
+    mul.lo.s32 %r7, %r6, %r3; mov.u32 %r8, 0;
+    and.b32 %r9, %r5, 1; setp.eq.b32 %p1, %r9, 1; mov.pred %p2, 0; xor.pred %p3, %p1, %p2;
+    @!%p3 bra EVEN;
+    mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d1, %d2; ld.global.f32 %f1, [%d3];
+    add.s32 %r4, %r4, %r7; mov.u32 %r8, 1;
+    EVEN: setp.ge.s32 %p4, %r8, %r5; @%p4 bra END;
+    L: mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d1, %d2; ld.global.f32 %f1, [%d3];
+    add.s32 %r4, %r4, %r7; mul.wide.s32 %d2, %r4, 4; add.s64 %d3, %d1, %d2;
+    ld.global.f32 %f2, [%d3]; add.s32 %r4, %r4, %r7;
+    add.s32 %r8, %r8, 2; setp.lt.s32 %p5, %r8, %r5; @%p5 bra L;
     END: ret;
     """
-    spec = launch(132, 256, n=10 * 132 * 256, m=8)
-    found = predicted(body, ".param .u64 out, .param .s64 n, .param .s64 m", spec)
-    # 10 turns; 32 lanes read 4 floats: one sector
-    requests = 10 * 132 * 256 / 32
-    assert counted(found, "global_load_requests") == requests
-    assert counted(found, "global_load_sectors") == pytest.approx(requests)
+    found = predicted(body, ".param .u64 out, .param .u32 turns", launch(8192, 256, turns=7))
+    # a float a thread and turn, 7 turns
+    assert counted(found, "global_load_requests") == 7 * 8192 * 256 / 32
     assert "emulated" not in notes(found)
 
 
@@ -117,7 +115,7 @@ def test_an_index_in_order_reads_as_a_stream_does() -> None:
 
 
 def test_additions_meet_at_the_numbers_that_are_drawn() -> None:
-    body = f"""
+    body = """
     ld.param.u64 %d1, [index]; mul.wide.s32 %d2, %r4, 4; add.s64 %d1, %d1, %d2;
     ld.global.u32 %r5, [%d1]; mul.wide.s32 %d4, %r5, 4; ld.param.u64 %d3, [out];
     add.s64 %d3, %d3, %d4; red.global.add.f32 [%d3], 0f3F800000; ret;

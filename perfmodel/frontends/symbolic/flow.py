@@ -41,7 +41,6 @@ from perfmodel.frontends.symbolic.registers import (
     read_registers,
     written_registers,
 )
-from perfmodel.frontends.symbolic.short_divisions import with_one_way
 from perfmodel.frontends.symbolic.sums import Sum
 from perfmodel.frontends.symbolic.values import Unknown, Value
 
@@ -215,7 +214,6 @@ class Flow:
         else:
             at = self.flow.blocks[block].stop - 1
             taken = self.interpreter.condition(Register(last.guard.register.name), state, at)
-            taken = with_one_way(taken, self.algebra, bool(self.interpreter.trial))
             if last.guard.negated:
                 taken = negated(taken)
             conditions = [taken, negated(taken)]
