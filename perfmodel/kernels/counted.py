@@ -34,6 +34,8 @@ class Counted:
         asks for the first time, for each sector.
     drawn : float
         Lines of the table from which all blocks read at random places; 0 where they do not.
+    apart : bool
+        Whether each block goes through a dense part of its own.
     alike : float
         Of neighbouring blocks, how many ask for the same sectors at a time.
     met : float
@@ -54,5 +56,6 @@ class Counted:
     misses: tuple[tuple[int, float], ...] = ()
     once: tuple[float, float] = (1.0, 1.0)
     drawn: float = 0.0
+    apart: bool = False
     alike: float = 1.0
     met: float = 1.0

@@ -15,6 +15,7 @@ from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.grid.geometry import BlockShape, block_shape
+from perfmodel.models.requests import enumeration
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 BLOCKS = (
@@ -342,3 +343,12 @@ def test_a_clamped_index_is_counted_with_the_strides_of_its_middle() -> None:
         "blockIdx.x": 256.0,
     }
     assert gather("i*i % 1000").strides is None
+
+
+def test_samples_of_a_grid_have_their_share_of_every_box() -> None:
+    # property: 1500 points, boxes of a quarter to nearly all of the grid; at random 3% off
+    points = enumeration.spread([60, 270, 7], 1500)
+    assert all(p.min() >= 0 and p.max() < n for p, n in zip(points, (60, 270, 7), strict=True))
+    for part, whole in (((15, 270, 7), 1 / 4), ((60, 30, 7), 1 / 9), ((30, 200, 7), 10 / 27)):
+        inside = np.logical_and.reduce([p < n for p, n in zip(points, part, strict=True)])
+        assert inside.mean() == pytest.approx(whole, rel=0.01)

@@ -71,3 +71,51 @@ def test_second_ways_against_counters() -> None:
     # the worst are at L2's knee, where half a share hangs on a tenth of the data
     assert np.sqrt(np.mean(np.square(off))) < 0.06
     assert np.quantile(np.abs(off), 0.95) < 0.12
+
+
+def test_ways_that_begin_a_few_iterations_apart_are_the_same() -> None:
+    # a sweep down that starts at row 1, and one back up that starts below the last row: all but
+    # one of 511 rows are read again, and 33 MB of them are in L2
+    table = {
+        "name": "sweeps",
+        "launch": {"grid": [132], "block": [256]},
+        "buffers": {"x": {"length": 512 * 132 * 256, "element_bytes": 2}},
+        "loops": [{"variable": "k", "trips": 511}, {"variable": "k2", "trips": 511}],
+        "accesses": [
+            {
+                "store": "x",
+                "index": "(k + 1)*33792 + blockIdx.x*256 + threadIdx.x",
+                "loop": "k",
+            },
+            {
+                "load": "x",
+                "index": "(510 - k2)*33792 + blockIdx.x*256 + threadIdx.x",
+                "loop": "k2",
+            },
+        ],
+    }
+    found = predict(kernel_from_table(table), device="h200-sxm").traffic
+    assert float(found["dram_read_bytes"]) < 0.02 * 512 * 132 * 256 * 2
+
+
+def test_rows_read_twice_by_unequal_turns_come_once() -> None:
+    # rows of 1000 floats, 256 threads: a guarded turn each, then all of it again; 4000 B a block
+    place = "blockIdx.x*1000 + threadIdx.x + 256*{}"
+    table = {
+        "name": "rows",
+        "launch": {"grid": [512], "block": [256]},
+        "buffers": {"x": {"length": 512 * 1000, "element_bytes": 4}},
+        "loops": [{"variable": k, "trips": 4} for k in ("k", "k2")],
+        "accesses": [
+            {
+                "load": "x",
+                "name": f"x-{k}",
+                "index": place.format(k),
+                "guard": f"{k} < (1255 - threadIdx.x) // 256",
+                "loop": k,
+            }
+            for k in ("k", "k2")
+        ],
+    }
+    found = predict(kernel_from_table(table), device="h200-sxm").traffic
+    assert float(found["l2_read_sectors"]) == pytest.approx(512 * 1000 * 4 / 32, rel=0.01)

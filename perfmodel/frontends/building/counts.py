@@ -59,6 +59,7 @@ def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -
         misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
         once=emulation.once.get(at, (1.0, 1.0)),
         drawn=emulation.drawn.get(at, 0.0),
+        apart=at in emulation.apart,
         alike=emulation.alike.get(at, 1.0),
         met=emulation.met.get(at, 1.0),
     )

@@ -32,6 +32,8 @@ from perfmodel.frontends.emulation.emulate import (
 from perfmodel.frontends.emulation.launch import emulated_launch
 from perfmodel.frontends.emulation.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.frontends.emulation.result import content_notes
+from perfmodel.frontends.launching.content import TYPES
+from perfmodel.frontends.launching.launch import Buffer
 from perfmodel.frontends.launching.launched import Bound
 from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
 from perfmodel.frontends.ptx.memory_parts import memory_parts
@@ -61,6 +63,8 @@ from perfmodel.frontends.symbolic.values import ALIGNED
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Kernel
 
+_ORDERED: Final = frozenset({"zeros", "index", "cumulative"})
+"""Recipes of content that is at no random places."""
 _WORD: Final = 4
 """[B] by which local memory is laid out."""
 _LONGEST: Final = 4000
@@ -124,9 +128,10 @@ def kernel_from_ptx(
     stated = {
         p.access.at
         for p in placed
-        if p.base and (b := bound.buffers.get(bases[p.base].parameter or "")) and b.npy is not None
+        if p.base and _in_order(bound.buffers.get(bases[p.base].parameter or ""))
     }
     placed = [_by_content(p, stated, follower) for p in placed]
+    _narrow(placed, bound, bases, follower)
     emulation: Emulation | None = None
     doubt = SURE
     if _needs_emulation(found, placed) or varying_constants(function):
@@ -137,7 +142,7 @@ def kernel_from_ptx(
         placed = [_with_base(p, emulation, bases) for p in placed]
         looped = any(loop.trips is None or is_data(loop.trips) for loop in before)
         doubt = emulation.doubt
-        if looped and any(r.guessed for r in emulation.regions):
+        if looped and any(r.guessed and r.decides for r in emulation.regions):
             doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
@@ -210,17 +215,18 @@ def _odd(
 
     Where nothing else needs an emulation, a short one looks for them.
     """
-    short: Sequence[str] = ()
+    noted = emulation is not None and any(r.guessed and r.decides for r in emulation.regions)
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
             emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
-            short = content_notes(emulation.regions)
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)
+    if said and not noted:
+        said += content_notes(emulation.regions, every=True)
     guessed = any(r.guessed for r in emulation.regions)
-    return emulation.odd, [*said, *(short if said else ())], guessed
+    return emulation.odd, said, guessed
 
 
 def _placed(
@@ -259,11 +265,32 @@ def _placed(
     return Placed(access, inside[0], offset, what, counted)
 
 
+def _in_order(buffer: Buffer | None) -> bool:
+    """Say whether a buffer's content is stated, and not as random numbers."""
+    return buffer is not None and (buffer.npy is not None or buffer.fill in _ORDERED)
+
+
 def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
-    """Return an access counted by emulation if what it is placed by is read from a stated file."""
+    """Return an access counted by emulation if what it is placed by is stated content."""
     names = () if p.offset is None else p.offset.names
     read = {at for name in names if name in follower.data for at in follower.data[name].sources}
     return replace(p, counted=True) if read & stated else p
+
+
+def _narrow(
+    placed: Sequence[Placed], bound: Bound, bases: dict[str, Base], follower: Interpreter
+) -> None:
+    """Make known what is read from random integers below a number, if nobody changes them."""
+    changed = {p.base for p in placed if p.moved.kind != "load"}
+    for p in placed:
+        buffer = bound.buffers.get(bases[p.base].parameter or "") if p.base else None
+        below = None if buffer is None or p.base in changed else buffer.below_all
+        if below is None or buffer is None or TYPES[buffer.dtype or "u8"].itemsize != p.moved.unit:
+            continue
+        for name, datum in [*follower.data.items()]:
+            if datum.instruction == p.access.at and 0 < below <= datum.high:
+                follower.data[name] = replace(datum, low=0, high=below - 1)
+                follower.algebra.add_variable(name, 0, below - 1)
 
 
 def _words(p: Placed, bases: dict[str, Base]) -> list[Placed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from perfmodel.frontends.building.accesses import Placed
 from perfmodel.frontends.building.counts import buffer_bytes
@@ -14,6 +15,9 @@ from perfmodel.frontends.emulation.emulate import Emulation
 from perfmodel.frontends.symbolic.algebra import Algebra
 from perfmodel.frontends.symbolic.instructions import Interpreter
 from perfmodel.frontends.symbolic.launch import Base
+
+_ANYWHERE: Final = 1 << 30
+"""Bytes from which on a place that data decides is taken to have no bound of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ def lengths_of(
         if bases[base].space == "local":
             known = (known or 4) * threads
         if known is not None:
-            found[base] = -(-known // size)
+            within = _drawn_within([p for p in placed if p.base == base], follower)
+            found[base] = -(-min(known, within or known) // size)
             continue
         reach = _reach([p for p in placed if p.base == base], follower, emulation)
         if reach is None:
@@ -128,13 +133,29 @@ def _reach(
             continue
         assert p.offset is not None
         high = range_under(p.offset, p.access.guard, follower.algebra).high
-        if data_factors(p.offset, follower.data) and high >= 1 << 30:
+        if data_factors(p.offset, follower.data) and high >= _ANYWHERE:
             unknown = True
             continue
         reach = max(reach, high + p.moved.width)
     if unknown and not reach:
         return None
     return reach
+
+
+def _drawn_within(placed: Sequence[Placed], follower: Interpreter) -> int | None:
+    """Return the bytes that accesses at random places reach, if numbers that are read say it.
+
+    Of a table of which only the first rows are ever drawn, the rest is as if it were not there.
+    """
+    drawn = False
+    for p in placed:
+        if p.counted or p.offset is None:
+            return None
+        if data_factors(p.offset, follower.data):
+            drawn = True
+            if range_under(p.offset, p.access.guard, follower.algebra).high >= _ANYWHERE:
+                return None
+    return _reach(placed, follower, None) if drawn else None
 
 
 def _boxes(p: Placed, count: Count, algebra: Algebra, emulation: Emulation) -> int:

@@ -22,6 +22,7 @@ from perfmodel.frontends.emulation.accesses import access
 from perfmodel.frontends.emulation.bulk import Arrivals, barrier_step, bulk_copy
 from perfmodel.frontends.emulation.contracted import contracted, contracted_step
 from perfmodel.frontends.emulation.counts import Counter
+from perfmodel.frontends.emulation.deciding import mark_deciding
 from perfmodel.frontends.emulation.instructions import step
 from perfmodel.frontends.emulation.layout import (
     EmulatedLaunch,
@@ -368,6 +369,7 @@ class LockStep:
 
     def result(self) -> Emulation:
         """Return what was counted."""
+        mark_deciding(self.function, self.counter.counts, self.regions)
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),
@@ -388,6 +390,7 @@ class LockStep:
             misses=self.counter.touches.misses(),
             once=self.counter.touches.once(),
             drawn=self.counter.touches.drawn(),
+            apart=self.counter.touches.apart(),
             alike=self.counter.touches.alike(),
             met=self.counter.touches.met(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),

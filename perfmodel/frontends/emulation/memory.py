@@ -49,6 +49,10 @@ class Region:
         What generated integers are below, if anything.
     sized : bool
         Whether its size is known; if not, nothing is wrapped around.
+    guessed : bool
+        Whether generated content was read.
+    decides : bool
+        Whether branches or addresses depend on the content, as far as the code shows.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Region:
     below: int | None = None
     wrapped: bool = False
     guessed: bool = False
+    decides: bool = True
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)

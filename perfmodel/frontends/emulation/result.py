@@ -55,6 +55,8 @@ class Emulation:
         64 B that it does, for each sector.
     drawn : mapping of int to float
         By load that reads at random places of a table, as all blocks do: lines of the table.
+    apart : frozenset of int
+        Loads by which each block goes through a dense part of its own.
     alike : mapping of int to float
         By load, of neighbouring blocks, how many ask for a sector at a time.
     met : mapping of int to float
@@ -80,6 +82,7 @@ class Emulation:
     misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     drawn: Mapping[int, float] = field(default_factory=dict)
+    apart: frozenset[int] = frozenset()
     alike: Mapping[int, float] = field(default_factory=dict)
     met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
@@ -147,17 +150,20 @@ def unequal(work: Array) -> Unequal:
     )
 
 
-def content_notes(regions: Sequence[Region]) -> list[str]:
-    """Return in words what stood for unknown content of buffers, and which were left.
+def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
+    """Return in words what stood for unknown content, and which buffers were left.
 
     Parameters
     ----------
     regions : sequence of Region
+    every : bool
+        Whether content matters that decides no branch and no address.
     """
     notes = []
-    guessed = [r.name for r in regions if r.guessed]
+    unknown = [r for r in regions if r.guessed and (r.decides or every)]
+    guessed = [r.name for r in unknown]
     if guessed:
-        below = next((r.below for r in regions if r.guessed), None)
+        below = unknown[0].below
         what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
         notes.append(
             f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "

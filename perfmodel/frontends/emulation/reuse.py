@@ -34,6 +34,12 @@ DRAWN: Final = 0.2
 JUMPS: Final = 0.5
 """Mean square from one request to the next, over twice the variance, from which on places follow no
 order: 1 at random (von Neumann's ratio), 0 of a walk; chosen."""
+_SHARED: Final = 1.25
+_DENSE: Final = 2.0
+_LEAST: Final = 8
+"""Lines of some blocks over those that all of them touch, lines from a block's first to its last
+over those that it touches, and sectors of a block: up to and from which on a load's blocks go
+through dense parts of their own. Chosen."""
 ATOM: Final = 2
 """Sectors that DRAM brings together."""
 _WARP: Final = 48
@@ -161,6 +167,25 @@ class Touches:
                 if lines:
                     found[one] = lines
         return MappingProxyType(found)
+
+    def apart(self) -> frozenset[int]:
+        """Return the loads by which each block goes through a dense part of its own."""
+        found = set()
+        for one in {part[0] for part in self._parts}:
+            sector = np.concatenate([s for a, _, s, _ in self._parts if a == one])
+            line = sector // (LINE // SECTOR)
+            warp = np.concatenate([w for a, *_, w in self._parts if a == one])
+            block = warp * 32 // self._padded
+            parts = [np.unique(line[block == b]) for b in np.unique(block)]
+            own, every = sum(map(len, parts)), len(np.unique(line))
+            reach = sum(int(part[-1] - part[0]) + 1 for part in parts)
+            if (
+                own <= _SHARED * every
+                and reach <= _DENSE * own
+                and len(np.unique(sector)) >= _LEAST * len(parts)
+            ):
+                found.add(one)
+        return frozenset(found)
 
     def _sorted(self) -> tuple[Array, Array, Array]:
         """Return load, sector and block of all touches: block by block, as they come."""

@@ -56,6 +56,15 @@ class Buffer:
         """Whether the launch says what it holds."""
         return self.fill is not None or self.npy is not None
 
+    @property
+    def below_all(self) -> int | None:
+        """What all integers are below that it holds in a random order; None if nothing says."""
+        if self.dtype is None or self.dtype[0] == "f":
+            return None
+        if self.fill == "permutation":
+            return self.bytes // content.TYPES[self.dtype].itemsize
+        return self.below if self.fill == "uniform" else None
+
     def content(self, name: str) -> npt.NDArray[Any] | None:
         """Return what it holds, as a flat array of at most its size, or None if unknown.
 

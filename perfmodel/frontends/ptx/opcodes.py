@@ -112,11 +112,11 @@ def warnings(function: Function) -> tuple[str, ...]:
 def written(instruction: Instruction) -> Iterator[str]:
     """Yield the names of the registers that an instruction writes."""
     if instruction.opcode == "call":
-        yield from _names(_call_results(instruction))
+        yield from registers_of(_call_results(instruction))
     elif instruction.operands and _use(instruction.opcode, instruction.modifiers) != "none":
         first = instruction.operands[0]
         if not isinstance(first, Address):
-            yield from _names(first)
+            yield from registers_of(first)
 
 
 def read(instruction: Instruction) -> Iterator[str]:
@@ -128,12 +128,12 @@ def read(instruction: Instruction) -> Iterator[str]:
         results = _call_results(instruction)
         for operand in operands:
             if operand is not results:
-                yield from _names(operand)
+                yield from registers_of(operand)
         return
     use = _use(instruction.opcode, instruction.modifiers)
     for place, operand in enumerate(operands):
         if place or use != "first" or isinstance(operand, Address):
-            yield from _names(operand)
+            yield from registers_of(operand)
 
 
 @cache
@@ -159,23 +159,24 @@ def _call_results(call: Instruction) -> Operand | None:
     return first if isinstance(first, Arguments) else None
 
 
-def _names(operand: Operand | None) -> Iterator[str]:
+def registers_of(operand: Operand | None) -> Iterator[str]:
+    """Yield the names of the registers in an operand."""
     match operand:
         case Register():
             yield operand.name
         case Component():
             yield operand.register.name
         case Address():
-            yield from _names(operand.base)
+            yield from registers_of(operand.base)
             for coordinate in operand.coordinates:
-                yield from _names(coordinate)
+                yield from registers_of(coordinate)
         case Vector() | Arguments():
             for element in operand.elements:
-                yield from _names(element)
+                yield from registers_of(element)
         case Pair():
-            yield from _names(operand.first)
-            yield from _names(operand.second)
+            yield from registers_of(operand.first)
+            yield from registers_of(operand.second)
         case Negated():
-            yield from _names(operand.operand)
+            yield from registers_of(operand.operand)
         case _:
             pass

@@ -52,6 +52,10 @@ class Algebra:
         self._intervals = Ranges(self._ranges)
         self._known.clear()
 
+    def supposing(self, name: str, low: int, high: int) -> Algebra:
+        """Return the same arithmetic where a variable is of a range."""
+        return Algebra({**self._ranges, name: Interval(low, high)})
+
     def range(self, value: Sum) -> Interval:
         """Return an interval that contains all values of a sum."""
         found = self._known.get(value)

@@ -24,7 +24,7 @@ from perfmodel.frontends.ptx.syntax import (
     Vector,
 )
 from perfmodel.frontends.symbolic.algebra import Algebra
-from perfmodel.frontends.symbolic.conditions import TRUE, all_of, any_of, negated
+from perfmodel.frontends.symbolic.conditions import FALSE, TRUE, all_of, any_of, negated
 from perfmodel.frontends.symbolic.integers import INTEGER, bits_of, comparison
 from perfmodel.frontends.symbolic.registers import written_registers
 from perfmodel.frontends.symbolic.sums import Sum, TooLargeError, constant, plus, single
@@ -137,6 +137,8 @@ class Interpreter:
         """Return an operand as a condition."""
         if isinstance(operand, Negated):
             return negated(self.condition(operand.operand, state, at))
+        if isinstance(operand, Immediate):
+            return TRUE if operand.value else FALSE
         value = self.value(operand, state)
         if isinstance(value, Number | Name | Operation):
             return value
@@ -273,6 +275,8 @@ class Interpreter:
         kind = modifiers[-1] if modifiers else ""
         if opcode == "setp":
             return self._setp(at, instruction, state, count)
+        if opcode == "mov" and kind == "pred":
+            return [self.condition(operands[1], state, at)]
         if opcode in ("mov", "cvta"):
             if isinstance(operands[0], Register) and not isinstance(operands[1], Vector):
                 value = self.value(operands[1], state)

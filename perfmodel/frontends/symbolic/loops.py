@@ -77,6 +77,8 @@ def solved(
     found: dict[str, Sum] = {}
     for register, r in recurrences.items():
         value = _solved(r, variable, moving)
+        if value is None and r.update.names & moving == {r.carried.name}:
+            value = _solved(_without_sign(r, algebra), variable, moving)
         if value is not None:
             found[register] = value
     # What is copied from another register is that one's value an iteration ago.
@@ -122,6 +124,20 @@ def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
                 return product(r.start, single(power_of_two))
             return single(Operation(">>", (written(r.start), shift)))
     return None
+
+
+def _without_sign(r: Recurrence, algebra: Algebra) -> Recurrence:
+    """Return a recurrence that keeps what is from 0 to its start there, as its update shows.
+
+    So ``n / 2``, which a compiler makes ``(n + (n >>> 31)) >> 1``, is a shift.
+    """
+    low, high = algebra.range(r.start)
+    if low < 0:
+        return r
+    supposed = algebra.supposing(r.carried.name, low=0, high=high)
+    update = supposed.again(written(r.update))
+    least, most = supposed.range(update)
+    return Recurrence(r.start, r.carried, update) if least >= 0 and most <= high else r
 
 
 def _factor(r: Recurrence, operator: str) -> int | None:
@@ -182,6 +198,7 @@ def trips(
         return _tried(goes_on, variable, algebra)
     if variable.name not in names(goes_on):
         return None
+    goes_on = _without_wrap(goes_on, variable, algebra)
     more = _further(goes_on, variable, algebra)
     if more is None:
         return _tried(goes_on, variable, algebra)
@@ -218,6 +235,27 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     if operator == "!=" and low > 0:
         return algebra.quotient(scaled(start, -1), slope)
     return None
+
+
+def _without_wrap(goes_on: Node, variable: Name, algebra: Algebra) -> Node:
+    """Return ``x % 2**b < n`` as ``x < n`` where x grows and the loop ends before it wraps.
+
+    As long as the loop goes on x is below n, so the next is at most n + step, with which it ends.
+    """
+    if not isinstance(goes_on, Operation) or goes_on.operator not in ("<", "<="):
+        return goes_on
+    rest, bound = goes_on.operands
+    if not isinstance(rest, Operation) or rest.operator != "%":
+        return goes_on
+    value, by = (algebra.again(operand) for operand in rest.operands)
+    parts = _linear(value, variable)
+    if parts is None or by.number is None:
+        return goes_on
+    start, step = (algebra.range(part) for part in parts)
+    most = algebra.range(algebra.again(bound)).high + step.high
+    if step.low <= 0 or start.low < 0 or max(start.high, most) >= by.number:
+        return goes_on
+    return Operation(goes_on.operator, (written(value), bound))
 
 
 def _linear(value: Sum, variable: Name) -> tuple[Sum, Sum] | None:

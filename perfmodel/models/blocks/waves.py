@@ -146,14 +146,17 @@ def balance_inputs(
     fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
+    # What the kernel's own guard lets in is all that any access can have.
+    let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
+    every = next(let_in, {}) if instance.kernel.guard is not None else {}
     counts: list[Array] = []
     warps: list[Array] = []
     lanes: list[Array] = []
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = np.atleast_1d(np.asarray(extent, dtype=float))
         name = f"blockIdx.{axis}"
-        shares = [r.shares.get(name, np.ones(1)) for r in requests] or [np.ones(1)]
-        whole = [r.warp_shares.get(name, r.shares.get(name, np.ones(1))) for r in requests]
+        shares = [_let_in(r, every).get(name, np.ones(1)) for r in requests] or [np.ones(1)]
+        whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
         most = np.maximum.reduce(np.broadcast_arrays(*shares))
         # Slices that take part, the last of them in part; those after it have nothing to do.
         slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
@@ -187,6 +190,11 @@ def balance_inputs(
         for busiest, every in found
     )
     return tails[0], tails[1], busy
+
+
+def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the shares of blocks that take part in an access; of `every` access if none tell."""
+    return every if r.sampled is not None and not r.shares else r.shares
 
 
 def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
@@ -267,7 +275,10 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
             continue
         every = r.executions
         there = np.minimum(r.requests, every)
-        if r.access.guard is not None:
+        if r.sampled is not None and not r.shares:
+            # Which blocks take part has no formula: they lie among the others, on every SM alike.
+            there = every
+        elif r.access.guard is not None:
             # Of a guard of the access's own, what it keeps from whole blocks counts alone: of what
             # it keeps from threads, the rest of what they do knows nothing.
             blocks = np.ones(1)

@@ -119,15 +119,6 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     row = int(np.max(gpc_run(blocks, device)))
     unions = irregular_unions(instance, requests, shape, accesses.granule, row)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
-    fills = common_fills(
-        instance,
-        requests,
-        fills,
-        shape,
-        accesses.granule,
-        np.asarray(occupied.l1_size, dtype=float),
-        side_by_side(resident, blocks, device.sm_count),
-    )
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)
@@ -135,7 +126,16 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
         g.missing_l1(on_sm, capacity) if requests[g.members[0]].access.cache == "l1" else _ONE
         for g in again
     ]
-    fills = without_rereads(again, fills, near)
+    # What a block has of a buffer in common is told after its rereads, or they would count twice.
+    fills = common_fills(
+        instance,
+        requests,
+        without_rereads(again, fills, near),
+        shape,
+        accesses.granule,
+        capacity,
+        on_sm,
+    )
     sectors, dram_bytes, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, accesses.control, unions
     )

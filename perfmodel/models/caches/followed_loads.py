@@ -130,6 +130,8 @@ def comes_back(loads: Sequence[Requests]) -> bool:
     known = [c for c in counts if c is not None and c.misses and not c.drawn]
     if not known or len(known) < len(counts):
         return False
+    if all(c.apart for c in known):
+        return True
     every = sum(c.sectors for c in known)
     return sum(c.sectors * c.once[0] for c in known) < _ANYWHERE * every
 

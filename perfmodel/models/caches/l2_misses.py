@@ -14,7 +14,7 @@ from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.caches.followed_loads import comes_back, followed_misses
 from perfmodel.models.caches.l1_fills import loop_windows
 from perfmodel.models.grid.geometry import AXES, alike
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -88,7 +88,10 @@ def l2_misses(
     touched = [(buffer_bytes(instance, r), _ONE) for r in requests]
     for g, weight, a in zip(groups, weights, atoms, strict=True):
         whole = g.granules({**base, **everything}, SECTOR) * SECTOR
+        whole = np.minimum(whole, sum(requests[i].sectors for i in g.members) * SECTOR)
         asked = np.asarray(sum((fills[i] for i in g.members), _ZERO))
+        # No more atoms than requests ask for: guards may leave out much of what strides span.
+        pieces = sum((fills[i] * _atoms_each(requests[i], atom) for i in g.members), _ZERO)
         for i in g.members:
             part = np.where(asked > 0, fills[i] / np.maximum(asked, 1), 0.0)
             # Sectors of an atom that one request asks for miss together; a later request hits.
@@ -96,7 +99,7 @@ def l2_misses(
                 requests[i].sectors / np.maximum(requests[i].lines, 1), 1, atom / SECTOR
             )
             misses[i] = np.minimum(a * together, asked) * part
-            reads[i] = np.minimum(a, asked) * float(atom) * part
+            reads[i] = np.minimum(a, pieces) * float(atom) * part
             touched[i] = (whole * part, weight)
     # Several loads at irregular places of one buffer bring each of its sectors once, all together.
     among: dict[tuple[str, str], Array] = {}
@@ -150,6 +153,14 @@ def l2_misses(
         _ZERO,
     )
     return misses, reads, touched, np.where(some, rewritten, 0.0)
+
+
+def _atoms_each(r: Requests, atom: int) -> Array:
+    """Return the DRAM atoms that a request asks for, for each of its sectors, at most."""
+    atoms = {2 * SECTOR: r.pairs, LINE: r.lines}.get(atom)
+    if atoms is None or r.strides is None:
+        return _ONE
+    return np.where(r.sectors > 0, np.minimum(atoms / np.maximum(r.sectors, 1e-9), 1.0), 1.0)
 
 
 def irregular(

@@ -181,12 +181,39 @@ def _executions(a: Addressing) -> _Executions:
 
 
 def _sample(extents: Sequence[int], most: int) -> list[Array]:
-    """Return the indices of all executions, or of so many at random."""
+    """Return the indices of all executions, or of so many that lie evenly."""
     executions = math.prod(extents)
     if executions <= most:
         return list(np.unravel_index(np.arange(executions), extents)) if extents else []
-    generator = np.random.default_rng(0)
-    return [generator.integers(0, extent, most) for extent in extents]
+    return spread(extents, most)
+
+
+def spread(extents: Sequence[int], most: int) -> list[Array]:
+    """Return points of a grid that lie evenly along every axis, and in every box.
+
+    A sample at random would have a part p of the grid sqrt((1 - p)/(p*most)) too often or too
+    seldom: 3% of 2000 where every other thread takes part.
+
+    Parameters
+    ----------
+    extents : sequence of int
+        Points along each axis.
+    most : int
+        Points that are wanted.
+
+    Notes
+    -----
+    The additive recurrence with powers of the generalised golden ratio: M. Roberts, The
+    unreasonable effectiveness of quasirandom sequences (2018).
+    """
+    ratio = 2.0
+    for _ in range(40):
+        ratio = (1 + ratio) ** (1 / (len(extents) + 1))
+    turn = np.arange(1, most + 1)
+    return [
+        ((0.5 + turn * ratio ** -(axis + 1.0)) % 1 * extent).astype(np.int64)
+        for axis, extent in enumerate(extents)
+    ]
 
 
 def _totals(a: Addressing, address: Array, active: Array, scale: float) -> dict[str, float]:

@@ -42,6 +42,8 @@ L2's. Fitted: the same, read_back, 0.07 and 0.02 at most. What was written first
 _DENSE: Final = 1.6
 """Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
 their range as many are."""
+_NEARLY: Final = 0.02
+"""Part of what a way goes through that may differ from the other's: by choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +154,14 @@ def _within(
     """Say whether a group of the first block goes through data that another goes through.
 
     All of it, or a part that is as dense: what is left of a loop whose iterations are put together.
+    Iterations that are left may lie at the other end: a few of them are beyond the other's.
     """
     lowest, highest = _ends(requests, inner)
     low, high = _ends(requests, outer)
-    whole = (lowest == low) & np.isclose(inner_bytes, outer_bytes, rtol=0.02)
+    whole = (lowest == low) & np.isclose(inner_bytes, outer_bytes, rtol=_NEARLY)
     dense = (inner_bytes / (highest - lowest)) / (outer_bytes / (high - low))
-    part = (lowest >= low) & (highest <= high) & (dense > 1 / _DENSE) & (dense < _DENSE)
+    beyond = np.maximum(low - lowest, 0.0) + np.maximum(highest - high, 0.0)
+    part = (beyond <= _NEARLY * (highest - lowest)) & (dense > 1 / _DENSE) & (dense < _DENSE)
     return agreed(whole | part)
 
 
