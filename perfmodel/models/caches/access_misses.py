@@ -119,15 +119,6 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     row = int(np.max(gpc_run(blocks, device)))
     unions = irregular_unions(instance, requests, shape, accesses.granule, row)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
-    fills = common_fills(
-        instance,
-        requests,
-        fills,
-        shape,
-        accesses.granule,
-        np.asarray(occupied.l1_size, dtype=float),
-        side_by_side(resident, blocks, device.sm_count),
-    )
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
     capacity = np.asarray(occupied.l1_size, dtype=float)
@@ -136,6 +127,9 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
         for g in again
     ]
     fills = without_rereads(again, fills, near)
+    fills = common_fills(
+        *(instance, requests, fills, shape, accesses.granule, capacity, on_sm),
+    )
     sectors, dram_bytes, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, accesses.control, unions
     )
