@@ -132,6 +132,12 @@ class Instance:
             times = times * np.asarray(self.trips[around.variable], dtype=float)
         return times
 
+    def turns(self, loop: str | None) -> Any:
+        """Return how often a block goes through a loop until its last warp is done."""
+        times = self.runs(loop)
+        nest = self.kernel.loop_nest(loop)
+        return times * np.asarray(self.number(nest[-1].turns), dtype=float) if nest else times
+
     def number(self, node: Node) -> Numbers:
         """Return the value of an expression that all threads share, of `shape`."""
         value: Numbers = _spread(plain(evaluate(self.expression(node), self.known)), self.shape)

@@ -139,11 +139,15 @@ class Loop:
         Iterations, the same for all threads.
     parent : str or None
         Variable of the loop around it.
+    turns : Node
+        Share of its iterations, those of loops around it too, that the last warp of a block runs:
+        a mean, where conditions keep threads out of some.
     """
 
     variable: str
     trips: Node
     parent: str | None = None
+    turns: Node = _ONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +293,9 @@ class Kernel:
         Bytes of constant memory that it reads, parameters apart.
     unequal : Unequal or None
         How warps and blocks differ where data decides what they do; None for equal ones.
+    block_work : tuple of float
+        Work of each block in the order of the grid, over the mean of those that do not leave at
+        once; empty for equal ones, and for those that guards cut off along an axis.
     doubt : Doubt
         How far what was assumed of it may be off.
     """
@@ -320,6 +327,7 @@ class Kernel:
     translated: bool = False
     constants: Node = _ZERO
     unequal: Unequal | None = None
+    block_work: tuple[float, ...] = ()
     doubt: Doubt = SURE
 
     @property

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from perfmodel.models.blocks.handout import busiest_work
+from perfmodel.models.blocks.handout import busiest_of, busiest_work, time_in_slots
 from perfmodel.prediction import predict
 
 
@@ -127,3 +127,30 @@ def test_one_thread_of_a_large_block_takes_little_more_than_the_launch() -> None
     # derived: 30 instructions of each of 32 warps are 0.5 us at most, and two loads from DRAM 1 us
     found = predict("gemm", mapping="coalesced", N=1)
     assert found.time_s < found.terms_s["launch"] + 1.5e-6
+
+
+def test_blocks_one_by_one_on_the_busiest_sm() -> None:
+    # independent: an event a block
+    generator = np.random.default_rng(11)
+    for held in (1, 2, 8):
+        works = generator.choice([0.3, 1.0, 1.7], int(generator.integers(150, 900)))
+        found = busiest_of(works, np.array([float(held)]), 132)
+        assert found == pytest.approx(one_by_one(works.tolist(), 132, held))
+
+
+def test_a_triangle_of_blocks_that_all_run_together() -> None:
+    # by hand: block b goes to SM b % 132; of 32 x 32 blocks those with x <= y work
+    x, y = np.arange(1024) % 32, np.arange(1024) // 32
+    works = (x <= y).astype(float)
+    by_hand = np.bincount(np.arange(1024) % 132, weights=works).max()
+    assert busiest_of(works, np.array([8.0]), 132) == by_hand == 8
+
+
+def test_blocks_that_only_wait_take_turns_in_slots() -> None:
+    # Graham's bounds, and equal blocks by hand
+    assert time_in_slots([1.0] * 10, 4) == 3
+    generator = np.random.default_rng(3)
+    works = generator.uniform(0.1, 2, 500).tolist()
+    found = time_in_slots(works, 64)
+    assert max(*works, sum(works) / 64) <= found <= sum(works) / 64 + max(works)
+    assert time_in_slots(works, 500) == max(works)

@@ -119,3 +119,23 @@ def test_rows_read_twice_by_unequal_turns_come_once() -> None:
     }
     found = predict(kernel_from_table(table), device="h200-sxm").traffic
     assert float(found["l2_read_sectors"]) == pytest.approx(512 * 1000 * 4 / 32, rel=0.01)
+
+
+def test_a_window_that_slides_on_after_what_was_left_of_its_loop() -> None:
+    # By hand: the first loop reads x to x + 3, the second x + 3 to x + 10: no byte comes twice, and
+    # blocks share the few that stick out. 65 MB with what is written: twice as much where each
+    # loop brought its own.
+    place = "blockIdx.x*256 + threadIdx.x"
+    table = {
+        "name": "window",
+        "launch": {"grid": [32768], "block": [256]},
+        "buffers": {"x": {"length": 32768 * 256 + 16}, "y": {"length": 32768 * 256}},
+        "loops": [{"variable": "k", "trips": 3}, {"variable": "j", "trips": 8}],
+        "accesses": [
+            {"load": "x", "index": f"{place} + k", "loop": "k"},
+            {"load": "x", "name": "on", "index": f"{place} + 3 + j", "loop": "j"},
+            {"store": "y", "index": place},
+        ],
+    }
+    found = predict(kernel_from_table(table), device="h200-sxm").traffic
+    assert found["dram_read_bytes"] == pytest.approx(32768 * 1024, rel=0.03)

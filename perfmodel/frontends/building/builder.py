@@ -20,6 +20,7 @@ from perfmodel.frontends.building.accesses import (
     rounds_of_loads,
     three_numbers,
 )
+from perfmodel.frontends.building.block_work import BlockWork
 from perfmodel.frontends.building.constant_data import constant_bytes
 from perfmodel.frontends.building.counts import counted
 from perfmodel.frontends.building.parts import (
@@ -44,6 +45,7 @@ from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.doubt import SURE
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
+from perfmodel.kernels.unequal import Unequal
 
 _BLOCK: Final = parse(
     "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
@@ -79,6 +81,7 @@ class Builder:
         self.emulation = emulation
         self.machine: MachineCode = ()
         self.odd: OddShares = {}
+        self.counted_loops: frozenset[str] = frozenset()
         self.assumed = False
         """Whether the size of a buffer had to be assumed."""
         self.odd_doubt = SURE
@@ -151,6 +154,7 @@ class Builder:
             rounds_of_loads(accesses, on_chip),
             self.machine,
             self.odd,
+            self.counted_loops,
         )
         self.odd_doubt = work.doubt
         buffers = tuple(
@@ -183,7 +187,12 @@ class Builder:
             accesses=tuple(accesses),
             definitions=tuple((name.name, written(part)) for name, part in parts),
             loops=tuple(
-                Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+                Loop(
+                    loop.variable,
+                    renamed(loop.trips or Number(1), parts),
+                    loop.parent,
+                    Number(work.by_block.turns.get(loop.variable, 1)),
+                )
                 for loop in found.loops
             ),
             arithmetic=work.arithmetic,
@@ -196,7 +205,8 @@ class Builder:
             notes=tuple(dict.fromkeys(self.notes)),
             translated=True,
             constants=Number(min(work.constants, constant_bytes(self.module, self.function))),
-            unequal=None if self.emulation is None else self.emulation.unequal,
+            unequal=_unequal(self.emulation, work.by_block),
+            block_work=work.by_block.blocks,
         )
 
     def _parameters(self) -> tuple[Parameter, ...]:
@@ -330,3 +340,12 @@ class Builder:
             return f"PTX:{instruction.line}"
         file = self.module.files.get(source.file, "")
         return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
+
+
+def _unequal(emulation: Emulation | None, by_block: BlockWork) -> Unequal | None:
+    """Return how warps and blocks differ, beyond what conditions say of blocks."""
+    if emulation is None or not by_block.blocks:
+        return None if emulation is None else emulation.unequal
+    found, working = emulation.unequal, sum(by_block.blocks) / len(by_block.blocks)
+    slowest = max(found.slowest * working, 1.0)
+    return Unequal(slowest, max(found.longest * working, slowest))

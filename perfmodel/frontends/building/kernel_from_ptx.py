@@ -134,13 +134,15 @@ def kernel_from_ptx(
     _narrow(placed, bound, bases, follower)
     emulation: Emulation | None = None
     doubt = SURE
+    counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
         before = found.loops
+        counted_loops = frozenset(x.variable for x in before if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, bases) for p in placed]
-        looped = any(loop.trips is None or is_data(loop.trips) for loop in before)
+        looped = bool(counted_loops)
         doubt = emulation.doubt
         if looped and any(r.guessed and r.decides for r in emulation.regions):
             doubt = doubt.beside(_GUESSED)
@@ -149,6 +151,7 @@ def kernel_from_ptx(
     placed = joined_loads(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
+    builder.counted_loops = counted_loops
     builder.odd, said, guessed = _odd(module, function, bound, emulation)
     builder.notes += said
     made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
@@ -313,8 +316,12 @@ def _needs_emulation(found: Followed, placed: Sequence[Placed]) -> bool:
     )
 
 
+def _is_counted(loop: LoopRun) -> bool:
+    return loop.trips is None or is_data(loop.trips)
+
+
 def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> LoopRun:
-    if loop.trips is not None and not is_data(loop.trips):
+    if not _is_counted(loop):
         return loop
     return LoopRun(
         loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent

@@ -25,6 +25,7 @@ from perfmodel.frontends.assembly.machine_loops import MachineLoop, machine_loop
 from perfmodel.frontends.assembly.predication import predicated_blocks, with_moves
 from perfmodel.frontends.assembly.tensor_work import tensor_flop
 from perfmodel.frontends.assembly.unrolling import Around, rounds
+from perfmodel.frontends.building.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.frontends.building.constant_data import constants_read
 from perfmodel.frontends.building.counts import body_runs
 from perfmodel.frontends.building.loads_in_flight import loads_in_flight
@@ -85,6 +86,8 @@ class Work:
         Of each loop, and of what runs once.
     constants : float
         Bytes of constant memory that a warp reads, at most.
+    by_block : BlockWork
+        What each block does of it, by conditions.
     doubt : Doubt
         If odd values come as often as they do by chance.
     """
@@ -96,6 +99,7 @@ class Work:
     barriers: tuple[Barrier, ...] = ()
     paces: tuple[Pace, ...] = ()
     constants: float = 0.0
+    by_block: BlockWork = ALL_ALIKE
     doubt: Doubt = SURE
 
 
@@ -110,12 +114,13 @@ def work_of(
     waits: Mapping[str | None, int] = MappingProxyType({}),
     machine: MachineCode = (),
     odd: OddShares = MappingProxyType({}),
+    counted: frozenset[str] = frozenset(),
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 
     `waits` says how many loads of each loop wait for one another by their addresses; `machine` is
     what ptxas made of the kernel, if it is at hand; `odd`, which share of an instruction's warps
-    takes which way of odd values.
+    takes which way of odd values; `counted`, the loops whose iterations emulation counted.
     """
     flow = control_flow(function)
     trips = _trips(found, launch, parameters)
@@ -193,6 +198,7 @@ def work_of(
     )
     abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}
     wait = latencies().parting
+    by_block = block_work(found, flow, launch, trips, counted)
     return Work(
         arithmetic,
         flop[precision],
@@ -206,6 +212,7 @@ def work_of(
             for every in (_number(abreast[loop]),)
         ),
         constants_read(function, flow, found, trips),
+        by_block,
         odd_doubt(totals, added, body_runs(found, trips)) if added else SURE,
     )
 

@@ -6,6 +6,7 @@ oldest first. Small blocks let the SMs that got them take more of the others.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ Array = npt.NDArray[Any]
 
 MOST_ROUNDS: Final = 12
 """Rounds of blocks up to which they are handed out one by one: later small blocks hardly tell."""
-
+IDLE: Final = 0.05
+"""Work of a block, over an average one's, up to which it has left at once."""
 
 FULL_TURN: Final = 100 / 132
 EARLY: Final = 20 / 132
@@ -91,6 +93,46 @@ def busiest_work(
     if np.any(told):
         found[told] = _one_by_one(flat[:, told], axes, sm_count)
     return found.reshape(shape), total.reshape(shape)
+
+
+def busiest_of(order: Array, held: Array, sm_count: int) -> Array:
+    """Return the work of the SM that ends last, of blocks whose work is known one by one.
+
+    Parameters
+    ----------
+    order : array
+        Work of each block, in the order of the grid.
+    held : array
+        Blocks that an SM holds at a time.
+    sm_count : int
+        SMs.
+    """
+    found = [_busiest(order.tolist(), max(int(size), 1), sm_count) for size in np.ravel(held)]
+    return np.asarray(found)
+
+
+def _busiest(order: Sequence[float], held: int, sm_count: int) -> float:
+    """Return when the last SM is done: a block goes to whichever SM has had room for longest."""
+    ends = [0.0] * sm_count
+    room = [(0.0, place, place % sm_count) for place in range(sm_count * held)]
+    for number, work in enumerate(order, len(room)):
+        at, _, sm = room[0]
+        if work > IDLE:
+            ends[sm] = at = max(ends[sm], at) + work
+        heapq.heapreplace(room, (at, number, sm))
+    return max(ends)
+
+
+def time_in_slots(order: Sequence[float], slots: int) -> float:
+    """Return when the last of some blocks ends, of which `slots` run at a time, in order.
+
+    List scheduling (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+    """
+    ends = list(order[:slots])
+    heapq.heapify(ends)
+    for work in order[slots:]:
+        heapq.heapreplace(ends, ends[0] + work)
+    return max(ends)
 
 
 def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:

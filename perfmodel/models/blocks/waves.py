@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.blocks.handout import busiest_work, first_blocks
+from perfmodel.models.blocks.handout import (
+    IDLE,
+    busiest_of,
+    busiest_work,
+    first_blocks,
+    time_in_slots,
+)
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.warp_requests import Requests
@@ -72,11 +78,13 @@ def unevenness(instance: Instance, running: Any) -> Array:
         Share of the blocks that run at a time.
     """
     found = instance.kernel.unequal
+    some = np.minimum(running, 1.0)
     if found is not None:
-        last = (found.longest - found.slowest) * np.minimum(running, 1.0)
-        return np.atleast_1d(found.slowest + last)
+        return np.atleast_1d(found.slowest + (found.longest - found.slowest) * some)
+    if instance.kernel.block_work:
+        return np.atleast_1d(1 + (max(instance.kernel.block_work) - 1) * some)
     longest = np.maximum(np.atleast_1d(np.asarray(instance.number(instance.kernel.longest))), 1.0)
-    return np.asarray(1 + (longest - 1) * np.minimum(running, 1.0))
+    return np.asarray(1 + (longest - 1) * some)
 
 
 def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
@@ -91,6 +99,8 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         SMs.
     """
     found = instance.kernel.unequal
+    if instance.kernel.block_work:  # who gets which is known
+        return np.ones(1)
     if found is None:
         return unevenness(instance, sm_count * held / blocks)
     sms = np.minimum(blocks, sm_count)
@@ -140,6 +150,15 @@ def balance_inputs(
         Of the shared accesses.
     """
     blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
+    if instance.kernel.block_work:
+        order = np.asarray(instance.kernel.block_work)
+        tail = {
+            "busiest": busiest_of(order, side_by_side(held, blocks, sm_count), sm_count),
+            "m": float(sm_count),
+            "work": np.full(1, order.sum()),
+            "uneven": uneven,
+        }
+        return tail, dict(tail), np.full(1, float(np.count_nonzero(order > IDLE)))
     # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
     asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
     waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
@@ -197,6 +216,26 @@ def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
     return every if r.sampled is not None and not r.shares else r.shares
 
 
+def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
+    """Return the blocks that the busiest SM works on, those that leave at once apart."""
+    blocks = np.asarray(instance.blocks, dtype=float)
+    if not instance.kernel.block_work:
+        return np.asarray(blocks / sm_count)
+    order = np.asarray(instance.kernel.block_work)
+    return np.asarray(
+        busiest_of(order, side_by_side(held, blocks, sm_count), sm_count) / order.max()
+    )
+
+
+def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
+    """Return the time of unequal blocks that only wait, over an average one's, where it is known.
+
+    As many run at a time as there is room for, each as long as it would alone.
+    """
+    slots = np.maximum(np.asarray(held, dtype=float), 1.0).astype(int) * sm_count
+    return np.asarray([time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)])
+
+
 def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
     """Return the balance of what all blocks do alike, those without other work too.
 
@@ -211,6 +250,12 @@ def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Arr
     """
     alike = np.ceil(blocks / tail["m"]) * tail["m"] / blocks * tail["uneven"]
     return np.where(busy < blocks, alike, balance)
+
+
+def at_work_share(instance: Instance) -> float:
+    """Return the share of blocks that do not leave at once, where each one's work is known."""
+    order = np.asarray(instance.kernel.block_work)
+    return float(np.count_nonzero(order > IDLE)) / len(order)
 
 
 def taking_part(requests: Sequence[Requests]) -> Array:

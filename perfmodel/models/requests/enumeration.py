@@ -1,7 +1,8 @@
 """Counting instead of a closed form: the exact addresses of sampled warps, all lanes at once.
 
 The fallback for indices that are not affine, for irregular blocks and for guards that are no
-interval. Whole blocks are sampled at block and loop indices that lie evenly; with few enough, all of them.
+interval. Whole blocks are sampled at block and loop indices that lie evenly; with few enough, all
+of them.
 """
 
 from __future__ import annotations

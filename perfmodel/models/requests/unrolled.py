@@ -67,7 +67,7 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     loads : int
         Loads of the loop, which share those that a warp has in flight.
     """
-    times = instance.runs(loop)
+    times = instance.turns(loop)
     stated = instance.loads_in_flight
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
     unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)

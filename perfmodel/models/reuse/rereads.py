@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.blocks.waves import taking_part
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -46,6 +47,12 @@ _NEARLY: Final = 0.02
 """Part of what a way goes through that may differ from the other's: by choice."""
 
 
+_MOSTLY: Final = 0.5
+_WHOLE: Final = 0.9
+"""Share of a group's data that it has in common with an earlier one from which on that counts, and
+share of a range that is all of it: sliding windows, what is left of whose loop runs first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reread:
     """A group of loads that reads what an earlier group has read.
@@ -59,26 +66,33 @@ class Reread:
         between.
     back : bool
         Whether it goes through the data the other way round.
+    common : array
+        Share of what it reads that the earlier group has read.
     """
 
     members: tuple[int, ...]
     per_block: Array
     back: bool = False
+    common: Array | float = 1.0
 
     def missing_l1(self, blocks: Array, capacity: Array) -> Array:
-        """Return the share that L1 no longer has, with so many blocks on it at a time."""
+        """Return the share that L1 does not have, with so many blocks on it at a time."""
         touched = self.per_block * blocks
         if self.back:
             return _missing(touched, capacity * L1_BACK)
-        return np.asarray(1 - held(touched, capacity, L1_AGAIN))
+        lost = 1 - held(touched, capacity, L1_AGAIN)
+        return np.asarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
-        """Return the same of L2, of the share `near` that L1 no longer has."""
+        """Return the same of L2, of the share `near` that L1 does not have."""
         touched = self.per_block * blocks
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK)
             return np.asarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        return np.asarray(1 - held(touched, capacity, L2_AGAIN))
+        lost = 1 - held(touched, capacity, L2_AGAIN)
+        new = 1 - self.common
+        known = np.maximum(near - new, 0.0)
+        return np.asarray((known * lost + new) / np.maximum(known + new, 1e-9))
 
 
 def _missing(touched: Array, kept: Array | float) -> Array:
@@ -113,9 +127,15 @@ def rereads(
         if requests[g.members[0]].access.kind != "load":
             continue
         for j in range(i - 1, -1, -1):
-            if _same_blocks(instance, requests, earlier[j], g) and _within(
-                requests, g, earlier[j], bytes_of(i), bytes_of(j)
-            ):
+            if not _same_blocks(instance, requests, earlier[j], g):
+                continue
+            back = _backwards(requests, earlier[j]) != _backwards(requests, g)
+            common: Array | float = 1.0
+            if not _within(requests, g, earlier[j], bytes_of(i), bytes_of(j)):
+                if back or not _all_make(instance, requests, earlier[j]):
+                    continue
+                common = _overlap(requests, g, earlier[j], bytes_of(i), bytes_of(j))
+            if agreed(np.asarray(common) > _MOSTLY):
                 # Whatever is in a loop with the first touch goes on while that goes on.
                 since = [
                     k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])
@@ -125,8 +145,7 @@ def rereads(
                 others = (k for k in stores if k not in since and buffers[k] != buffers[i])
                 written = sum((bytes_of(k) for k in others), np.zeros(1))
                 between = between + written * np.minimum(between / np.maximum(every, 1.0), 1.0)
-                back = _backwards(requests, earlier[j]) != _backwards(requests, g)
-                found.append(Reread(g.members, np.asarray(between), back))
+                found.append(Reread(g.members, np.asarray(between), back, common))
                 break
     return found
 
@@ -163,6 +182,27 @@ def _within(
     beyond = np.maximum(low - lowest, 0.0) + np.maximum(highest - high, 0.0)
     part = (beyond <= _NEARLY * (highest - lowest)) & (dense > 1 / _DENSE) & (dense < _DENSE)
     return agreed(whole | part)
+
+
+def _overlap(
+    requests: Sequence[Requests], inner: Group, outer: Group, inner_bytes: Array, outer_bytes: Array
+) -> Array:
+    """Return the share of a group's data, in the first block, that another goes through as well.
+
+    Of data without gaps; 0 where there are any.
+    """
+    lowest, highest = _ends(requests, inner)
+    low, high = _ends(requests, outer)
+    common = (np.minimum(high, highest) - np.maximum(low, lowest)) / (highest - lowest)
+    whole = (inner_bytes >= _WHOLE * (highest - lowest)) & (outer_bytes >= _WHOLE * (high - low))
+    return np.asarray(np.where(whole, np.clip(common, 0.0, 1.0), 0.0))
+
+
+def _all_make(instance: Instance, requests: Sequence[Requests], group: Group) -> bool:
+    """Say whether about every warp that has work makes the group's loads at all."""
+    r = requests[group.members[0]]
+    once = r.executions / np.maximum(instance.runs(r.access.loop), 1.0)
+    return agreed(r.requests >= _WHOLE * once * taking_part([r]))
 
 
 def _ends(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
-from perfmodel.models.blocks.waves import taking_part, warps_let_in
+from perfmodel.models.blocks.waves import at_work_share, taking_part, warps_let_in
 from perfmodel.models.caches.l1_tables import early_misses
 from perfmodel.models.caches.table_costs import batch_misses
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -22,6 +23,7 @@ from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import reached_bytes
 from perfmodel.models.timing.chain import Batch, Firsts
+from perfmodel.models.timing.first_passes import first_passes
 from perfmodel.models.timing.first_readers import at_work, pages_at_once, reading_alike
 from perfmodel.models.timing.joined_waits import fetched_share, neighbours_wait
 from perfmodel.traffic import Traffic
@@ -132,7 +134,12 @@ def load_batch(
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
     apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
     part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
-    asked = (_in_step(requests[i], warps / blocks) * _there(requests[i], part) for i in members)
+    if instance.kernel.block_work:
+        part = np.minimum(part, at_work_share(instance))
+    at_most = np.asarray(instance.runs(loop), dtype=float)
+    done = np.where(at_most > 0, times / np.maximum(at_most, 1e-9), 1.0)
+    there = {i: np.minimum(_there(requests[i], part) / done, part) for i in members}
+    asked = (_in_step(requests[i], warps / blocks) * there[i] for i in members)
     new = np.minimum(filled / np.maximum(sum(asked, np.zeros(1)) * unroll, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
@@ -165,7 +172,9 @@ def load_batch(
     }
     if loop is not None and np.any(unroll < 1):
         own = _share_of_waits(
-            requests, traffic, members, warps / blocks, times * blocks, part, unroll
+            *(requests, traffic, members, warps / blocks, instance.runs(loop) * blocks),
+            part,
+            unroll,
         )
         inputs["p1"] = np.where(unroll < 1, np.minimum(inputs["p1"], own), inputs["p1"])
     if loop is not None:
@@ -175,6 +184,15 @@ def load_batch(
         inputs["p1"] = np.minimum(inputs["p1"] * waiting, 1.0)
     if loop is not None and regular:
         inputs |= _in_phase([requests[i] for i in members], loop, unroll, new, inputs, device)
+    first_time = np.ones(1)
+    # Else what a loop waits for is in the clocks of all instructions, which were fitted.
+    known = any(p.loop == loop for p in instance.kernel.paces)
+    if loop is not None and known and all(requests[i].strides is not None for i in members):
+        each = [
+            traffic.accesses[i].l1_fill_sectors / np.maximum(blocks * part, 1e-9) for i in members
+        ]
+        first_time = first_passes(instance, [requests[i] for i in members], each, loop)
+        inputs["p1"] = np.minimum(inputs["p1"], first_time)
     # Whole iterations find what an earlier loop has touched, or do not.
     for p, shares in (
         ("p1", [traffic.accesses[i].again_l1 for i in members]),
@@ -201,6 +219,7 @@ def load_batch(
         first = _firsts(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
+        first = replace(first, advance=first.advance * first_time)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     apart = pages_at_once([requests[i] for i in members])
     leading = {
@@ -209,8 +228,11 @@ def load_batch(
     }
     # Those that are used before the loop's first loads go out are waited for by themselves.
     joins = {requests[i].access.joins for i in members}
-    joined = joins.pop() if len(joins) == 1 else ""
-    return Batch(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading, joined)
+    return Batch(
+        *(loop, count, filled, fresh, unroll, inputs, depth, ahead, first, leading),
+        joins=joins.pop() if len(joins) == 1 else "",
+        first_time=first_time,
+    )
 
 
 def _share_of_waits(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
-from perfmodel.models.blocks.waves import ROUNDS, side_by_side
+from perfmodel.models.blocks.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.passes import conflict_clocks
 from perfmodel.models.requests.warp_requests import Requests
@@ -120,7 +120,11 @@ def block_waits(
     warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
-    inputs["rounds"] = {"x": busiest / held, "uneven": uneven}
+    inputs["rounds"] = {"x": busiest / held, "uneven": 1.0}
+    if instance.kernel.block_work:
+        beside = 1.0 if instance.kernel.unequal is None else uneven
+        uneven = in_turn(instance, held, device.sm_count) / ROUNDS(**inputs["rounds"]) * beside
+    inputs["rounds"]["uneven"] = uneven
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
     floats = instructions.get("fma32", np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
     chain = block_chain(
@@ -179,6 +183,8 @@ def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
     between barriers are those of the warps that do most, where code is known: what they do beyond
     an average warp is in them.
     """
+    if instance.kernel.block_work:  # of all that blocks do
+        return np.asarray(uneven)
     total = np.maximum(chain.total, 1e-30)
     looped = (b.waited * b.latency for b in chain.batches if b.loop is not None)
     differs = chain.between / chain.clock + sum(looped, np.zeros(1))

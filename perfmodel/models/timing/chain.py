@@ -128,6 +128,8 @@ class Batch:
     leading : mapping or None
         What is else in `inputs` for the block that is ahead of all that read the same: it misses L2
         for them, and its warps wait for one another. None where it is as the others.
+    first_time : array
+        Share of the batches that ask for data which no earlier pass of the block has brought.
     """
 
     loop: str | None
@@ -141,6 +143,7 @@ class Batch:
     firsts: Firsts | None = None
     leading: Mapping[str, Any] | None = None
     joins: str = ""
+    first_time: Array | float = 1.0
 
     @property
     def waited(self) -> Array:
@@ -151,6 +154,12 @@ class Batch:
     def latency(self) -> Array:
         """Latency of one batch [s]."""
         return np.asarray(BATCH_LATENCY(**self.inputs))
+
+    @property
+    def latency_first(self) -> Array:
+        """Latency of a batch that asks for new data [s]."""
+        missed = np.minimum(self.inputs["p1"] / np.maximum(self.first_time, 1e-9), 1.0)
+        return np.asarray(BATCH_LATENCY(**{**self.inputs, "p1": missed}))
 
     @property
     def latency_ahead(self) -> Array:
@@ -271,7 +280,7 @@ class Chain:
         """The slowest batch of loads [s]."""
         slowest: Array = np.zeros(1)
         for b in self.batches:
-            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
+            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency_first, 0.0))
         return slowest
 
     @property

@@ -94,6 +94,8 @@ def sm_times(
     # What no guard is before, blocks without other work do too.
     guarded = pipe_cycles(warp_instructions(instance, traffic.requests, turns, True), device)
     alike = everywhere(tail, blocks, busy_blocks, balance)
+    if instance.kernel.block_work:  # in which is what all blocks do
+        alike = balance
     for pipe, cycles in pipe_cycles(instructions, device).items():
         part = guarded.get(pipe, 0.0) / np.maximum(cycles, 1e-30)
         inputs[pipe] = {

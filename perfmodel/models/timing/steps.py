@@ -18,6 +18,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.blocks.waves import most_blocks
 from perfmodel.models.formula import Formula
 from perfmodel.models.timing.chain import Chain
 from perfmodel.models.timing.combined import busiest_pipe
@@ -237,12 +238,12 @@ def _inputs(
     kernel = instance.kernel
     loop = step_loop(kernel)
     assert loop is not None
-    steps = instance.runs(loop)
-    here = np.maximum(np.ceil(np.asarray(instance.blocks, dtype=float) / sm_count), 1.0)
+    steps = instance.turns(loop)
+    here = np.maximum(np.ceil(most_blocks(instance, resident, sm_count)), 1.0)
     barriers = np.zeros(1)
     for b in kernel.barriers:
         count = np.asarray(instance.number(b.count), dtype=float)
-        barriers = barriers + count * instance.runs(b.loop)
+        barriers = barriers + count * instance.turns(b.loop)
     load, others, slowest, lead = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
         # A step waits for its last sector, and all come through the SM's port.

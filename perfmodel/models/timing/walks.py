@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
+from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -122,7 +123,7 @@ def _walk(
     """Return what `WALK_TIME` takes of one load."""
     r, access = requests[position], traffic.accesses[position]
     assert r.strides is not None
-    times, together = instance.runs(batch.loop), batch.unroll
+    times, together = instance.turns(batch.loop), batch.unroll
     if instance.kernel.loads_a_wait is not None:
         loads = sum(o.access.kind == "load" and o.access.loop == batch.loop for o in requests)
         stated = np.asarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
@@ -134,7 +135,14 @@ def _walk(
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
     atom = int(device.dram_access_size)
     lines = np.maximum(footprint([*turn, *lanes], r.width, atom), 1.0)
-    cold = np.minimum(footprint([*every, *lanes], r.width, atom) / lines, waits)
+    done = times / np.maximum(instance.runs(batch.loop), 1e-9)
+    cold = np.minimum(footprint([*every, *lanes], r.width, atom) / lines * done, waits)
+    # What a warp comes to that another of its block has read is there as well.
+    block = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if _of_thread(v)]
+    reached = np.minimum(
+        footprint([*every, *block], r.width, atom), reached_bytes(instance, r) / atom + 1
+    )
+    cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     # What threads took from the same data before their loop is there already.
     before = [
         traffic.accesses[j].l1_fill_sectors * SECTOR
@@ -168,6 +176,10 @@ def _walk(
         "most": SOONEST,
         "s": np.clip(asked, 1.0, device.sm_count),
     }
+
+
+def _of_thread(v: Variable) -> bool:
+    return v.target.startswith("threadIdx")
 
 
 def _l1_turns(instance: Instance, requests: Sequence[Requests], batch: Batch) -> Array:
