@@ -196,6 +196,7 @@ class Builder:
             notes=tuple(dict.fromkeys(self.notes)),
             translated=True,
             constants=Number(min(work.constants, constant_bytes(self.module, self.function))),
+            longest=Number(work.longest),
             unequal=None if self.emulation is None else self.emulation.unequal,
         )
 

@@ -25,8 +25,52 @@ _ITERATIONS: Final = 512
 """Of a loop, looked at: the last."""
 _SHARE: Final = 0.05
 """Of the warps that run a loop; the last warps of a launch alone are fewer."""
+_FEW: Final = 0.25
+"""Share of iterations below which blocks that run any are few, and their time is the launch's."""
 _LANES: Final = 32
 _PLACES: Final = ("blockIdx.", "threadIdx.")
+
+
+def iterations_run(
+    found: Followed, flow: ControlFlow, shares: Mapping[int, float]
+) -> dict[str, float]:
+    """Return which share of a loop's iterations whole blocks run, a mean, where not all run all.
+
+    A loop up to a place of the block, as below the diagonal, has the most iterations that any block
+    runs. What decides about threads is no such thing: others of their block run on.
+
+    Parameters
+    ----------
+    found : Followed
+    flow : ControlFlow
+    shares : mapping of int to float
+        Of all warps and iterations those that run each basic block.
+    """
+    headers = {flow.loops[loop.index].header: loop for loop in found.loops}
+    own: dict[str, float] = {}
+    for run in found.blocks:
+        loop = headers.get(run.block)
+        if loop is None or any(name.startswith("threadIdx.") for name in names(run.guard)):
+            continue
+        if _FEW <= shares[run.block] < 1 - _SHARE:
+            own[loop.variable] = shares[run.block]
+    for loop in found.loops:
+        around = own.get(loop.parent or "")
+        if loop.variable not in own and around is not None:
+            own[loop.variable] = around
+    return own
+
+
+def unequal_loops(found: Followed) -> frozenset[str]:
+    """Return the variables of the loops of which the place of a block decides how long they are."""
+    inside = {
+        loop.variable
+        for loop in found.loops
+        for run in found.blocks
+        if run.loop is not None and loop.variable in found.nest(run.loop)
+        if any(name.startswith("blockIdx.") for name in names(run.guard))
+    }
+    return frozenset(inside)
 
 
 def left_unevenly(found: Followed) -> frozenset[str]:

@@ -15,7 +15,7 @@ from perfmodel.frontends.assembly.branch_tables import branch_tables
 from perfmodel.frontends.assembly.divergence import MEETING, meetings, varying_constants
 from perfmodel.frontends.assembly.lane_steps import lane_steps
 from perfmodel.frontends.assembly.latencies import latencies
-from perfmodel.frontends.assembly.loop_pace import paces
+from perfmodel.frontends.assembly.loop_pace import LoopPace, paces
 from perfmodel.frontends.assembly.machine_code import MachineCode
 from perfmodel.frontends.assembly.machine_instructions import (
     START,
@@ -30,6 +30,7 @@ from perfmodel.frontends.building.counts import body_runs
 from perfmodel.frontends.building.loads_in_flight import loads_in_flight
 from perfmodel.frontends.building.partings import Run, partings
 from perfmodel.frontends.building.parts import renamed
+from perfmodel.frontends.building.uneven_loops import iterations_run, unequal_loops
 from perfmodel.frontends.emulation.emulate import Emulation
 from perfmodel.frontends.emulation.odd_values import (
     OddShares,
@@ -96,6 +97,7 @@ class Work:
     barriers: tuple[Barrier, ...] = ()
     paces: tuple[Pace, ...] = ()
     constants: float = 0.0
+    longest: float = 1.0
     doubt: Doubt = SURE
 
 
@@ -175,8 +177,10 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
+    own = iterations_run(found, flow, ran)
     taken = [
-        (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
+        (run.block, slots / own.get(run.loop or "", 1.0), run.loop)
+        for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(
         *(function, flow, counts, taken, trips, registers, predicated),
@@ -198,14 +202,15 @@ def work_of(
         flop[precision],
         precision,
         loads_in_flight(function, flow, found, abreast),
-        _barriers(function, flow, found),
+        _barriers(function, flow, found, own),
         tuple(
-            Pace(_number(round(p.clocks + more, 2)), loop, every)
+            Pace(_number(round(p.clocks * own.get(loop or "", 1.0) + more, 2)), loop, every)
             for loop, p in found_paces.items()
             for more in (wait * parted.get(loop, 0.0) + odd_waits.get(loop, 0.0),)
             for every in (_number(abreast[loop]),)
         ),
         constants_read(function, flow, found, trips),
+        _longest(found, own, found_paces, trips),
         odd_doubt(totals, added, body_runs(found, trips)) if added else SURE,
     )
 
@@ -256,7 +261,9 @@ def _trips(
     return trips
 
 
-def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[Barrier, ...]:
+def _barriers(
+    function: Function, flow: ControlFlow, found: Followed, own: Mapping[str, float]
+) -> tuple[Barrier, ...]:
     """Return how often a block's warps wait for one another, by loop."""
     counts: dict[str | None, int] = {}
     for run in found.blocks:
@@ -264,7 +271,26 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
         for instruction in function.instructions[block.start : block.stop]:
             if instruction.opcode in ("bar", "barrier") and "arrive" not in instruction.modifiers:
                 counts[run.loop] = counts.get(run.loop, 0) + 1
-    return tuple(Barrier(Number(count), loop) for loop, count in counts.items())
+    return tuple(
+        Barrier(_number(count * own.get(loop or "", 1.0)), loop) for loop, count in counts.items()
+    )
+
+
+def _longest(
+    found: Followed,
+    own: Mapping[str, float],
+    paces: Mapping[str | None, LoopPace],
+    trips: Mapping[str, float],
+) -> float:
+    """Return the work of a block that runs all iterations over that of the mean block."""
+    unequal = unequal_loops(found)
+    if not own.keys() & unequal:
+        return 1.0
+    runs = body_runs(found, trips)
+    every = {loop: p.clocks * runs[loop] for loop, p in paces.items()}
+    mean = {loop: clocks * own.get(loop or "", 1.0) for loop, clocks in every.items()}
+    more = sum(every[loop] - mean[loop] for loop in every if loop in unequal)
+    return 1 + more / max(sum(mean.values()), 1e-9)
 
 
 def _issued(
