@@ -64,9 +64,7 @@ def narrow_conversion(machine: Machine, instruction: Instruction) -> Step | None
     """
     to, source = instruction.modifiers[-2:]
     target = instruction.operands[0]
-    if not isinstance(target, Register) or any(
-        isinstance(o, Vector) for o in instruction.operands
-    ):
+    if not isinstance(target, Register) or any(isinstance(o, Vector) for o in instruction.operands):
         return None
     sources = instruction.operands[1:]
     read: Callable[[Active], list[Array]]

@@ -125,7 +125,9 @@ class Table:
     def found_by_walks(self) -> Array:
         """Share of what loads in order touch of it that draws at random places have brought."""
         return np.asarray(
-            BROUGHT_BY_DRAWS(f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses)
+            BROUGHT_BY_DRAWS(
+                f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
+            )
         )
 
     def read(self, warm: bool) -> Array:
