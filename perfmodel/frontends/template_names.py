@@ -126,7 +126,7 @@ class _Reader:
         return before
 
     def _plain(self, depth: int, before: str) -> str | None:
-        """Return a name behind a namespace, if any, with its arguments; note what may come again."""
+        """Return a name behind a namespace, if any; note what may come again."""
         if self._next("St"):
             return "std"
         known = _BEFORE.match(self.text, self.at)

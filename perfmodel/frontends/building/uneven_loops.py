@@ -36,8 +36,8 @@ def iterations_run(
 ) -> dict[str, float]:
     """Return which share of a loop's iterations whole blocks run, a mean, where not all run all.
 
-    A loop up to a place of the block, as below the diagonal, has the most iterations that any block
-    runs. What decides about threads is no such thing: others of their block run on.
+    A loop up to the block's own place, as below the diagonal, has the most iterations that any
+    block runs. What decides about threads is no such thing: others of their block run on.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def iterations_run(
     own: dict[str, float] = {}
     for run in found.blocks:
         loop = headers.get(run.block)
-        if loop is None or any(name.startswith("threadIdx.") for name in names(run.guard)):
+        places = [name for name in names(run.guard) if name.startswith(_PLACES)]
+        if loop is None or not places or any(name.startswith("threadIdx.") for name in places):
             continue
         if _FEW <= shares[run.block] < 1 - _SHARE:
             own[loop.variable] = shares[run.block]

@@ -155,7 +155,7 @@ def _narrowed(value: Array, kind: str) -> Array:
     if kind == "e4m3":
         size = np.abs(np.nan_to_num(value, nan=0.0))
         place = np.searchsorted(_BETWEEN, size, side="left").astype(np.uint32)
-        return place | np.signbit(value).astype(np.uint32) << np.uint32(7)
+        return np.asarray(place | np.signbit(value).astype(np.uint32) << np.uint32(7))
     bits = value.view(np.uint32)
     if kind == "e5m2":
         bits = value.astype(np.float16).view(np.uint16).astype(np.uint32)
@@ -167,7 +167,7 @@ def _narrowed(value: Array, kind: str) -> Array:
 
 
 def _e4m3() -> Array:
-    """Return the floats that the 256 bit patterns of E4M3 stand for (PTX ISA, alternate formats)."""
+    """Return the floats that the 256 bit patterns of E4M3 stand for (PTX ISA)."""
     bits = np.arange(256)
     exponent, fraction = bits >> 3 & 15, bits & 7
     size = np.where(

@@ -199,7 +199,8 @@ def atomic_memory(r: Requests, capacity: float, warm: bool, size: Array) -> Atom
 
 def _places(r: Requests, size: Array) -> Array:
     """Return how many sectors lanes at random places go to, of which a sample was looked at."""
-    assert r.sharing is not None and r.sampled is not None
+    assert r.sharing is not None
+    assert r.sampled is not None
     found = []
     most = np.maximum(size / SECTOR, 1.0)
     every = np.broadcast_arrays(r.active_lanes, r.sharing.addresses, most, size / r.width)
