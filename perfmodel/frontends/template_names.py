@@ -25,9 +25,31 @@ _TYPES: Final = {
 """Itanium C++ ABI, builtin types."""
 _MARKS: Final = {"P": "*", "R": "&", "O": "&&"}
 _LITERAL: Final = re.compile(r"L([a-z])(n?)(\d+)E")
+_VALUE: Final = re.compile(r"(n?)(\d+)E")
+_BEFORE: Final = re.compile(r"S([0-9A-Z]?)_")
 _LENGTH: Final = re.compile(r"[1-9]\d{0,5}")
 _DEEPEST: Final = 16
-_HALVES: Final = {"__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16"}
+_HALVES: Final = {
+    "__half": "half",
+    "__half2": "half2",
+    "__nv_bfloat16": "nv_bfloat16",
+    "__nv_bfloat162": "nv_bfloat162",
+}
+_OTHERS: Final = {
+    **_HALVES,
+    "int8_t": "signed char",
+    "uint8_t": "unsigned char",
+    "int16_t": "short",
+    "uint16_t": "unsigned short",
+    "int32_t": "int",
+    "uint32_t": "unsigned int",
+    "int64_t": "long",
+    "uint64_t": "unsigned long",
+    "size_t": "unsigned long",
+}
+"""What a source may call a type that mangled names know by another name (64-bit Linux)."""
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_ALONE: Final = re.compile(r"\bunsigned(?! (?:int|char|short|long)\b)")
 _SPACES: Final = re.compile(r"\s*([,<>*&:])\s*")
 
 
@@ -64,7 +86,9 @@ def starts_as(mangled: str, wanted: str) -> bool:
 
 
 def _tight(name: str) -> str:
-    return _SPACES.sub(r"\1", name.strip())
+    """Return a name without spaces that mean nothing, its types as mangled names know them."""
+    known = _WORD.sub(lambda m: _OTHERS.get(m[0], m[0]), " ".join(name.split()))
+    return _SPACES.sub(r"\1", _ALONE.sub("unsigned int", known))
 
 
 def _last(name: str) -> str:
@@ -79,6 +103,8 @@ class _Reader:
     def __init__(self, text: str, at: int) -> None:
         self.text = text
         self.at = at
+        self.seen: list[str] = []
+        """Names and types so far, which later ones may stand for by their number."""
 
     def _next(self, mark: str) -> bool:
         found = self.text.startswith(mark, self.at)
@@ -90,32 +116,60 @@ class _Reader:
         if depth > _DEEPEST:
             return None
         if not self._next("N"):
-            return self._plain(depth)
-        parts = []
+            return self._plain(depth, "")
+        before = ""
         while not self._next("E"):
-            part = self._plain(depth)
+            part = self._plain(depth, before)
             if part is None:
                 return None
-            parts.append(part)
-        return "::".join(parts)
+            before = part
+        return before
 
-    def _plain(self, depth: int) -> str | None:
-        length = _LENGTH.match(self.text, self.at)
-        if length is None:
+    def _plain(self, depth: int, before: str) -> str | None:
+        """Return a name behind a namespace, if any; note what may come again."""
+        if self._next("St"):
+            return "std"
+        known = _BEFORE.match(self.text, self.at)
+        if known is not None:
+            self.at = known.end()
+            number = int(known[1], 36) + 1 if known[1] else 0
+            if number >= len(self.seen):
+                return None
+            name = self.seen[number]
+        else:
+            length = _LENGTH.match(self.text, self.at)
+            if length is None:
+                return None
+            start = length.end()
+            self.at = start + int(length[0])
+            if len(self.text) < self.at:
+                return None
+            own = self.text[start : self.at]
+            name = f"{before}::{own}" if before else _HALVES.get(own, own)
+            self.seen.append(name)
+        if not self._next("I"):
+            return name
+        arguments = self._arguments(depth)
+        if arguments is None:
             return None
-        start = length.end()
-        self.at = start + int(length[0])
-        name = self.text[start : self.at]
-        name = _HALVES.get(name, name)
-        if len(self.text) < self.at or not self._next("I"):
-            return name if len(self.text) >= self.at else None
-        arguments = []
+        found = f"{name}<{', '.join(arguments)}>"
+        self.seen.append(found)
+        return found
+
+    def _arguments(self, depth: int) -> list[str] | None:
+        found: list[str] = []
         while not self._next("E"):
+            if self._next("J"):  # a pack of them
+                pack = self._arguments(depth + 1)
+                if pack is None:
+                    return None
+                found += pack
+                continue
             argument = self._argument(depth + 1)
             if argument is None:
                 return None
-            arguments.append(argument)
-        return f"{name}<{', '.join(arguments)}>"
+            found.append(argument)
+        return found
 
     def _argument(self, depth: int) -> str | None:
         if depth > _DEEPEST:
@@ -126,15 +180,21 @@ class _Reader:
             if literal[1] == "b":
                 return "true" if literal[3] == "1" else "false"
             return ("-" if literal[2] else "") + literal[3]
+        if self._next("L"):  # of an enumeration, as c++filt writes it
+            kind, value = self.name(depth + 1), _VALUE.match(self.text, self.at)
+            if kind is None or value is None:
+                return None
+            self.at = value.end()
+            return f"({kind}){'-' * len(value[1])}{value[2]}"
         letter = self.text[self.at : self.at + 1]
-        if letter in _MARKS:
+        if letter in _MARKS or letter == "K":
             self.at += 1
             inner = self._argument(depth + 1)
-            return None if inner is None else inner + _MARKS[letter]
-        if letter == "K":
-            self.at += 1
-            inner = self._argument(depth + 1)
-            return None if inner is None else f"const {inner}"
+            if inner is None:
+                return None
+            found = f"const {inner}" if letter == "K" else inner + _MARKS[letter]
+            self.seen.append(found)
+            return found
         if letter in _TYPES:
             self.at += 1
             return _TYPES[letter]

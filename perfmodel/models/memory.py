@@ -37,7 +37,7 @@ from perfmodel.models.requests.warp_requests import ActivityCache, Requests, acc
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
-from perfmodel.models.reuse.placement import dram_read_cost, line_bytes
+from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
@@ -117,7 +117,7 @@ def closed_form_traffic(
     for table in tables:
         misses = _with_table(table, accesses, misses)
     atomics = {
-        i: atomic_memory(r, accesses.l2_size, warm)
+        i: atomic_memory(r, accesses.l2_size, warm, buffer_bytes(instance, r))
         for i, r in enumerate(requests)
         if r.sharing is not None
     }
@@ -180,11 +180,19 @@ def _with_table(table: Table, accesses: GlobalAccesses, misses: Misses) -> Misse
     requests, fills = accesses.requests, misses.fills
     sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
     loads = [i for i in table.members if requests[i].access.kind == "load"]
+    walks = [i for i in loads if table.random and not requests[i].random]
+    loads = [i for i in loads if i not in walks]
     asked = sum((fills[i] for i in loads), _ZERO)
     fetched = table.read(accesses.warm)
     rewritten = _ZERO
+    found = table.found_by_walks
     for i in table.members:
-        if i in loads:
+        if i in walks:
+            once = np.minimum(misses.touched[i], dram_bytes[i])
+            dram_bytes[i] = dram_bytes[i] - once * found
+            once = np.minimum(misses.touched[i] / SECTOR, sectors[i])
+            sectors[i] = sectors[i] - once * found
+        elif i in loads:
             part = fills[i] / np.maximum(asked, 1e-9)
             dram_bytes[i] = fetched * part
             sectors[i] = np.minimum(fetched / SECTOR * part, fills[i])
@@ -272,7 +280,13 @@ def _below_l1(
         "l2_write_cost": _store_cost(accesses, stored, reaching, store_sectors),
         "l2_filled_sectors": filled,
         "l2_repeated_sectors": total(
-            misses.fills, [i for t in tables for i in t.members if i in loads]
+            misses.fills,
+            [
+                i
+                for t in tables
+                for i in t.members
+                if i in loads and (requests[i].random or not t.random)
+            ],
         ),
         "dram_read_bytes": reads,
         "dram_write_bytes": written,

@@ -7,7 +7,7 @@ import pytest
 from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.program import Program
 from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.template_names import source_name
+from perfmodel.frontends.template_names import is_named, source_name
 
 # Independent: names that nvcc 13.0 gave, and what c++filt makes of them, parameters left out.
 NAMES = {
@@ -18,6 +18,11 @@ NAMES = {
     "_Z4foldIPKfLb1ELin4EEvT_": "fold<const float*, true, -4>",
     "_ZN4mine4copyI6__halfEEvPT_": "copy<half>",
     "_Z4sortI4PairIjfEEvPT_": "sort<Pair<unsigned int, float>>",
+    "_Z4softI6__halfS0_fLi10EEvPT0_PKT_T1_iii": "soft<half, half, float, 10>",
+    "_Z1kI6float2P6__halfS2_N4cuda3std5tupleIJifEEEEvv": (
+        "k<float2, half*, half*, cuda::std::tuple<int, float>>"
+    ),
+    "_ZN3foo1kINS_3BarIfEES2_EEvv": "k<foo::Bar<float>, foo::Bar<float>>",
     "plain": "plain",
     "_Z4copyPfi": "copy",
 }
@@ -26,6 +31,19 @@ NAMES = {
 @pytest.mark.parametrize(("mangled", "name"), NAMES.items())
 def test_names_as_the_source_has_them(mangled: str, name: str) -> None:
     assert source_name(mangled) == name
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("_Z1kI6__halfEvv", "k<__half>"),
+        ("_Z1kI13__nv_bfloat16EvPT_", "k<__nv_bfloat16>"),
+        ("_Z1kIhlEvv", "k<uint8_t, int64_t>"),
+        ("_Z1kIjmEvv", "k<unsigned, size_t>"),
+    ],
+)
+def test_types_may_have_the_names_that_headers_give_them(mangled: str, name: str) -> None:
+    assert is_named(mangled, name)
 
 
 @pytest.mark.parametrize("name", ["_Z", "_Z9999x", "_Z4copyI", "_Z4copyIQE", "_ZN", "_Z1aI" * 99])

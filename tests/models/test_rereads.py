@@ -139,3 +139,53 @@ def test_a_window_that_slides_on_after_what_was_left_of_its_loop() -> None:
     }
     found = predict(kernel_from_table(table), device="h200-sxm").traffic
     assert found["dram_read_bytes"] == pytest.approx(32768 * 1024, rel=0.03)
+
+
+def rows_twice(**launch: int) -> Prediction:
+    """Return what is predicted of rows that are read twice, with weights read beside."""
+    table = {
+        "name": "rows",
+        "parameters": {"n": 4096, "rows": 16384, "turns": launch["turns"]},
+        "launch": {"grid": ["rows // turns"], "block": [128]},
+        "buffers": {
+            "x": {"length": "rows*n", "element_bytes": 2},
+            "w": {"length": "n", "element_bytes": 8},
+        },
+        "loops": [
+            {"variable": "turn", "trips": "turns"},
+            {"variable": "k", "trips": "n // 1024", "parent": "turn"},
+            {"variable": "k2", "trips": "n // 1024", "parent": "turn"},
+        ],
+        "accesses": [
+            {
+                "load": "x",
+                "name": "there",
+                "index": "(blockIdx.x + turn*gridDim.x)*n + k*1024 + threadIdx.x*8",
+                "vector": 8,
+                "loop": "k",
+            },
+            {
+                "load": "w",
+                "name": "weights",
+                "index": "k2*1024 + threadIdx.x*8",
+                "vector": 2,
+                "loop": "k2",
+            },
+            {
+                "load": "x",
+                "name": "again",
+                "index": "(blockIdx.x + turn*gridDim.x)*n + k2*1024 + threadIdx.x*8",
+                "vector": 8,
+                "loop": "k2",
+            },
+        ],
+    }
+    return predict(kernel_from_table(table), device="h100-sxm", cache="cold")
+
+
+@pytest.mark.parametrize("turns", [1, 16])
+def test_weights_are_there_once_and_rows_come_back_in_their_turn(turns: int) -> None:
+    # by hand: 16 blocks of an SM hold rows of 8 KiB, 17 MB of all SMs, and weights that are common;
+    # of a block's 16 rows only the last two ways through one follow each other
+    found = rows_twice(turns=turns).traffic["dram_read_bytes"]
+    assert found == pytest.approx(16384 * 4096 * 2, rel=0.02)

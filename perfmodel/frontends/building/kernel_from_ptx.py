@@ -20,6 +20,7 @@ from perfmodel.frontends.assembly.machine_instructions import unrolled_loops
 from perfmodel.frontends.building.accesses import Placed
 from perfmodel.frontends.building.builder import Builder
 from perfmodel.frontends.building.counts import mean_trips
+from perfmodel.frontends.building.several_buffers import with_joined_buffers
 from perfmodel.frontends.building.tensors import tensor_copy, with_box
 from perfmodel.frontends.building.uneven_loops import left_apart, left_unevenly
 from perfmodel.frontends.building.vectors import joined_loads
@@ -142,6 +143,7 @@ def kernel_from_ptx(
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = [with_box(p, emulation) for p in placed]
         placed = [_with_base(p, emulation, bases) for p in placed]
+        placed = with_joined_buffers(placed, emulation, bases, follower.data)
         looped = bool(counted_loops)
         doubt = emulation.doubt
         if looped and any(r.guessed and r.decides for r in emulation.regions):

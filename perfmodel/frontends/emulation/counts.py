@@ -46,6 +46,8 @@ class Count:
         Bytes a lane.
     region : int
         Number of the buffer; -1 is shared memory, -2 local, -3 none of these.
+    regions : set of int
+        Numbers of all buffers in global memory that it went to.
     looked : float
         Requests that the following stand for.
     sectors, lines, pairs, data, tags : float
@@ -71,6 +73,7 @@ class Count:
     kept: list[tuple[Array, Array]] = field(default_factory=list)
     rows_kept: int = 0
     bulk: bool = False
+    regions: set[int] = field(default_factory=set)
 
     def add_run(
         self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
@@ -184,6 +187,9 @@ class Counter:
         else:
             count.region = region
             base = start + MIDDLE - (1 << 36)
+            numbers = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+            if count.regions != {region} or (numbers != region).any():
+                count.regions.update(np.unique(numbers).tolist())
         places = np.zeros((rows, LANES), dtype=np.int64)
         active = np.zeros((rows, LANES), dtype=bool)
         places[row, lane] = address.astype(np.int64) - base

@@ -10,6 +10,12 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulation import values
 from perfmodel.frontends.emulation.machine import Active, Getter, Machine, Step
+from perfmodel.frontends.emulation.narrow_floats import (
+    NARROW,
+    NARROW_WORK,
+    narrow_conversion,
+    narrow_step,
+)
 from perfmodel.frontends.emulation.warps import exchange
 from perfmodel.frontends.ptx import opcodes
 from perfmodel.frontends.ptx.syntax import (
@@ -67,8 +73,8 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     dtype = values.dtype_of(kind)
     if dtype is None:
         return None
-    if modifiers and modifiers[-1] in ("f16x2", "bf16x2", "bf16"):
-        return _halves(machine, instruction) if modifiers[-1] == "f16x2" else None
+    if modifiers and modifiers[-1] in NARROW and opcode in NARROW_WORK:
+        return narrow_step(machine, instruction)
 
     def reads(*types: Any) -> list[Getter]:
         return [machine.getter(o, t) for o, t in zip(operands[1:], types, strict=False)]
@@ -175,24 +181,8 @@ def _convert(machine: Machine, instruction: Instruction, target: str) -> Step | 
     if len(modifiers) < 2:
         return None
     to, source = modifiers[-2], modifiers[-1]
-    if source == "bf16" and to == "f32":
-        half = machine.getter(instruction.operands[1], np.dtype(np.uint16))
-        return lambda active: machine.write(
-            target, (half(active).astype(np.uint32) << np.uint32(16)), active
-        )
-    if to in ("f16x2", "bf16x2") and source == "f32" and len(instruction.operands) > 2:
-        high, low = (machine.getter(o, np.dtype(np.float32)) for o in instruction.operands[1:3])
-
-        def pack(active: Active) -> None:
-            parts = [_half_bits(part(active), to) for part in (high, low)]
-            machine.write(target, parts[0] << np.uint32(16) | parts[1], active)
-
-        return pack
-    if to == "bf16" and source == "f32":
-        read = machine.getter(instruction.operands[1], np.dtype(np.float32))
-        return lambda active: machine.write(
-            target, _half_bits(read(active), to).astype(np.uint16), active
-        )
+    if to in NARROW or source in NARROW:
+        return narrow_conversion(machine, instruction)
     dtype = values.dtype_of(source)
     if dtype is None or values.dtype_of(to) is None:
         return None
@@ -202,12 +192,6 @@ def _convert(machine: Machine, instruction: Instruction, target: str) -> Step | 
         machine.write(target, values.converted(get(active), to, modifiers), active)
 
     return run
-
-
-def _half_bits(value: Array, kind: str) -> Array:
-    if kind.startswith("bf16"):
-        return np.ascontiguousarray(value).view(np.uint32) >> np.uint32(16)
-    return value.astype(np.float16).view(np.uint16).astype(np.uint32)
 
 
 def _set(machine: Machine, instruction: Instruction, target: str) -> Step | None:
@@ -261,25 +245,6 @@ def _packed(machine: Machine, instruction: Instruction) -> Step | None:
         machine.write(to.name, value, active)
 
     return pack
-
-
-def _halves(machine: Machine, instruction: Instruction) -> Step | None:
-    """Return arithmetic on pairs of 16-bit floats."""
-    work = values.work(instruction.opcode, ("f16",))
-    target = instruction.operands[0]
-    if work is None or not isinstance(target, Register):
-        return None
-    reads = [machine.getter(o, _WORD) for o in instruction.operands[1:]]
-
-    def run(active: Active) -> None:
-        size = len(active.lanes)
-        parts = [
-            np.ascontiguousarray(np.broadcast_to(read(active), (size,))).view(np.float16)
-            for read in reads
-        ]
-        machine.write(target.name, np.asarray(work(*parts)).view(np.uint32), active)
-
-    return run
 
 
 def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:

@@ -221,6 +221,14 @@ def _insert(a: Array, b: Array, position: Array, length: Array) -> Array:
     return (found & np.uint64((1 << bits) - 1)).astype(dtype)
 
 
+def _bit_mask(start: Array, length: Array) -> Array:
+    """Return words with so many bits set from a place on, cut off at the word's end: ``bmsk``."""
+    at = np.minimum(start.astype(np.uint64), np.uint64(32))
+    size = np.minimum(length.astype(np.uint64), np.uint64(32))
+    mask = ((np.uint64(1) << size) - np.uint64(1)) << at
+    return (mask & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
 def _permuted(a: Array, b: Array, selector: Array) -> Array:
     both = a.astype(np.uint64) | b.astype(np.uint64) << np.uint64(32)
     found = np.zeros(a.shape, dtype=np.uint64)
@@ -302,6 +310,7 @@ _WHOLE: Final[dict[str, Work]] = {
     "bfe": _field,
     "bfi": _insert,
     "prmt": _permuted,
+    "bmsk": _bit_mask,
 }
 _FLOAT: Final[dict[str, Work]] = {
     "add": np.add,

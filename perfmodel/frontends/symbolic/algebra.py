@@ -28,6 +28,8 @@ from perfmodel.frontends.symbolic.sums import (
 from perfmodel.kernels.intervals import Interval, Ranges
 
 _UNKNOWN: Final = Interval(-(2**63), 2**64 - 1)
+_WIDEST: Final = 64
+"""Bits of the widest register: no shift by more means anything."""
 _RECIPROCAL: Final = 1 << 16
 """Factors from which on a product that is shifted right may stand for a division."""
 
@@ -272,11 +274,11 @@ class Algebra:
                 return self.joined(*parts)
             case "^":
                 return self.exclusive(parts[0], parts[1], 64)
-        numbers = [part.number for part in parts]
-        if node.operator == ">>" and numbers[1] is not None:
-            return self.quotient(parts[0], constant(1 << numbers[1]))
-        if node.operator == "<<" and numbers[1] is not None:
-            return scaled(parts[0], 1 << numbers[1])
+        by = parts[1].number
+        if node.operator in ("<<", ">>") and by is not None and 0 <= by < _WIDEST:
+            if node.operator == "<<":
+                return scaled(parts[0], 1 << by)
+            return self.quotient(parts[0], constant(1 << by))
         return single(Operation(node.operator, tuple(written(part) for part in parts)))
 
     def condition(self, node: Node) -> Node:

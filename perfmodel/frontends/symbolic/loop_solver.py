@@ -145,6 +145,10 @@ class LoopSolver:
     ) -> tuple[LoopRun | None, Node, Sum | None]:
         """Return the loop as it runs, its threads' guard, and a thread's last iteration."""
         algebra = self.algebra
+        if count is not None and not self.interpreter.trial:
+            least, most = extent(count, algebra)
+            # A bound that is none: only running it tells.
+            count = None if most > MOST_TRIPS >= least else count
         if count is None:
             algebra.add_variable(variable.name, 0, OPEN)
             runs = self.interpreter.condition_datum(self._extra(f"loop {index}"), ())

@@ -102,7 +102,11 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
     if instance.kernel.block_work:  # who gets which is known
         return np.ones(1)
     if found is None:
-        return unevenness(instance, sm_count * held / blocks)
+        uneven = unevenness(instance, sm_count * held / blocks)
+        # Blocks whose place decides their work are handed out in turn: each SM has its share of
+        # the longest.
+        beside = np.maximum(blocks / sm_count, 1.0) if instance.kernel.translated else 1.0
+        return np.asarray(1 + (uneven - 1) / beside)
     sms = np.minimum(blocks, sm_count)
     # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
     expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]

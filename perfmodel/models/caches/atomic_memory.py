@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import held
 
@@ -56,6 +57,10 @@ RANDOM_WRITES = Formula(
     "fit rows)",
 )
 
+_FILLED: Final = 3.5
+"""Sectors of a line that a request goes to, on average, from which on it goes to rows."""
+_KEPT: Final = 1 << 17
+"""Lanes of a sample at most: see `perfmodel.frontends.emulation.counts`."""
 DIRTY_SHARE: Final = 0.3
 """`d` of `ATOMIC_WRITES`."""
 RANDOM_DIRTY: Final = 0.39
@@ -109,7 +114,7 @@ def l2_passes(r: Requests) -> Array:
     return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
-def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
+def atomic_memory(r: Requests, capacity: float, warm: bool, size: Array) -> AtomicMemory:
     """Return the DRAM traffic of an atomic.
 
     Parameters
@@ -120,13 +125,25 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         Of L2 [B].
     warm : bool
         Whether the same launch ran just before.
+    size : array
+        Of its buffer [B].
     """
     shared = r.sharing
     assert shared is not None
     asked = r.requests * shared.conflicts.passes
-    span = shared.addresses * np.maximum(shared.pitch, 1e-9)
+    some = r.random and r.sampled is not None and r.sampled < 1
+    pitch = shared.pitch
+    if some:  # rows at random places fill their lines, whatever the sample left out between them
+        filled = r.sectors >= _FILLED * r.lines
+        pitch = np.where(filled, float(SECTOR), np.maximum(pitch, SECTOR))
+    places = _places(r, size) if some else shared.addresses
+    span = places * np.maximum(SECTOR if some else pitch, 1e-9)
 
     def touched(granule: int) -> Array:
+        if some:
+            every = np.maximum(np.minimum(places, size / granule), 1.0)
+            drawn = r.sectors if granule == SECTOR else r.lines
+            return np.asarray(every * -np.expm1(-drawn / every))
         # A sample or a modulo touches all; random elements miss some granules.
         granules = np.minimum(shared.addresses, np.ceil(span / granule))
         if r.random and r.sampled is None:
@@ -138,16 +155,18 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
     stays = held(footprint, capacity)
     if r.random:
         part = capacity / np.maximum(span, 1.0)
-        lost = RANDOM_LOST * (np.clip(LINE / shared.pitch, 1.0, 4.0) - 1) / 3
+        lost = RANDOM_LOST * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
         stays = np.maximum(stays, np.clip(RANDOM_HITS * part - lost, 0.0, 1.0))
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
     misses = np.asarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
     changed = np.zeros(1)
-    if r.random and r.sampled is None:
+    if r.random and (r.sampled is None or some):
         changed = np.minimum(RANDOM_DIRTY * capacity / np.maximum(span, LINE), 1 - 1e-9)
-        before = 0.0 if warm else span / LINE * -np.log1p(-changed)
+        # Of a row at a random place all sectors of a line come at once.
+        each = r.sectors / np.maximum(r.lines, 1.0) if some else 1.0
+        before = 0.0 if warm else each * span / LINE * -np.log1p(-changed)
         written = np.asarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
     else:
         written = np.asarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
@@ -155,15 +174,19 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         written = np.where(sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
     written = written * (1 - held(footprint, capacity) if warm else 1.0)
-    pitch = LINE * 4.0 if r.random else np.maximum(shared.pitch, SECTOR)
-    octaves = np.log2(np.maximum(pitch, SECTOR) / SECTOR)
+    apart = np.maximum(pitch, SECTOR)
+    if r.random:
+        apart = np.where(some & (pitch <= SECTOR), SECTOR, LINE * 4.0)
+    octaves = np.log2(apart / SECTOR)
     write_cost = np.interp(octaves, np.arange(len(_WRITE_COST)), _WRITE_COST)
     # A sector that others of its 64 B follow brings what one of these would have brought.
     beside = np.where(r.random, sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
-    beside = np.where(shared.pitch > SECTOR, 0.0, np.minimum(beside, 1.0))
+    beside = np.where(pitch > SECTOR, 0.0, np.minimum(beside, 1.0))
     each = ISOLATED_READ + (SECTOR - ISOLATED_READ) * beside
     dense = np.minimum(first * each, np.maximum(span, first * SECTOR))
-    again = np.where((beside < 1) | r.random, ISOLATED_READ, float(SECTOR))
+    if some:
+        beside = np.where(pitch > SECTOR, beside, 1.0)
+    again = np.where((beside < 1) | (r.random and not some), ISOLATED_READ, float(SECTOR))
     return AtomicMemory(
         misses=misses,
         read=dense + np.maximum(misses - first, 0.0) * again,
@@ -172,3 +195,17 @@ def atomic_memory(r: Requests, capacity: float, warm: bool) -> AtomicMemory:
         write_cost=write_cost * (1 - CLOSE * changed),
         footprint=footprint,
     )
+
+
+def _places(r: Requests, size: Array) -> Array:
+    """Return how many sectors lanes at random places go to, of which a sample was looked at."""
+    assert r.sharing is not None
+    assert r.sampled is not None
+    found = []
+    most = np.maximum(size / SECTOR, 1.0)
+    every = np.broadcast_arrays(r.active_lanes, r.sharing.addresses, most, size / r.width)
+    for lanes, seen, sectors, words in zip(*every, strict=True):
+        looked = max(min(round(lanes * r.sampled), _KEPT), round(seen))
+        held = distinct_places(looked, round(seen), max(round(words), 1))
+        found.append(min(held, sectors))
+    return np.asarray(found, dtype=float)

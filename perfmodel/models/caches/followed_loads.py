@@ -126,6 +126,7 @@ def _table_bytes(instance: Instance, r: Requests) -> Array | None:
 
 def comes_back(loads: Sequence[Requests]) -> bool:
     """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
+    # Walks in order, whose strides say it, come beside.
     counts = [r.access.counted for r in loads]
     known = [c for c in counts if c is not None and c.misses and not c.drawn]
     if not known or len(known) < len(counts):

@@ -28,11 +28,24 @@ from perfmodel.models.caches.competing_misses import (
 from perfmodel.models.caches.followed_loads import comes_back
 from perfmodel.models.caches.private_sets import settled_share
 from perfmodel.models.caches.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
+from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.reuse_windows import Group
 
 Array = npt.NDArray[Any]
+
+BROUGHT_BY_DRAWS = Formula(
+    name="share of what a walk through a table touches that draws have brought",
+    unit="1",
+    text="f*(1 - m)",
+    symbols={
+        "f": "share of the table that draws at random places fetch [1]",
+        "m": "share of later draws that miss [1]",
+    },
+    holds="places that have nothing to do with where the walk is",
+    source="derived: of the table's lines f are drawn at all, and of these 1 - m are still there",
+)
 
 ALONE: Final = 1.5
 """Power of the share of lines that stay with which those beside them, which do not, miss alone.
@@ -107,6 +120,15 @@ class Table:
     waiting: Array = field(default_factory=lambda: np.zeros(1))
     meeting: residency.Workings = ()
     pinned: Array = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def found_by_walks(self) -> Array:
+        """Share of what loads in order touch of it that draws at random places have brought."""
+        return np.asarray(
+            BROUGHT_BY_DRAWS(
+                f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
+            )
+        )
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""

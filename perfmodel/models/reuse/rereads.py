@@ -8,8 +8,8 @@ was touched last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -68,16 +68,19 @@ class Reread:
         Whether it goes through the data the other way round.
     common : array
         Share of what it reads that the earlier group has read.
+    alike : array
+        Bytes between them that all blocks read alike: weights of a layer, which are there once.
     """
 
     members: tuple[int, ...]
     per_block: Array
     back: bool = False
-    common: Array | float = 1.0
+    common: Array = field(default_factory=lambda: np.ones(1))
+    alike: Array = field(default_factory=lambda: np.zeros(1))
 
     def missing_l1(self, blocks: Array, capacity: Array) -> Array:
         """Return the share that L1 does not have, with so many blocks on it at a time."""
-        touched = self.per_block * blocks
+        touched = self.per_block * blocks + self.alike
         if self.back:
             return _missing(touched, capacity * L1_BACK)
         lost = 1 - held(touched, capacity, L1_AGAIN)
@@ -85,7 +88,7 @@ class Reread:
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
         """Return the same of L2, of the share `near` that L1 does not have."""
-        touched = self.per_block * blocks
+        touched = self.per_block * blocks + self.alike
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK)
             return np.asarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
@@ -115,13 +118,31 @@ def rereads(
     earlier = sorted(groups, key=lambda g: g.members[0])
 
     @cache
-    def bytes_of(i: int) -> Array:
-        return _block_bytes(requests, earlier[i])
+    def bytes_of(i: int, around: frozenset[str] = frozenset()) -> Array:
+        return _block_bytes(requests, earlier[i], around)
 
     stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
     loops = [requests[g.members[0]].access.loop for g in earlier]
     buffers = [requests[g.members[0]].access.buffer for g in earlier]
-    every = sum((bytes_of(i) for i in range(len(earlier)) if i not in stores), np.zeros(1))
+    loads = [i for i in range(len(earlier)) if i not in stores]
+
+    def between(i: int, j: int) -> tuple[Array, Array]:
+        """Bytes from group j's touch of something to group i's: a block's own, and all blocks'."""
+        # Whatever is in a loop with the first touch goes on while that goes on.
+        since = [k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])]
+        alike = [k for k in since if _by_all_alike(instance, requests[earlier[k].members[0]])]
+        # A loop around both, as over the rows of a block, comes back in every turn.
+        around = _nest(instance, loops[i]) & _nest(instance, loops[j])
+
+        def together(some: Iterable[int]) -> Array:
+            return np.asarray(sum((bytes_of(k, around) for k in some), np.zeros(1)))
+
+        own = together(k for k in since if k not in alike)
+        # Blocks are not in step: some write while this one reads, other data than it reads.
+        others = (k for k in stores if k not in since and buffers[k] != buffers[i])
+        share = np.minimum(own / np.maximum(together(loads), 1.0), 1.0)
+        return own + together(others) * share, together(alike)
+
     found = []
     for i, g in enumerate(earlier):
         if requests[g.members[0]].access.kind != "load":
@@ -130,24 +151,29 @@ def rereads(
             if not _same_blocks(instance, requests, earlier[j], g):
                 continue
             back = _backwards(requests, earlier[j]) != _backwards(requests, g)
-            common: Array | float = 1.0
-            if not _within(requests, g, earlier[j], bytes_of(i), bytes_of(j)):
-                if back or not _all_make(instance, requests, earlier[j]):
-                    continue
-                common = _overlap(requests, g, earlier[j], bytes_of(i), bytes_of(j))
-            if agreed(np.asarray(common) > _MOSTLY):
-                # Whatever is in a loop with the first touch goes on while that goes on.
-                since = [
-                    k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])
-                ]
-                between = sum((bytes_of(k) for k in since), np.zeros(1))
-                # Blocks are not in step: some write while this one reads, other data than it reads.
-                others = (k for k in stores if k not in since and buffers[k] != buffers[i])
-                written = sum((bytes_of(k) for k in others), np.zeros(1))
-                between = between + written * np.minimum(between / np.maximum(every, 1.0), 1.0)
-                found.append(Reread(g.members, np.asarray(between), back, common))
+            common = _in_common(instance, requests, g, earlier[j], bytes_of(i), bytes_of(j), back)
+            if agreed(common > _MOSTLY):
+                own, alike = between(i, j)
+                found.append(Reread(g.members, own, back, common, alike))
                 break
     return found
+
+
+def _in_common(
+    instance: Instance,
+    requests: Sequence[Requests],
+    inner: Group,
+    outer: Group,
+    inner_bytes: Array,
+    outer_bytes: Array,
+    back: bool,
+) -> Array:
+    """Return the share of a group's data, in the first block, that an earlier group has read."""
+    if _within(requests, inner, outer, inner_bytes, outer_bytes):
+        return np.ones(1)
+    if back or not _all_make(instance, requests, outer):
+        return np.zeros(1)
+    return _overlap(requests, inner, outer, inner_bytes, outer_bytes)
 
 
 def _same_blocks(
@@ -163,6 +189,15 @@ def _same_blocks(
             (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
             | (np.asarray(extent) <= 1)
         )
+        for axis, extent in zip(AXES, instance.grid, strict=True)
+    )
+
+
+def _by_all_alike(instance: Instance, r: Requests) -> bool:
+    """Say whether all blocks read the same by an access with strides."""
+    assert r.strides is not None
+    return r.access.kind == "load" and all(
+        agreed((r.strides[f"blockIdx.{axis}"] == 0) | (np.asarray(extent) <= 1))
         for axis, extent in zip(AXES, instance.grid, strict=True)
     )
 
@@ -225,12 +260,16 @@ def _backwards(requests: Sequence[Requests], group: Group) -> bool:
     return any(agreed(group.strides[name] < 0) for name in loops)
 
 
-def _block_bytes(requests: Sequence[Requests], group: Group) -> Array:
-    """Return the bytes that a block reads by a group in all its iterations."""
+def _nest(instance: Instance, loop: str | None) -> frozenset[str]:
+    return frozenset(around.variable for around in instance.kernel.loop_nest(loop))
+
+
+def _block_bytes(requests: Sequence[Requests], group: Group, around: frozenset[str]) -> Array:
+    """Return the bytes that a block reads by a group in an iteration of some loops around it."""
     window: dict[str, Array] = {}
     r = requests[group.members[0]]
     for v in r.variables:
-        if not v.is_block:
+        if not v.is_block and v.name not in around:
             window[v.name] = np.atleast_1d(np.asarray(v.extent, dtype=float))
     return np.asarray(np.atleast_1d(group.granules(window, SECTOR)) * float(SECTOR))
 
