@@ -87,7 +87,9 @@ def lengths_of(
         if bases[base].space == "local":
             known = (known or 4) * threads
         if known is not None:
-            within = _drawn_within([p for p in placed if p.base == base], follower)
+            on_chip = bases[base].space != "global"
+            of_base = [] if on_chip else [p for p in placed if p.base == base]
+            within = _drawn_within(of_base, follower)
             found[base] = -(-min(known, within or known) // size)
             continue
         reach = _reach([p for p in placed if p.base == base], follower, emulation)
