@@ -54,6 +54,7 @@ from perfmodel.models.timing.turns import (
     in_step_inputs,
     mixed_pipes,
     once_inputs,
+    once_roughly,
     turns_inputs,
 )
 from perfmodel.models.timing.walks import BESIDE_WALK, beside_walk, walk_inputs
@@ -204,9 +205,11 @@ def time_model(
     shared = inputs["memory"]["held"]
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
     inputs["in-step"] = in_step_inputs(**drift)
-    computing = chain.between / chain.clock * inputs["latency"]["rounds"]
-    inputs |= once_inputs(arithmetic, terms["latency"], computing, shared)
-    once = np.asarray(ONCE_TIME(**inputs["once"]))
+    once = once_roughly(arithmetic, terms["latency"], shared)
+    if chain.paced is not None:
+        computing = chain.between / chain.clock * inputs["latency"]["rounds"]
+        inputs |= once_inputs(arithmetic, terms["latency"], computing, shared)
+        once = np.asarray(ONCE_TIME(**inputs["once"]))
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], once, **drift)
     in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)

@@ -141,7 +141,8 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
     if scalar(given["in-step"]["far"]) > 0:
         yield step(TIME, IN_STEP, given["in-step"])
     for name, formula in {"oldest": AFTER_OLDEST, "in-turn": IN_TURN, "once": ONCE_TIME}.items():
-        yield step(TIME, formula, given[name])
+        if name in given:
+            yield step(TIME, formula, given[name])
     in_turns = step(TIME, TURNS_TIME, given["turns"])
     yield in_turns
     values = {"waiting": waiting.result, "turns": in_turns.result, "resources": resources.result}
