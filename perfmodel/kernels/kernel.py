@@ -291,6 +291,8 @@ class Kernel:
         How warps and blocks differ where data decides what they do; None for equal ones.
     doubt : Doubt
         How far what was assumed of it may be off.
+    compute_capability : tuple of int
+        The least that has the instructions it is made of; empty where any has them.
     """
 
     name: str
@@ -321,6 +323,7 @@ class Kernel:
     constants: Node = _ZERO
     unequal: Unequal | None = None
     doubt: Doubt = SURE
+    compute_capability: tuple[int, ...] = ()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:
