@@ -88,6 +88,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # loop = "r"
     # abreast = 4                         # iterations that wait for their loads together
     # strands = 4                         # at the top: shared loads in flight side by side
+    # compute_capability = "9.0"          # at the top: the least that has its instructions
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops

@@ -298,6 +298,8 @@ class Kernel:
         once; empty for equal ones, and for those that guards cut off along an axis.
     doubt : Doubt
         How far what was assumed of it may be off.
+    compute_capability : tuple of int
+        The least that has the instructions it is made of; empty where any has them.
     """
 
     name: str
@@ -329,6 +331,7 @@ class Kernel:
     unequal: Unequal | None = None
     block_work: tuple[float, ...] = ()
     doubt: Doubt = SURE
+    compute_capability: tuple[int, ...] = ()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ _KEYS: Final = (
     "barriers",
     "paces",
     "strands",
+    "compute_capability",
 )
 
 
@@ -137,7 +138,20 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         pipeline=read_pipeline(table, scope),
         menus=read_menus(table, parameters, where),
         offered=scope.of_launch(table.get("offered", 1), "offered"),
+        compute_capability=_capability(table, where),
     )
+
+
+def _capability(table: Mapping[str, Any], where: str) -> tuple[int, ...]:
+    """Return the least compute capability that a kernel needs, such as (9, 0)."""
+    stated = table.get("compute_capability", "")
+    if stated == "":
+        return ()
+    if not isinstance(stated, str) or not re.fullmatch(r"[0-9]{1,3}\.[0-9]", stated):
+        raise PerfmodelError(
+            f'{where}: compute_capability must be text such as "9.0", not {shown(stated)}'
+        )
+    return tuple(int(part) for part in stated.split("."))
 
 
 def _said(table: Mapping[str, Any], key: str, where: str) -> bool:

@@ -16,7 +16,8 @@ from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
-from perfmodel.prediction.changes import Change, changes, reused_buffers
+from perfmodel.prediction.change import Change
+from perfmodel.prediction.changes import changes, reused_buffers
 from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.evaluate import with_l2_control
 from perfmodel.prediction.interval import origin, residual_class, residuals, widening

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
-from perfmodel.kernels import Access, Kernel, builtin_names, expanded, find_kernel, mappings
-from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.expressions import evaluate, names
+from perfmodel.kernels import Kernel, builtin_names, find_kernel, mappings
+from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.residency import WAYS, best_hit_ratio, granted
-from perfmodel.prediction.bank_layouts import conflict, layouts
+from perfmodel.prediction.change import Change, changed
+from perfmodel.prediction.code_changes import banks, coalescing, sums_in_blocks, wider
 from perfmodel.prediction.cuda_lines import (
-    FIRST,
     fetch_lines,
-    index_lines,
     private_lines,
     residency_lines,
     tile_lines,
@@ -29,50 +27,9 @@ from perfmodel.prediction.cuda_lines import (
 )
 from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
 from perfmodel.prediction.record import Prediction
-from perfmodel.traffic import AccessTraffic
 
-Kind = Literal[
-    "residency",
-    "fetch granularity",
-    "coalescing",
-    "vector width",
-    "block size",
-    "mapping",
-    "tiles",
-    "padding",
-    "swizzle",
-    "privatisation",
-]
-
-_WASTE: Final = 1.3
-"""Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
 BLOCKS: Final = (64, 128, 256, 512, 1024)
 """Threads of a block that are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change to try.
-
-    Attributes
-    ----------
-    kind : str
-    what : str
-        What to do, as a sentence.
-    cuda : tuple of str
-        Lines to write; empty where the kernel itself has to change.
-    kernel : Kernel
-    params : mapping of str to int
-    control : L2Control
-        The launch with it.
-    """
-
-    kind: Kind
-    what: str
-    cuda: tuple[str, ...]
-    kernel: Kernel
-    params: dict[str, int | str]
-    control: L2Control
 
 
 def changes(
@@ -99,25 +56,15 @@ def changes(
     yield from _granularity(base)
     yield from _mappings(base)
     yield from _tiles(base)
-    yield from _coalescing(base)
+    yield from coalescing(base)
     yield from _parameters(base)
+    if "vector" not in base.params:
+        yield from wider(base)
     for kernel in in_other_blocks:
         threads = int(np.max(evaluate(kernel.launch.block[0], {})))
         yield _in_blocks(base, threads, kernel=kernel)
-    yield from _banks(base)
+    yield from banks(base)
     yield from _privatisation(base)
-
-
-def _with(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
-    details = base.details
-    return Change(
-        kind=kind,
-        what=what,
-        cuda=other.get("cuda", ()),
-        kernel=other.get("kernel", details.instance.kernel),
-        params=other.get("params", dict(base.params)),
-        control=other.get("control", details.setting.control),
-    )
 
 
 def reused_buffers(base: Prediction) -> dict[str, float]:
@@ -140,7 +87,7 @@ def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Chang
     now = details.setting.control
     if now.window is not None or now.set_aside:
         control = replace(now, set_aside=0, window=None)
-        yield _with(
+        yield changed(
             base,
             "residency",
             "close the window and set nothing aside: all of L2 is everyone's then",
@@ -166,7 +113,7 @@ def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Chang
                 )
                 if control == now:
                     continue
-                yield _with(
+                yield changed(
                     base,
                     "residency",
                     f"keep {buffer!r} ({_mib(size)}, read {times:.0f} times) in L2: set "
@@ -183,7 +130,7 @@ def _granularity(base: Prediction) -> Iterator[Change]:
     control = base.details.setting.control
     for granularity in (32, 64, 128):
         if granularity != control.fetch_granularity:
-            yield _with(
+            yield changed(
                 base,
                 "fetch granularity",
                 f"let an L2 miss fetch {granularity} B instead of {control.fetch_granularity} B",
@@ -199,7 +146,7 @@ def _mappings(base: Prediction) -> Iterator[Change]:
             # Another precision would be another result.
             if name != base.mapping and kernel.precision == base.details.instance.kernel.precision:
                 known = {p.name for p in kernel.parameters}
-                yield _with(
+                yield changed(
                     base,
                     "mapping",
                     f"map work to threads as {name!r} does",
@@ -213,14 +160,14 @@ def _tiles(base: Prediction) -> Iterator[Change]:
     kernel = base.details.instance.kernel
     chosen = [name for menu in kernel.menus for name in menu.parameters]
     if chosen:
-        yield _with(
+        yield changed(
             base,
             "tiles",
             f"leave {', '.join(chosen)} to the menu of the kernel",
             params={k: v for k, v in base.params.items() if k not in (*chosen, *_derived(kernel))},
         )
     for tile in _other_tiles(base):
-        yield _with(
+        yield changed(
             base,
             "tiles",
             f"use tiles {', '.join(f'{name} {size}' for name, size in tile.items())}",
@@ -253,70 +200,12 @@ def _derived(kernel: Kernel) -> list[str]:
     return found
 
 
-def _coalescing(base: Prediction) -> Iterator[Change]:
-    """Yield the uncoalesced accesses of each buffer as they would be with neighbouring lanes.
-
-    An unrolled loop accesses a buffer in many places: moving one of them would not help.
-    """
-    kernel = base.details.instance.kernel
-    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, Node, Node]]] = defaultdict(list)
-    for access, found, request in zip(
-        (a for a in kernel.accesses if kernel.buffer(a.buffer).space == "global"),
-        base.details.traffic.accesses,
-        base.details.requests,
-        strict=True,
-    ):
-        sectors, wanted = float(np.max(found.sectors)), float(np.max(found.wanted_bytes))
-        if access.kind == "atomic" or request.strides is None or not wanted:
-            continue
-        if sectors * SECTOR <= _WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
-            continue
-        element = float(np.max(base.details.instance.element_bytes[access.buffer]))
-        apart = round(float(np.max(request.strides.get("lane.x", 0.0))) / element)
-        far[access.buffer, access.kind].append((access, found, *_neighbours(access, kernel, apart)))
-    for (buffer, kind), group in far.items():
-        dense = {
-            id(access): replace(access, index=substitute(index, {FIRST.name: start}))
-            for access, _, start, index in group
-        }
-        accesses = tuple(dense.get(id(a), a) for a in kernel.accesses)
-        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, *_ in group)
-        share = sum(float(np.max(found.sectors)) for _, found, *_ in group) * SECTOR / wanted
-        yield _with(
-            base,
-            "coalescing",
-            f"lay {buffer!r} out, or map threads, so that lanes of a warp {kind} "
-            f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
-            cuda=index_lines(group[0][0], *group[0][2:], len(group) - 1),
-            kernel=replace(kernel, accesses=accesses),
-        )
-
-
-def _neighbours(access: Access, kernel: Kernel, apart: int) -> tuple[Node, Node]:
-    """Return lane 0's index, and from it an index whose lanes are neighbours.
-
-    Elements between those of two lanes, `apart`, are other accesses' or iterations': each of them
-    gets a row of neighbours in the same place.
-    """
-    lane = Operation("%", (Name("threadIdx.x"), Number(32)))
-    start = substitute(
-        expanded(kernel, access.index),
-        {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
-    )
-    first: Node = FIRST
-    if apart > 1:
-        between = Operation("%", (FIRST, Number(apart)))
-        first = Operation("+", (FIRST, Operation("*", (Number(31), between))))
-    across = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
-    return start, Operation("+", (first, across))
-
-
 def _parameters(base: Prediction) -> Iterator[Change]:
     known = {p.name: p for p in base.details.instance.kernel.parameters}
     if "vector" in known and known["vector"].choices:
         for vector in known["vector"].choices:
             if vector > int(base.params["vector"]):
-                yield _with(
+                yield changed(
                     base,
                     "vector width",
                     f"move {vector} bytes a thread instead of {base.params['vector']}",
@@ -331,7 +220,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
 
 def _in_blocks(base: Prediction, threads: int, **other: Any) -> Change:
     now = base.block[0]
-    return _with(base, "block size", f"use blocks of {threads} threads instead of {now}", **other)
+    return changed(base, "block size", f"use blocks of {threads} threads instead of {now}", **other)
 
 
 def _allowed(parameter: Any, value: int) -> bool:
@@ -339,39 +228,15 @@ def _allowed(parameter: Any, value: int) -> bool:
     return within and (not parameter.choices or value in parameter.choices)
 
 
-def _banks(base: Prediction) -> Iterator[Change]:
-    """Yield the launch with the rows of conflicting shared arrays padded, or swizzled."""
-    instance = base.details.instance
-    for layout, kernel in layouts(base):
-        name = layout.buffer
-        length, element = (
-            int(np.max(instance.lengths[name])),
-            int(np.max(instance.element_bytes[name])),
-        )
-        worst = max(conflict(r) for r in base.details.on_chip if r.access.buffer == name)
-        how = (
-            f"leave {layout.pad} element{'s' * (layout.pad > 1)} out after each row of {layout.row}"
-            if layout.pad
-            else f"XOR the column with the row's number, in rows of {layout.row}"
-        )
-        yield _with(
-            base,
-            "padding" if layout.pad else "swizzle",
-            f"lay shared {name!r} out so that lanes spread over the banks ({worst:.1f} times the "
-            f"clocks of its data now): {how}",
-            cuda=layout.cuda(length, element),
-            kernel=kernel,
-        )
-
-
 def _privatisation(base: Prediction) -> Iterator[Change]:
-    """Yield the privatised form of a built-in that has one."""
+    """Yield the privatised form of a built-in that has one, and of any other kernel."""
     private = base.kernel.removesuffix("-add") + "-privatized"
     if base.kernel == private or private not in builtin_names() or not _is_counter(base):
+        yield from sums_in_blocks(base)
         return
     kernel = find_kernel(private)
     known = {p.name for p in kernel.parameters}
-    yield _with(
+    yield changed(
         base,
         "privatisation",
         "add up within each block in shared memory, then one global atomic a block",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from perfmodel.expressions import Name, Node, text
 from perfmodel.kernels import Access
 from perfmodel.kernels.l2_control import L2Control
 
@@ -19,12 +17,6 @@ _SET_ATTRIBUTE: Final = (
 )
 
 
-FIRST: Final = Name("first")
-"""What the lines call the index of a warp's first lane."""
-_LONGEST: Final = 200
-"""Letters of an index that a person still reads."""
-_OTHER_CALL: Final = re.compile(r"\b(?!min\b|max\b)\w+\(")
-"""A function that CUDA has not, such as ceil_div."""
 _NO_SET_ASIDE: Final = "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);"
 
 
@@ -120,30 +112,6 @@ def private_lines(counter: str) -> tuple[str, ...]:
         "atomicAdd(&sum, 1);  // what the thread adds",
         "__syncthreads();",
         f"if (threadIdx.x == 0) atomicAdd({counter}, sum);",
-    )
-
-
-def index_lines(access: Access, start: Node, dense: Node, others: int = 0) -> tuple[str, ...]:
-    """Return an access whose lanes are neighbours; nothing where CUDA cannot say its index.
-
-    Parameters
-    ----------
-    access : Access
-    start, dense : Node
-        Lane 0's index; and every lane's, made from it, which is called `FIRST` there.
-    others : int
-        Accesses to the same buffer that move alike.
-    """
-    now, first, wanted = (text(n).replace("//", "/") for n in (access.index, start, dense))
-    if len(first) > _LONGEST or "**" in first or _OTHER_CALL.search(first):
-        return ()
-    place = f"{access.buffer}[{wanted}]"
-    alike = f", and {others} more alike" if others else ""
-    return (
-        # Such a comment may be broken between words, as a report of some width does.
-        f"/* {access.buffer}[{now}] now{alike}; with the data laid out for it: */",
-        f"const auto {FIRST.name} = {first};  /* lane 0's */",
-        f"const auto element = {place};" if access.kind == "load" else f"{place} = element;",
     )
 
 

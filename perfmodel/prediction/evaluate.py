@@ -16,6 +16,7 @@ from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time import Timing, time_model
+from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.interval import bottleneck
@@ -43,6 +44,7 @@ def evaluate(
 
     `asked` are the requests of the same launches, global and shared, if they were counted before.
     """
+    check_capability(instance.kernel, gpu)
     shape = block_shape(triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))

@@ -17,6 +17,7 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
 from perfmodel.models.reuse.residency import WAYS, granted, granted_ways
+from perfmodel.prediction.capability import capability
 from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.sizes import SUFFIXES
 
@@ -107,7 +108,7 @@ def l2_setting(
 
 def has_residency(device: Device) -> bool:
     """Say whether a device has L2 residency control."""
-    return tuple(int(part) for part in device.compute_capability.split(".")) >= LEAST_CAPABILITY
+    return capability(device) >= LEAST_CAPABILITY
 
 
 def percent_of_l2(set_aside: int, device: Device) -> int:

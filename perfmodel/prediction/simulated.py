@@ -19,6 +19,7 @@ from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.blocks.occupancy import Occupancy, check_block, occupancy
 from perfmodel.models.memory import CacheState
+from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
@@ -275,6 +276,7 @@ def totals(found: Simulation) -> dict[str, float]:
 
 def _occupancy(instance: Instance, gpu: Device) -> Occupancy:
     threads = math.prod(int(n) for n in instance.block)
+    check_capability(instance.kernel, gpu)
     check_block(gpu, threads, int(instance.registers), int(instance.shared_bytes))
     return occupancy(gpu, threads, instance.registers, instance.shared_bytes)
 

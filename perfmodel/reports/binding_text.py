@@ -129,8 +129,18 @@ def _writeback_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     )
 
 
+_BUSY: Final = {
+    "issue": "Instruction issue is busy",
+    "wide": "The integer multiply pipe is busy with products of 64 bits",
+    "tensor16": "The tensor cores are busy",
+    "lsu": "L1's data banks are busy",
+    "constant": "Constant memory is busy",
+}
+"""Pipes whose terms are no singular with an article."""
+
+
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    what = "Instruction issue is busy" if name == "issue" else f"The {TERMS[name]} is busy"
+    what = _BUSY.get(name, f"The {TERMS[name]} is busy")
     return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.frontends.launching import content
 from perfmodel.frontends.ptx.syntax import Function, Parameter
+from perfmodel.frontends.template_names import source_name
 from perfmodel.sizes import parse_size
 
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
@@ -163,27 +164,27 @@ def bind(launch: LaunchSpec, kernel: Function, names: Sequence[str] = ()) -> tup
     known = parameter_names(kernel, names)
     if launch.positional and len(launch.positional) != count:
         raise PerfmodelError(
-            f"kernel {kernel.name} has {_some(count, 'parameter')} ({', '.join(known)}), the "
-            f"launch {_some(len(launch.positional), 'argument')}"
+            f"kernel {source_name(kernel.name)} has {_some(count, 'parameter')} "
+            f"({', '.join(known)}), the launch {_some(len(launch.positional), 'argument')}"
         )
     given: dict[int, Argument] = dict(enumerate(launch.positional))
     for key, value in launch.named.items():
         place = _place(key, kernel, known)
         if place is None:
             raise PerfmodelError(
-                f"kernel {kernel.name} has no parameter {shown(key)}{nearest(key, known)}: "
-                f"it has {', '.join(known) or 'none'}"
+                f"kernel {source_name(kernel.name)} has no parameter {shown(key)}"
+                f"{nearest(key, known)}: it has {', '.join(known) or 'none'}"
             )
         given[place] = value
     missing = [known[i] for i in range(count) if i not in given]
     if missing:
         raise PerfmodelError(
-            f"kernel {kernel.name} has no argument for {', '.join(missing[:8])}: give "
+            f"kernel {source_name(kernel.name)} has no argument for {', '.join(missing[:8])}: give "
             f"{'it' if len(missing) == 1 else 'each'} a value, such as --arg {missing[0]}=1, "
             "and a pointer the bytes of its buffer"
         )
     return tuple(
-        _checked(given[i], parameter, f"argument {known[i]} of kernel {kernel.name}")
+        _checked(given[i], parameter, f"argument {known[i]} of kernel {source_name(kernel.name)}")
         for i, parameter in enumerate(kernel.parameters)
     )
 
@@ -246,8 +247,8 @@ def _check_bounds(launch: LaunchSpec, kernel: Function) -> None:
             continue
         if (what == "exactly" and threads != prod(bound)) or threads > prod(bound):
             raise PerfmodelError(
-                f"kernel {kernel.name} is compiled for blocks of {what} {prod(bound)} threads "
-                f"(.{directive}), the launch has {threads}"
+                f"kernel {source_name(kernel.name)} is compiled for blocks of {what} "
+                f"{prod(bound)} threads (.{directive}), the launch has {threads}"
             )
 
 

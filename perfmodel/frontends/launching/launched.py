@@ -28,6 +28,7 @@ from perfmodel.frontends.ptx.pointers import (
 )
 from perfmodel.frontends.ptx.syntax import SIZES, Function, Parameter
 from perfmodel.frontends.symbolic.launch import KernelLaunch, field_name
+from perfmodel.frontends.template_names import source_name
 
 _UNKNOWN: Final = Buffer(1)
 _SHOWN_FIELDS: Final = 12
@@ -148,8 +149,9 @@ def _unstated(
         fields.append(f"pad {parameter.size - at}")
     more = " ..." if len(fields) > _SHOWN_FIELDS else ""
     return PerfmodelError(
-        f"kernel {function.name} has no argument for {name}, a structure of {parameter.size} B: "
-        f"give its fields, with your values: --arg '{name}={', '.join(fields[:_SHOWN_FIELDS])}"
+        f"kernel {source_name(function.name)} has no argument for {name}, a structure of "
+        f"{parameter.size} B: give its fields, with your values: --arg "
+        f"'{name}={', '.join(fields[:_SHOWN_FIELDS])}"
         f"{more}', or in a launch file"
     )
 

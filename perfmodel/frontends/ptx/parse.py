@@ -62,7 +62,9 @@ def read_ptx_text(path: str | Path) -> str:
     path = Path(path)
     try:
         if path.exists() and not path.is_file():  # a pipe may never end
-            raise PerfmodelError(f"{str(path)!r} is not a file: give a .cu or .ptx file")
+            raise PerfmodelError("it is not a file: give a .cu or .ptx file")
+        if not path.exists():
+            raise PerfmodelError("it does not exist: give a .cu or .ptx file")
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

@@ -1,0 +1,61 @@
+"""Change: something to try on a launch, and the launch as it would be with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from perfmodel.kernels import Kernel
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.prediction.record import Prediction
+
+Kind = Literal[
+    "residency",
+    "fetch granularity",
+    "coalescing",
+    "vector width",
+    "block size",
+    "mapping",
+    "tiles",
+    "padding",
+    "swizzle",
+    "privatisation",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change to try.
+
+    Attributes
+    ----------
+    kind : str
+    what : str
+        What to do, as a sentence.
+    cuda : tuple of str
+        Lines to write; empty where the kernel itself has to change.
+    kernel : Kernel
+    params : mapping of str to int
+    control : L2Control
+        The launch with it.
+    """
+
+    kind: Kind
+    what: str
+    cuda: tuple[str, ...]
+    kernel: Kernel
+    params: dict[str, int | str]
+    control: L2Control
+
+
+def changed(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
+    """Return a change, with what it leaves alone as the launch has it."""
+    details = base.details
+    return Change(
+        kind=kind,
+        what=what,
+        cuda=other.get("cuda", ()),
+        kernel=other.get("kernel", details.instance.kernel),
+        params=other.get("params", dict(base.params)),
+        control=other.get("control", details.setting.control),
+    )
