@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic.launch import KernelLaunch
 from perfmodel.frontends.symbolic.records import BlockRun, Followed
 
@@ -32,15 +33,16 @@ _PLACES: Final = ("blockIdx.", "threadIdx.")
 
 
 def iterations_run(
-    found: Followed, flow: ControlFlow, shares: Mapping[int, float]
+    function: Function, found: Followed, flow: ControlFlow, shares: Mapping[int, float]
 ) -> dict[str, float]:
-    """Return which share of a loop's iterations whole blocks run, a mean, where not all run all.
+    """Return which share of a loop's steps whole blocks run, a mean, where not all run all.
 
     A loop up to the block's own place, as below the diagonal, has the most iterations that any
     block runs. What decides about threads is no such thing: others of their block run on.
 
     Parameters
     ----------
+    function : Function
     found : Followed
     flow : ControlFlow
     shares : mapping of int to float
@@ -53,6 +55,9 @@ def iterations_run(
         places = [name for name in names(run.guard) if name.startswith(_PLACES)]
         if loop is None or not places or any(name.startswith("threadIdx.") for name in places):
             continue
+        inside = (at for at in flow.places(flow.loops[loop.index].blocks))
+        if not any(function.instructions[at].opcode in ("bar", "barrier") for at in inside):
+            continue  # warps that wait for nobody have what they run as their pace
         if _FEW <= shares[run.block] < 1 - _SHARE:
             own[loop.variable] = shares[run.block]
     for loop in found.loops:

@@ -177,7 +177,7 @@ def work_of(
         Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
     )
     precision = max(flop, key=lambda name: flop[name])
-    own = iterations_run(found, flow, ran)
+    own = iterations_run(function, found, flow, ran)
     taken = [
         (run.block, slots / own.get(run.loop or "", 1.0), run.loop)
         for run, (slots, _) in zip(found.blocks, issued, strict=True)
