@@ -78,8 +78,6 @@ def given_requests(
     def one(value: float) -> Array:
         return np.full(1, float(value))
 
-    # An index that nobody draws follows an order, even one that no strides give.
-    at_random = uses_random(index) or (banks is None and counted.drawn > 0)
     strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
     if counted.run and strides is not None:
         # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
@@ -100,7 +98,7 @@ def given_requests(
         variables=variables,
         shares={},
         sampled=counted.sampled,
-        random=at_random,
+        random=uses_random(index) if banks is not None else flat is None,
         sharing=shared,
         banks=banks,
         stored=stored,
