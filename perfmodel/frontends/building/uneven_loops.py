@@ -55,6 +55,8 @@ def iterations_run(
         places = [name for name in names(run.guard) if name.startswith(_PLACES)]
         if loop is None or not places or any(name.startswith("threadIdx.") for name in places):
             continue
+        if loop.variable not in names(run.guard):
+            continue  # blocks that leave before it, not iterations
         inside = (at for at in flow.places(flow.loops[loop.index].blocks))
         if not any(function.instructions[at].opcode in ("bar", "barrier") for at in inside):
             continue  # warps that wait for nobody have what they run as their pace
