@@ -188,8 +188,10 @@ def time_in_steps(
 def steps_time(given: Mapping[str, Any]) -> Array:
     """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
     blocks = np.maximum(STEPS_TIME(**rounds_of_steps(given)), AHEAD_TIME(**block_ahead(given)))
-    one_round = given["blocks"] <= given["held"]
-    return np.asarray(np.maximum(blocks, one_round * AFTER_OLDEST(**oldest_block(given))))
+    # Warps that have a scheduler each to themselves let nobody go first.
+    meet = given["blocks"] * given["warps"] > SCHEDULERS
+    in_order = (given["blocks"] <= given["held"]) & meet
+    return np.asarray(np.maximum(blocks, in_order * AFTER_OLDEST(**oldest_block(given))))
 
 
 def oldest_block(given: Mapping[str, Any]) -> dict[str, Any]:
