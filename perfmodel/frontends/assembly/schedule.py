@@ -112,7 +112,8 @@ def scheduled(
     alive_through : int
         Registers of what is alive all through the block.
     budget : int
-        Registers of a thread.
+        Registers of a thread. Where no order does with so many, ptxas did: it makes values of what
+        is there anew, keeps them in uniform registers, or spills them. Those are not counted.
     load_latency : float
         Clocks that a load from global memory is taken to last.
     guard : float
@@ -132,8 +133,15 @@ def scheduled(
     found, over = within(budget)
     if over == 0:
         return found
-    # What is loaded early leaves room for what is made of other loads first.
     least = within(0)[1]
+    if least > 0:
+        # ptxas had room for all the same: it makes values anew, or keeps them elsewhere.
+        budget += least
+        found, over = within(budget)
+        if over == 0:
+            return found
+        least = within(0)[1]
+    # What is loaded early leaves room for what is made of other loads first.
     low, high = 0, budget
     while over > least and high - low > 1:
         room = (low + high) // 2
