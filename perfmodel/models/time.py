@@ -206,7 +206,8 @@ def time_model(
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
     inputs["in-step"] = in_step_inputs(**drift)
     once = once_roughly(arithmetic, terms["latency"], shared)
-    if chain.paced is not None:
+    # Clocks that a kernel file states were fitted with `ROUND_OVERLAP`.
+    if chain.paced is not None and instance.kernel.translated:
         computing = chain.between / chain.clock * inputs["latency"]["rounds"]
         inputs |= once_inputs(arithmetic, terms["latency"], computing, shared)
         once = np.asarray(ONCE_TIME(**inputs["once"]))

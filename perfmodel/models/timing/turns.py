@@ -35,7 +35,7 @@ long as the slower of both.
 """
 ROUND_OVERLAP: Final = 1.25
 """Exponent between what a block waits and what those beside it compute, in one round of blocks,
-where the clocks of a lone block's code are not known: else see `ONCE_TIME`.
+where the clocks of a lone block are not known from its machine code: else see `ONCE_TIME`.
 
 Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
 (measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
