@@ -71,3 +71,27 @@ def test_a_table_in_parts_comes_once_to_each_sm() -> None:
     # property: loads that have a part of a small table each bring all of it, and no more
     more = fills(taps(table=True)) - fills(taps())
     assert more == pytest.approx(132 * CHANNELS * 6 * 16 / 32, rel=0.01)
+
+
+@pytest.mark.parametrize("panel", ["blockIdx.x // 8 ^ 1", "blockIdx.x % 128 ^ 1"])
+def test_what_blocks_read_in_step_comes_once_of_more_than_l2_holds(panel: str) -> None:
+    # by hand: 128 panels of 512 KiB, 64 MiB beside an L2 of 60 MB, each read by 8 of 1024 blocks
+    # that run together, 2 KiB an iteration
+    size = 128 * 256 * 512
+    kernel = {
+        "name": "panels",
+        "launch": {"grid": [1024], "block": [128]},
+        "buffers": {"b": {"length": size, "element_bytes": 4}},
+        "loops": [{"variable": "k", "trips": 256}],
+        "accesses": [
+            {
+                "load": "b",
+                "vector": 4,
+                "loop": "k",
+                "index": f"(({panel})*256 + k)*512 + threadIdx.x*4",
+            }
+        ],
+    }
+    found = predict(kernel_from_table(kernel), device="h200-sxm").traffic
+    assert found["global_load_sectors"] == 8 * size * 4 / 32
+    assert found["dram_read_bytes"] == pytest.approx(size * 4, rel=0.02)

@@ -98,3 +98,11 @@ def test_lines_at_random_places_fill_sets_unevenly() -> None:
         kept = float(warm_held(in_order + at_random, 1.0, at_random))
         assert kept == pytest.approx(1 - lost, abs=0.05)
     assert warm_held(0.3, 1.0, 0.3) == 1
+
+
+@pytest.mark.parametrize("start", range(0, 16))
+def test_two_neighbours_of_a_row_lie_in_one_sector_or_in_two(start: int) -> None:
+    # independent, an anti-diagonal: rows of 512 floats, of each of which a thread reads two
+    indices = [f"threadIdx.x * 512 + {start + i}" for i in range(2)]
+    places = {(t * 512 + start + i) // 8 for t, i in product(range(256), range(2))}
+    assert sectors_of(requests_of((256, 1, 1), (1, 1, 1), indices)) == len(places)

@@ -27,7 +27,9 @@ from perfmodel.frontends.building.parts import (
     at_random,
     data_factors,
     drawn_inside,
+    lanes_in_data,
     renamed,
+    unwrapped,
 )
 from perfmodel.frontends.building.sizes import elements_of, lengths_of
 from perfmodel.frontends.building.work import work_of
@@ -285,7 +287,12 @@ class Builder:
         guard = p.access.guard
         data = self.follower.data
         inside = (length - wide + 1, key, guard, data, self.algebra)
-        found = at_random(elements, *inside, wide)
+        elements = unwrapped(elements, inside[0], data, self.algebra)
+        found = None
+        if p.moved.kind != "atomic" and lanes_in_data(elements, data, self.algebra):
+            found = drawn_inside(elements, *inside)
+        if found is None:
+            found = at_random(elements, *inside, wide)
         if found is None and p.moved.kind != "atomic":
             found = drawn_inside(elements, *inside)
         name = self.bases[p.base].name

@@ -23,6 +23,7 @@ from perfmodel.frontends.symbolic.sums import (
 from perfmodel.frontends.symbolic.values import Datum
 from perfmodel.kernels.intervals import Interval
 
+_WRAP: Final = Number(1 << 32)
 _BOUNDS: Final = {"<": (1, False), "<=": (0, False), ">": (1, True), ">=": (0, True)}
 
 
@@ -115,6 +116,12 @@ def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:
             yield scaled(minus(b, constant(b.offset)), -1), b.offset - strict - limit
 
 
+def lanes_in_data(value: Sum, data: Mapping[str, Datum], algebra: Algebra) -> bool:
+    """Say whether what differs by thread or turn is inside a factor that data decides."""
+    inside = {n for f in data_factors(value, data) for n in names(f)} - data.keys()
+    return any(algebra.number(single(Name(name))) is None for name in inside)
+
+
 def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
     """Return the factors of a sum that data decides."""
     return [f for f in value.factors if names(f) & data.keys()]
@@ -180,6 +187,28 @@ def at_random(
     return written(plus(Sum(rest), product(Sum(step), single(drawn))))
 
 
+def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algebra) -> Sum:
+    """Return an index without ``% 2**32`` around what data decides: ``row * width + column``.
+
+    An unsigned register whose range is not known may wrap, but the index of a row does not: more
+    than one of them lies below `length`. Where that is not so, as in a hash, the index stays.
+    """
+    whole = value
+    for product_of, times in value.terms.items():
+        if len(product_of) != 1 or not _is(product_of[0], "%"):
+            continue
+        inside, by = product_of[0].operands  # type: ignore[union-attr]
+        inner = sum_of(inside)
+        found = data_factors(inner, data)
+        if by != _WRAP or len(found) != 1:
+            continue
+        step = {_without(p, (found[0],)): t for p, t in inner.terms.items() if found[0] in p}
+        apart = algebra.number(Sum({p: times * t for p, t in step.items() if p is not None}))
+        if apart is not None and 0 < apart < length:
+            whole = plus(minus(whole, Sum({product_of: times})), scaled(inner, times))
+    return whole
+
+
 def drawn_inside(
     value: Sum, length: int, key: Node, guard: Node, data: Mapping[str, Datum], algebra: Algebra
 ) -> Node | None:
@@ -209,6 +238,8 @@ def drawn_inside(
     most = 1
     while inside(most) and most < data[name].high:
         most *= 2
+    if inside(most):  # clamped, or a remainder: every number leads inside
+        most = min(most, length)
     least = 0
     while most - least > 1:
         middle = (least + most) // 2

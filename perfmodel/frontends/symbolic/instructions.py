@@ -303,7 +303,8 @@ class Interpreter:
         result = work(self.algebra, modifiers, values)
         if result is None or self._hashes(opcode, modifiers, kind, values, result):
             return None
-        if opcode in _BITS and self.sources(result):
+        joined = opcode == "or" and result == plus(*values[:2])
+        if opcode in _BITS and self.sources(result) and not joined:
             return None  # bits of data: nothing that an address shows
         if sum(getattr(factor, "size", 1) for factor in result.factors) > _LARGEST:
             return None

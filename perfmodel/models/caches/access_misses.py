@@ -117,7 +117,9 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     resident = occupied.resident
     blocks = np.asarray(instance.blocks, dtype=float)
     row = int(np.max(gpc_run(blocks, device)))
-    unions = irregular_unions(instance, requests, shape, accesses.granule, row)
+    wave = np.minimum(blocks, device.sm_count * resident)
+    at_once = int(np.max(wave))
+    unions = irregular_unions(instance, requests, shape, accesses.granule, row, at_once)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
@@ -139,7 +141,6 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     sectors, dram_bytes, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, accesses.control, unions
     )
-    wave = np.minimum(blocks, device.sm_count * resident)
     far = [g.missing_l2(wave, accesses.l2_size, n) for g, n in zip(again, near, strict=True)]
     still = dict.fromkeys(range(len(requests)), (_ONE, _ONE))
     for reread, n, f in zip(again, near, far, strict=True):

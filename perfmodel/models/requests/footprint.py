@@ -40,7 +40,9 @@ class Extent:
     count: Array
 
 
-def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
+def footprint(
+    extents: Sequence[Extent], width: int, granule: int, start: Array | float = 0.0
+) -> Array:
     """Return the distinct granules that an access touches over a box of variables.
 
     Parameters
@@ -51,6 +53,8 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
         Bytes of one access, naturally aligned.
     granule : int
         32 for sectors, 64 for DRAM atoms, 128 for lines.
+    start : array
+        Where runs of a granule at most start [B]; longer ones are taken to start with a granule.
 
     Returns
     -------
@@ -100,7 +104,8 @@ def footprint(extents: Sequence[Extent], width: int, granule: int) -> Array:
         run, pitch = np.where(full, span, run), np.where(full, np.inf, pitch)
         repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
         step = np.where(full, granule, step)
-    return np.asarray(within * repeats * _granules(run, width, step, granule))
+    into = np.where(run <= granule, np.mod(start, step), 0.0)
+    return np.asarray(within * repeats * _granules(run + into, width, step, granule))
 
 
 def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:

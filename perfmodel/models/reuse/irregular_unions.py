@@ -28,6 +28,9 @@ Array = npt.NDArray[Any]
 _MOST_LANES: Final = 1 << 17
 """Lanes, loops gone through, that are followed at most for one load."""
 
+_DRIFT: Final = 4.0
+"""Iterations that blocks are apart at most, while one finds what another one read: assumed."""
+
 _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
 
@@ -57,6 +60,13 @@ class Union(NamedTuple):
         Positions of the loads.
     alike : float
         Of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads.
+    in_step, atoms_in_step : float
+        Distinct sectors, and atoms, of one iteration of blocks that run together, for all loads of
+        a loop.
+    bytes_in_step : float
+        The sectors of such an iteration [B].
+    block_in_step, block_step_bytes : float
+        Distinct sectors of one iteration of a block, and these in bytes [1, B].
     """
 
     in_block: float
@@ -65,27 +75,43 @@ class Union(NamedTuple):
     bytes_of_block: float
     members: tuple[int, ...]
     alike: float
+    in_step: float = 1.0
+    atoms_in_step: float = 1.0
+    bytes_in_step: float = 0.0
+    block_in_step: float = 1.0
+    block_step_bytes: float = 0.0
 
     def filled(self, capacity: Array, sharing: Array) -> Array:
         """Return the share of the sectors asked for that comes into L1, of so many bytes."""
         kept = held(self.bytes_of_block * sharing, capacity)
-        return np.asarray(kept * self.in_block + (1 - kept))
+        near = held(_DRIFT * self.block_step_bytes * sharing, capacity)
+        return np.asarray(
+            kept * self.in_block + (1 - kept) * (near * self.block_in_step + (1 - near))
+        )
 
     def missing(self, capacity: Array, wave: Array) -> tuple[Array, Array]:
         """Return the shares of sectors, and of atoms, that L2 has not when a block asks for them.
 
-        Where it holds what the blocks that run together touch.
+        Where it holds what the blocks that run together touch; else what they touch at a time.
         """
         bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
         kept = held(bytes_of_wave, capacity)
-        return (
-            np.asarray(kept * self.new + (1 - kept)),
-            np.asarray(kept * self.new_atoms + (1 - kept)),
+        near = held(_DRIFT * self.bytes_in_step, capacity)
+        shares = ((self.new, self.in_step), (self.new_atoms, self.atoms_in_step))
+        new, atoms = (
+            np.asarray(kept * whole + (1 - kept) * (near * step + (1 - near)))
+            for whole, step in shares
         )
+        return new, atoms
 
 
 def irregular_unions(
-    instance: Instance, requests: Sequence[Requests], shape: BlockShape, atom: int, row: int
+    instance: Instance,
+    requests: Sequence[Requests],
+    shape: BlockShape,
+    atom: int,
+    row: int,
+    wave: int,
 ) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
@@ -99,6 +125,8 @@ def irregular_unions(
         What DRAM brings at least [B].
     row : int
         Blocks in a row that the SMs of a GPC get.
+    wave : int
+        Blocks that run at a time.
     """
     chosen: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
@@ -108,7 +136,8 @@ def irregular_unions(
     if math.prod(instance.shape) != 1:
         return found
     for positions in chosen.values():
-        found |= _unions(instance, requests, positions, shape, atom, row)
+        whole = _unions(instance, requests, positions, shape, atom, row)
+        found |= _in_step(instance, requests, whole, shape, atom, wave)
     return found
 
 
@@ -225,6 +254,38 @@ def _unions(
     told = [one if len(one[1]) else whole for one, whole in zip(first, found, strict=True)]
     alike = [_alike(*asked_by, row) for asked_by in told]
     return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
+
+
+def _in_step(
+    instance: Instance,
+    requests: Sequence[Requests],
+    unions: Mapping[int, Union],
+    shape: BlockShape,
+    atom: int,
+    wave: int,
+) -> dict[int, Union]:
+    """Return unions with what loads of one loop have in common in its first iteration."""
+    found = dict(unions)
+    grid = tuple(int(np.max(extent)) for extent in instance.grid)
+    launch = _Launch(instance, shape, grid)
+    blocks = np.arange(min(wave, math.prod(grid), _MOST_LANES // (shape.warps * WARP_SIZE)))
+    for variable in {requests[i].access.loop for i in unions} - {None}:
+        members = [i for i in unions if requests[i].access.loop == variable]
+        first = dict.fromkeys((o.variable for o in instance.kernel.loop_nest(variable)), 1)
+        asked = [_touched(launch, requests[i], blocks, first) for i in members]
+        of_block, sectors = (np.concatenate([part[k] for part in asked]) for k in (0, 1))
+        if not all(len(own) for _, own in asked):
+            continue
+        every, apart = distinct(sectors), len(distinct_pairs(of_block, sectors))
+        for i in members:
+            found[i] = unions[i]._replace(
+                in_step=len(every) / len(sectors),
+                atoms_in_step=len(distinct(every // (atom // SECTOR))) / len(sectors),
+                bytes_in_step=float(len(every) * SECTOR),
+                block_in_step=apart / len(sectors),
+                block_step_bytes=float(apart * SECTOR) / len(blocks),
+            )
+    return found
 
 
 def _alike(block: Array, sector: Array, row: int) -> float:

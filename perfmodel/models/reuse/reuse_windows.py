@@ -118,7 +118,7 @@ class Group:
         Positions of the accesses.
     counts : mapping of str to array
         Values of each variable, the spread of the members' offsets, and what that leaves: the
-        places that members start at, and how far apart these are [B].
+        places that members start at, how far apart these are and where the first lies [B].
     strides : mapping of str to array
     width : int
     period : array or None
@@ -138,7 +138,7 @@ class Group:
             for name, stride in self.strides.items()
         ]
         extents += [Extent(self.counts["apart"], self.counts["places"])]
-        found = footprint(extents, self.width, granule)
+        found = footprint(extents, self.width, granule, self.counts["start"])
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
     def moves_with(self, name: str) -> bool:
@@ -273,6 +273,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     # What is left: an unrolled loop's loads, between two steps of its variable.
     reach, counts["places"] = _distinct(left)
     counts["apart"] = reach / np.maximum(counts["places"] - 1, 1)
+    counts["start"] = np.asarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
     return Group(tuple(members), counts, strides, first.width, first.period)
 
 
