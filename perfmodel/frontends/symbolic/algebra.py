@@ -274,11 +274,12 @@ class Algebra:
                 return self.joined(*parts)
             case "^":
                 return self.exclusive(parts[0], parts[1], 64)
-        by = parts[1].number
-        if node.operator in ("<<", ">>") and by is not None and 0 <= by < _WIDEST:
-            if node.operator == "<<":
-                return scaled(parts[0], 1 << by)
-            return self.quotient(parts[0], constant(1 << by))
+        if node.operator in ("<<", ">>"):
+            by = parts[1].number
+            if by is not None and 0 <= by < _WIDEST:
+                power = 1 << by
+                left = node.operator == "<<"
+                return scaled(parts[0], power) if left else self.quotient(parts[0], constant(power))
         return single(Operation(node.operator, tuple(written(part) for part in parts)))
 
     def condition(self, node: Node) -> Node:
