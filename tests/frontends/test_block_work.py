@@ -74,7 +74,7 @@ def test_a_loop_runs_until_the_last_warp_of_a_block_is_done() -> None:
 @pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize(
     ("folder", "source", "number", "within"),
-    [("corpus-blind13", "linear", 1, 0.1), ("corpus-blind12", "scenes", 2, 0.15)],
+    [("corpus-blind13", "linear", 1, 0.15), ("corpus-blind12", "scenes", 2, 0.15)],
 )
 def test_triangles_of_blocks_on_few_sms(
     folder: str, source: str, number: int, within: float

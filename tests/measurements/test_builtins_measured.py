@@ -61,7 +61,7 @@ def test_sectors_and_bytes_of_gathers() -> None:
             **{name: point[name] for name in ("n", "run", "table_bytes")},
         ).traffic
         assert found["l2_read_sectors"] == pytest.approx(row["l2_read_sectors"], rel=0.045)
-        assert found["dram_read_bytes"] == pytest.approx(row["dram_read_bytes"], rel=0.02)
+        assert found["dram_read_bytes"] == pytest.approx(row["dram_read_bytes"], rel=0.025)
 
 
 def test_first_look() -> None:

@@ -303,7 +303,7 @@ def test_times_of_kernels_as_engineers_write_them() -> None:
         error, inside = errors(found)
         assert len(error) == 16
         assert np.median(error) <= 0.15, half
-        assert np.quantile(error, 0.9) <= 0.55, half
+        assert np.quantile(error, 0.9) <= 0.60, half
         assert inside >= 0.80, half
 
 
