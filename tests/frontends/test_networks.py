@@ -75,7 +75,7 @@ def diagonal(end: str, blocks: int) -> Kernel:
 
 def test_blocks_up_to_the_diagonal_take_half_of_the_time() -> None:
     every, half = (diagonal(end, 4096) for end in ("4095", "%ctaid.x"))
-    # of 4096 iterations block b runs b + 1: half of the iterations, and half of the barriers' waits;
+    # of 4096 iterations block b runs b + 1: half of the iterations, and of what barriers wait;
     # of 4096 blocks 264 run at a time, and the last ends later than the mean would. 0.45 when this
     # was written: the time of blocks with less to do overlaps a little too well
     assert predict(half).time_s / predict(every).time_s == pytest.approx(0.52, abs=0.08)
