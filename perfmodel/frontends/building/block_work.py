@@ -8,7 +8,7 @@ as alike in all.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.expressions import Node, evaluate, names
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.symbolic.conditions import TRUE
 from perfmodel.frontends.symbolic.launch import KernelLaunch
+from perfmodel.frontends.symbolic.loop_solver import conjuncts
 from perfmodel.frontends.symbolic.records import BlockRun, Followed
 
 Array = npt.NDArray[Any]
@@ -117,7 +118,7 @@ class _Places:
     ) -> None:
         self.counted = frozenset(counted)
         across, down, _ = launch.grid
-        self.parents = {loop.variable: loop.parent for loop in found.loops}
+        self.nest = found.nest
         self.trips = {name: max(round(n), 1) for name, n in trips.items()}
         self.blocks = len(numbers)
         self.known: dict[str, npt.ArrayLike] = {
@@ -135,14 +136,6 @@ class _Places:
         self.warps = -(-self.threads // _LANES)
         self.block = launch.block
 
-    def nest(self, loop: str | None) -> list[str]:
-        """Return a loop and those around it."""
-        found = []
-        while loop is not None:
-            found.append(loop)
-            loop = self.parents[loop]
-        return found
-
     def share(self, run: BlockRun) -> Array | None:
         """Return the share of iterations in which each warp of each block runs something.
 
@@ -150,7 +143,7 @@ class _Places:
         nothing is known.
         """
         known = self._names(run.loop) - self.counted
-        parts = [p for p in _conjuncts(run.guard) if names(p) <= known]
+        parts = [p for p in conjuncts(run.guard) if names(p) <= known]
         if not parts:
             return None
         used = set().union(*(names(p) for p in parts))
@@ -230,14 +223,6 @@ def _some(count: int, most: int) -> Array:
     if count <= most:
         return np.arange(count)
     return np.floor((np.arange(most) + 0.5) * count / most).astype(np.int64)
-
-
-def _conjuncts(guard: Node) -> Iterable[Node]:
-    if isinstance(guard, Operation) and guard.operator == "and":
-        for part in guard.operands:
-            yield from _conjuncts(part)
-    else:
-        yield guard
 
 
 def _boxed(work: Array, grid: Sequence[int]) -> bool:

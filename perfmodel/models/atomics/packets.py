@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
+
+HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
+DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
+"""Which of `DATA_TYPES` are pairs of halves, and which are doubles."""
 
 
 class Packets(NamedTuple):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
 from perfmodel.models.bandwidth.slices import slice_slot
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
@@ -40,8 +40,6 @@ several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87 (measurements/h2
 """
 
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
-_HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
-_DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
 
 
 def pass_inputs(
@@ -78,7 +76,7 @@ def pass_inputs(
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
     # Only additions know what the bits mean.
     adds = r.access.operation in ("add", "increment", "raise")
-    floats, doubles = (f[dtype] & adds for f in (_FLOATS, _DOUBLES))
+    floats, doubles = (f[dtype] & adds for f in (_FLOATS, DOUBLES))
     pieces = np.where(hot.third > 0, most, 1.0)
     if r.access.operation in ("cas", "cas-loop"):
         each = slot = _compare_time(sent, device)
@@ -86,7 +84,7 @@ def pass_inputs(
         partial = device.require("atomic_interval")
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
         each = partial + (in_full - partial) * whole
-        operands = returns | _HALVES[dtype]
+        operands = returns | HALVES[dtype]
         slot = slice_slot(each, sent.sectors, pieces, operands, sent.filled, device.sm_clock)
         # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
         slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))

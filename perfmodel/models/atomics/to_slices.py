@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 
@@ -58,9 +57,6 @@ COMPARE_LANES_COST: Final = 1.7
 """Network time of a compare-and-swap packet's second sector over an addition's, with one lane each,
 and how much more with all: packets take 3.4 clocks of an SM with one sector, 10.2 with two, and
 14.7 with all of their lanes (measurements/h200-cas/rounds.csv)."""
-
-_HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
-_DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
 
 
 def network_inputs(
@@ -116,6 +112,6 @@ def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
     # An answer is as long as its lanes are many, whatever their type.
     lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
     answer = np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
-    half = np.where(_HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
-    double = np.where(_DOUBLES[dtype], 1 + (DOUBLE_FULL_COST - 1) * sent.filled, 1.0)
+    half = np.where(HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
+    double = np.where(DOUBLES[dtype], 1 + (DOUBLE_FULL_COST - 1) * sent.filled, 1.0)
     return np.asarray(np.maximum(np.maximum(answer, half), double))
