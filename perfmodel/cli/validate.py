@@ -58,7 +58,7 @@ def validate(
         bool,
         typer.Option(
             "--transfer",
-            help="Also predict what others published of other GPUs, from this one's measurements.",
+            help="Also predict what was measured of other GPUs, from this one's measurements.",
         ),
     ] = False,
     output: Annotated[
@@ -131,7 +131,7 @@ def _validated(
     with progress_bar("predicting") as tell:
         result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
     with progress_bar("transfer") as tell:
-        return result, transfers(gpu, tell) if transfer else []
+        return result, transfers(gpu, tell, os.cpu_count() or 1) if transfer else []
 
 
 def announce(recordings: Sequence[Recording]) -> None:

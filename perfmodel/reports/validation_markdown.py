@@ -146,13 +146,13 @@ def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
     yield "## Transfer to other GPUs"
     yield ""
     yield (
-        "Wanted was the other direction: an H200 predicted from an H100, before anything of it was "
-        f"measured. No H100 could be measured, so this is the reverse: what the {teacher} taught, "
-        "and the data sheets, against what others published of other GPUs, before anything was "
-        "fitted there. Latencies on an SM and in L2 and L2's bandwidth an SM carry over in "
-        "clocks, DRAM's latency beyond L2 and the floors in seconds, DRAM's efficiencies as "
-        "shares. The last column is the catalogue's device, with published microbenchmarks of "
-        "that GPU in it."
+        f"What the {teacher} taught, and the data sheets, against measurements of other GPUs: "
+        "ours, in the topics that both have and in rows that nothing is fitted on, by regime; and "
+        "what others published, by kernel. Latencies on an SM and in L2 and L2's bandwidth an SM "
+        "carry over in clocks, DRAM's latency beyond L2 and the floors in seconds, DRAM's "
+        "efficiencies as shares. The form of the models was found on H200s, so that only figures "
+        "are unseen. The last column is the catalogue's device, with that GPU's own "
+        "microbenchmarks in it."
     )
     yield ""
     yield from table(TRANSFER_HEADERS, "llrrrrr", transfer_rows(transfers))

@@ -27,7 +27,7 @@ WORST_HEADERS = ("case", "protocol", "measured", "predicted", "error", "regime",
 TARGET_HEADERS = ("target", "protocol", "cases", "what", "wanted", "reached", "met")
 TRANSFER_HEADERS = (
     "GPU",
-    "sweep",
+    "sweep or regime",
     "cases",
     "median error",
     "90th percentile",
@@ -70,20 +70,30 @@ def worst_rows(judged: Sequence[Judged], count: int = 10) -> list[Cells]:
 
 
 def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
-    """Return a row for each GPU and kernel of a transfer test, the catalogue's error last."""
+    """Return a row for each GPU and part of a transfer test, the catalogue's error last.
+
+    The parts are the kernels of what others published, and the regimes of what we measured.
+    """
     rows = []
     for transfer in transfers:
-        kernels = dict.fromkeys((j.case.sweep, j.case.kernel) for j in transfer.taught)
-        for sweep, kernel in kernels:
-            some, own = (
-                [j for j in found if (j.case.sweep, j.case.kernel) == (sweep, kernel)]
-                for found in (transfer.taught, transfer.own)
-            )
-            name = kernel if sweep == kernel else f"{sweep}: {kernel}"
+        part = _kernel if transfer.published else _regime
+        for name in dict.fromkeys(map(part, transfer.taught)):
+            some = [j for j in transfer.taught if part(j) == name]
+            pairs = zip(transfer.taught, transfer.own, strict=False)  # the same launches, or none
+            own = [o for j, o in pairs if part(j) == name]
             rows.append(_transfer_row(transfer.device, name, some, own))
     taught = [j for transfer in transfers for j in transfer.taught]
     own = [j for transfer in transfers for j in transfer.own]
     return [*rows, _transfer_row("all", "all", taught, own)]
+
+
+def _kernel(judged: Judged) -> str:
+    sweep, kernel = judged.case.sweep, judged.case.kernel
+    return kernel if sweep == kernel else f"{sweep}: {kernel}"
+
+
+def _regime(judged: Judged) -> str:
+    return judged.case.regime
 
 
 def _transfer_row(device: str, name: str, taught: list[Judged], own: list[Judged]) -> Cells:

@@ -52,7 +52,7 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
     if transfers:
         parts += [
             "",
-            plain(f"Published measurements, predicted from {transfers[0].teacher}", "bold"),
+            plain(f"Other GPUs, predicted from {transfers[0].teacher}", "bold"),
             table(TRANSFER_HEADERS, transfer_rows(transfers), align=_aligned(2, 5)),
         ]
     return Group(*parts)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from perfmodel.errors import PerfmodelError, shown
@@ -57,7 +57,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Published measurements of one GPU, predicted from its data sheet and a teacher.
+    """Measurements of one GPU, predicted from its data sheet and a teacher.
 
     Attributes
     ----------
@@ -67,8 +67,10 @@ class Transfer:
     taught : tuple of Judged
         Predicted from the data sheet and what the teacher's measurements say.
     own : tuple of Judged
-        Predicted from the catalogue's figures, published microbenchmarks among them; empty where
+        Predicted from the catalogue's figures, its own microbenchmarks among them; empty where
         the catalogue does not have the device.
+    published : bool
+        Whether others measured.
     """
 
     device: str
@@ -76,6 +78,7 @@ class Transfer:
     teacher: str
     taught: tuple[Judged, ...]
     own: tuple[Judged, ...]
+    published: bool = True
 
 
 def find_recordings(device: str) -> list[Recording]:
@@ -103,6 +106,7 @@ def validate(
     device: Device,
     progress: Progress | None = None,
     workers: int = 1,
+    use: Use | None = None,
 ) -> Validation:
     """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
@@ -114,11 +118,13 @@ def validate(
         Is told how many cases of how many are done, recording by recording.
     workers : int
         Processes that share the work.
+    use : {"fit", "validation"}, optional
+        Only these cases.
     """
     cases = [
         case
         for recording in recordings
-        for case in predicted_cases(recording, device, progress, workers=workers)
+        for case in predicted_cases(recording, device, progress, use=use, workers=workers)
     ]
     constants = fit_constants(cases, device)
     times = zip(cases, data_sheet(cases, device), fitted(cases, device, constants), strict=True)
@@ -139,8 +145,13 @@ def _timed(recording: Recording) -> int:
     return sum(row.trusted and row.cache in ("cold", "warm") for row in rows)
 
 
-def transfers(teacher: Device, progress: Progress | None = None) -> list[Transfer]:
-    """Return the published measurements of all other GPUs as the teacher predicts them.
+def transfers(
+    teacher: Device, progress: Progress | None = None, workers: int = 1
+) -> list[Transfer]:
+    """Return the measurements of all other GPUs as the teacher predicts them.
+
+    Of a GPU that we measured too, those launches that nothing is fitted on, in the topics that are
+    recorded of the teacher as well; of others, all that is published.
 
     Parameters
     ----------
@@ -148,26 +159,52 @@ def transfers(teacher: Device, progress: Progress | None = None) -> list[Transfe
         A GPU that we measured.
     progress : callable, optional
         Is told how many GPUs of how many are done.
+    workers : int
+        Processes that share the work.
     """
+    ours = {n: f for n, f in folders.measured().items() if n != teacher.name}
     others = {n: f for n, f in folders.published().items() if n != teacher.name}
+    topics = {t for r in find_recordings(teacher.name) for t in r.topics} if ours else set()
     found = []
-    for done, (name, (folder, *_)) in enumerate(others.items()):
+    for done, (name, paths) in enumerate(ours.items()):
         if progress is not None:
-            progress(done, len(others))
-        recording = read_recording(folder)
+            progress(done, len(ours) + len(others))
+        recordings = [_only(read_recording(path), topics) for path in paths]
+        found.append(_transfer(load_device(name), teacher, recordings, workers, "validation"))
+    for done, (name, (folder, *_)) in enumerate(others.items(), len(ours)):
+        if progress is not None:
+            progress(done, len(ours) + len(others))
         # A GPU outside the catalogue comes with a device file that extends the teacher's.
         own_file = folder / "device.toml"
-        listed = None if own_file.exists() else load_device(name)
-        target = load_device(own_file) if listed is None else transferred(listed, teacher)
-        found.append(
-            Transfer(
-                device=name,
-                gpu=str(recording.machine.get("gpu", name)),
-                teacher=teacher.name,
-                taught=validate([recording], target).judged,
-                own=() if listed is None else validate([recording], listed).judged,
-            )
-        )
+        listed = load_device(own_file) if own_file.exists() else load_device(name)
+        found.append(_transfer(listed, teacher, [read_recording(folder)], workers, name=name))
     if progress is not None:
-        progress(len(others), len(others))
+        progress(len(ours) + len(others), len(ours) + len(others))
     return found
+
+
+def _transfer(
+    listed: Device,
+    teacher: Device,
+    recordings: Sequence[Recording],
+    workers: int,
+    use: Use | None = None,
+    name: str = "",
+) -> Transfer:
+    own = listed.name in device_names()
+    target = transferred(listed, teacher)
+    machine = recordings[0].machine
+    return Transfer(
+        device=name or listed.name,
+        gpu=str(machine.get("gpu", listed.name)),
+        teacher=teacher.name,
+        taught=validate(recordings, target, workers=workers, use=use).judged,
+        own=validate(recordings, listed, workers=workers, use=use).judged if own else (),
+        published=machine.get("origin") == "published",
+    )
+
+
+def _only(recording: Recording, topics: Collection[str]) -> Recording:
+    """Return a recording with some topics alone."""
+    some = {name: topic for name, topic in recording.topics.items() if name in topics}
+    return replace(recording, topics=some)

@@ -114,10 +114,10 @@ def test_published_measurements_of_a_gpu(run: Callable[..., str]) -> None:
 
 
 def test_a_gpu_without_measurements_is_named_with_what_there_is() -> None:
-    found = process("--device", "h100-sxm")
+    found = process("--device", "a100-pcie-80")
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr.count("\n") == 1
-    assert "no measurements of 'h100-sxm' are recorded" in found.stderr
+    assert "no measurements of 'a100-pcie-80' are recorded" in found.stderr
     for name in (*measured(), "h100-pcie", "a100-sxm-80", "rtx-a6000"):
         assert name in found.stderr
 
@@ -196,13 +196,15 @@ def test_the_wheel_gets_every_folder_that_drills_read() -> None:
         assert f"measurements/{folder.partition('/')[0]}" in forced
 
 
-def test_the_committed_report_is_of_what_is_recorded() -> None:
+@pytest.mark.parametrize(("gpu", "other"), [("h100-sxm", "h200-sxm"), ("h200-sxm", "h100-sxm")])
+def test_the_committed_report_is_of_what_is_recorded(gpu: str, other: str) -> None:
     # property: it names each folder that is recorded of the GPU; its numbers change with the models
-    text = (ROOT / "reports" / "validation-h200-sxm.md").read_text()
-    for folder in measured()["h200-sxm"]:
+    text = (ROOT / "reports" / f"validation-{gpu}.md").read_text()
+    for folder in measured()[gpu]:
         assert f"`{folder.name}`" in text
-    assert "Wanted was the other direction" in text
-    assert (ROOT / "reports" / "validation-h200-sxm.svg").exists()
+    transfer = text[text.index("## Transfer to other GPUs") :]
+    assert f"| {other} | dram |" in transfer
+    assert (ROOT / "reports" / f"validation-{gpu}.svg").exists()
 
 
 def test_many_launches_are_announced_where_no_bar_shows_them(

@@ -1,7 +1,8 @@
 """What was seen on an H100 80GB HBM3 at 1980 MHz, against the catalogue's h100-sxm.
 
-Expected values are measured, by the project's notes; none of them was fitted to, the catalogue's
-own figures apart.
+Expected values are measured, by the project's notes; none of them was fitted to. The notes' reads
+of DRAM, 0.92 of its peak, are not among them: the H100 that we measured later reads 0.96
+(measurements/h100-sxm-suite/streams.csv), as a published reduction does.
 """
 
 import pytest
@@ -14,10 +15,11 @@ MIB, GIB = 1 << 20, 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("name", "arrays", "share"), [("read", 1, 0.92), ("write", 1, 0.98), ("copy", 2, 0.90)]
+    ("name", "arrays", "share"), [("read", 1, 0.964), ("write", 1, 0.98), ("copy", 2, 0.90)]
 )
 @pytest.mark.parametrize("gib", [1, 4])
 def test_streams_reach_their_share_of_dram(name, arrays, share, gib):
+    # the share read is published: 3231.5 GB/s (simveit/effective_reduction)
     found = predict(name, device=H100, bytes=gib * GIB)
     assert arrays * gib * GIB / found.time_s / PEAK == pytest.approx(share, abs=0.012)
 
