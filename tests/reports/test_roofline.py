@@ -23,11 +23,11 @@ Predicted = Callable[..., Prediction]
 
 
 def test_ridge_points_by_hand(predicted: Predicted) -> None:
-    """Independent: data sheet of the H100 SXM5, 66.9 TFLOP/s in FP32 and 3352 GB/s."""
+    """Independent: data sheet of the H100 SXM5, 66.9 TFLOP/s in FP32, and 3352.3 GB/s."""
     ridges = ridge_points(common_ceilings([predicted("gemm:naive", N=4096)]))
-    assert ridges["fp32", "dram"] == pytest.approx(66.9e12 / 3352e9)
+    assert ridges["fp32", "dram"] == pytest.approx(66.9e12 / 3352.3e9)
     assert ridges["fp32", "dram"] == pytest.approx(19.96, abs=0.005)
-    assert ridges["fp16_tensor", "dram"] == pytest.approx(989.4e12 / 3352e9)
+    assert ridges["fp16_tensor", "dram"] == pytest.approx(989.4e12 / 3352.3e9)
     # 128 B a clock and SM: 132 * 128 * 1.98e9 = 33.45 TB/s.
     assert ridges["fp32", "l1"] == pytest.approx(66.9e12 / (132 * 128 * 1.98e9))
 
