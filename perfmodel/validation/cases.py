@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -108,6 +108,12 @@ def matched(recording: Recording) -> Iterator[tuple[Sweep, Row]]:
             yield sweep, row
 
 
+def with_topics(recording: Recording, names: Collection[str]) -> Recording:
+    """Return a recording with those of some topics that it has, and no others."""
+    some = {name: topic for name, topic in recording.topics.items() if name in names}
+    return replace(recording, topics=some)
+
+
 def left_out(recording: Recording) -> int:
     """Return how many rows with a time are flagged as wrong, and so are no cases."""
     rows = (row for topic in recording.topics.values() for row in topic.rows)
@@ -191,16 +197,16 @@ def _each(
         workers,
         mp_context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=(recording.folder, device, use),
+        initargs=(recording.folder, tuple(recording.topics), device, use),
     ) as pool:
         yield from pool.map(_nth_case, range(len(pairs)), chunksize=16)
 
 
-def _start_worker(folder: Path, device: Device, use: str | None) -> None:
+def _start_worker(folder: Path, topics: Sequence[str], device: Device, use: str | None) -> None:
     # An interruption is for the process that asked: it stops, and these with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A recording is full of views that cannot be sent to another process: each reads its own.
-    recording = read_recording(folder)
+    recording = with_topics(read_recording(folder), topics)
     _work.update(recording=recording, device=device, pairs=_pairs(recording, use))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from perfmodel.errors import PerfmodelError, shown
@@ -11,7 +11,7 @@ from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, read_recording
 from perfmodel.validation.baselines import Constants, data_sheet, fit_constants, fitted
-from perfmodel.validation.cases import Progress, left_out, predicted_cases
+from perfmodel.validation.cases import Progress, left_out, predicted_cases, with_topics
 from perfmodel.validation.scores import Judged
 from perfmodel.validation.transfer import transferred
 
@@ -169,7 +169,7 @@ def transfers(
     for done, (name, paths) in enumerate(ours.items()):
         if progress is not None:
             progress(done, len(ours) + len(others))
-        recordings = [_only(read_recording(path), topics) for path in paths]
+        recordings = [with_topics(read_recording(path), topics) for path in paths]
         found.append(_transfer(load_device(name), teacher, recordings, workers, "validation"))
     for done, (name, (folder, *_)) in enumerate(others.items(), len(ours)):
         if progress is not None:
@@ -202,9 +202,3 @@ def _transfer(
         own=validate(recordings, listed, workers=workers, use=use).judged if own else (),
         published=machine.get("origin") == "published",
     )
-
-
-def _only(recording: Recording, topics: Collection[str]) -> Recording:
-    """Return a recording with some topics alone."""
-    some = {name: topic for name, topic in recording.topics.items() if name in topics}
-    return replace(recording, topics=some)
