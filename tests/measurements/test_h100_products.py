@@ -1,7 +1,7 @@
 """Products through cuBLAS and operators through PyTorch on an H100; nothing is fitted on them.
 
-The models' form and coefficients are from H200s; of the H100 only figures are in the catalogue, among
-them what products of 8192 reach (measurements/h100-tensor/power.csv).
+The models' form and coefficients are from H200s; of the H100 only figures are in the catalogue,
+among them what products of 8192 reach (measurements/h100-tensor/power.csv).
 """
 
 from dataclasses import replace
