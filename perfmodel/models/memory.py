@@ -16,6 +16,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.bandwidth.dram import found_early, room_early
 from perfmodel.models.bandwidth.l2 import store_cost
+from perfmodel.models.bandwidth.slices import lone_sector
 from perfmodel.models.bandwidth.writeback import crowds_writes, dearer_writes, writebacks
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
@@ -246,7 +247,7 @@ def _below_l1(
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
-    filled, waited = random_misses(tables, requests, granule, warm)
+    filled, waited = random_misses(tables, requests, granule, warm, lone_sector(device))
     reads, cost = reads + writes.made_whole, cost + writes.made_whole
     if control.compression > 1:
         reads, written = reads / control.compression, written / control.compression

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
-from perfmodel.models.bandwidth.l2 import LONE_SECTOR
+from perfmodel.models.bandwidth.slices import lone_sector
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -84,7 +84,7 @@ def lookup_inputs(
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
-    lone = LONE_SECTOR * SECTOR / device.l2_read_bandwidth
+    lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
     return {
         "loads": (reads["reads"] + reads["filled"]) / reads["read"],
         "stores": writes["writes"] * writes["cost"] / writes["write"],

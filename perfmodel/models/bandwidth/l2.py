@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.bandwidth.slices import busiest_of_table
+from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.slices import busiest_of_table, lone_sector, slice_count
 from perfmodel.models.formula import Formula
 from perfmodel.traffic import Traffic
 
@@ -18,8 +19,8 @@ L2_READS = Formula(
     unit="s",
     text="max((reads + filled + unpacked + pinned)/read + scattered/dram, fetched/dram)",
     symbols={
-        "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.64 [B]",
-        "filled": "bytes that misses at random places bring in, lone sectors as 1.64 [B]",
+        "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
+        "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
@@ -68,13 +69,6 @@ Fitted: reads of 512 MiB that DRAM moves at ratios of 1.2 to 4 reach 5.3 to 6.2 
 of sets of 64 to 256 MiB 6.0 to 7.5, by content (measurements/h200-l2, zeros and small integers);
 copies overlap as those of tables do.
 """
-LONE_SECTOR: Final = 1.64
-"""Sectors that one alone of its line costs L2: it takes so many requests a second, whatever they
-ask for.
-
-Fitted: single floats of tables of 1 and 8 MiB at random places come at 160 to 174 G a second, where
-full lines bring 258 G sectors (measurements/h200-sxm-contention/random-reads.csv, fit rows).
-"""
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -111,12 +105,13 @@ def _tables(traffic: Traffic) -> Array:
     return np.minimum(tables, 1.0)
 
 
-def read_sectors(traffic: Traffic, slices: float) -> Array:
+def read_sectors(traffic: Traffic, device: Device) -> Array:
     """Return the sectors that loads read from L2, as many of full lines as cost the same.
 
-    Of a small table at random places the busiest of the `slices` decides.
+    Of a small table at random places the busiest slice decides.
     """
     total = np.zeros(1)
+    lone, slices = lone_sector(device), slice_count(device)
     busiest = {
         i: busiest_of_table(table.size, slices)
         for table in traffic.tables
@@ -126,7 +121,7 @@ def read_sectors(traffic: Traffic, slices: float) -> Array:
     for i, a in enumerate(traffic.accesses):
         if a.kind == "load":
             lines = a.lines / np.maximum(a.sectors, 1e-9)
-            cost = np.maximum(1.0, LONE_SECTOR * lines) * busiest.get(i, 1.0)
+            cost = np.maximum(1.0, lone * lines) * busiest.get(i, 1.0)
             asked = a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors
             total = total + asked * cost
     return np.asarray(total)

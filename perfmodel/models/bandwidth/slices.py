@@ -6,6 +6,8 @@ better for more than that: the busiest slice decides how long atomics to few add
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import SECTOR
 
 Array = npt.NDArray[Any]
 
@@ -56,29 +59,43 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-# Pieces of 256 B side by side, and how many of them the busiest of 94 slices has: counted, and from
-# 20 to 96 the mean of many places, some of which have one fewer or one more (places.csv of
-# measurements/h200-contended, fit rows).
-_PIECES: Final = (
-    *(1, 2, 3, 16, 20, 24, 28, 31, 64, 80, 96, 112),
-    *(160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048),
-)
-_MOST: Final = (
-    *(1, 1, 2, 2, 2.3, 2.6, 2.8, 3, 3, 4, 4.3, 5),
-    *(5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32),
-)
-_SLICES: Final = 94
+# Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2: the
+# mean of many places, which have one fewer or one more. 94: counted to 16 and from 112 on, between
+# these by time (measurements/h200-contended, places.csv).
+_PIECES: Final = {
+    94: (
+        *(1, 2, 3, 16, 20, 24, 28, 31, 64, 80, 96, 112),
+        *(160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048),
+    ),
+}
+_MOST: Final = {
+    94: (
+        *(1, 1, 2, 2, 2.3, 2.6, 2.8, 3, 3, 4, 4.3, 5),
+        *(5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32),
+    ),
+}
 _USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""
 _MANY: Final = 160
 """Pieces from which on a GPU's number of slices matters: below, two to five share one anyway."""
 
-# Tables that all SMs read at random places, and the time of a load over that of a large table's:
-# measurements/h200-lookups, mixed.csv; the busiest slice looks up tags in 95 to 97% of the clocks.
+# Tables that all SMs read at random places, and the time of a load over that of a large table's, by
+# the slices of L2: measurements/h200-lookups, mixed.csv; the busiest slice looks up tags in 95 to
+# 97% of the clocks.
 _TABLE_KIB: Final = (32, 64, 96, 128, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024)
-_TABLE_BUSIEST: Final = (
-    *(2.18, 1.48, 1.68, 1.45, 1.20, 1.08, 1.15, 1.19, 1.12, 1.07, 1.0, 1.07, 1.02, 1.0),
-)
+_TABLE_BUSIEST: Final = {
+    94: (2.18, 1.48, 1.68, 1.45, 1.20, 1.08, 1.15, 1.19, 1.12, 1.07, 1.0, 1.07, 1.02, 1.0),
+}
+LOOKUPS_A_CLOCK: Final = 0.866
+"""Lone sectors that a slice gives SMs a clock, all slices busy.
+
+Fitted: single floats of tables of 1 and 8 MiB at random places come at 160 to 174 G a second from
+the 94 slices of an H200, and at 137 to 145 G from the 80 of an H100, whatever its full lines reach
+(random-reads.csv of measurements/h200-sxm-contention and h100-sxm-suite, fit rows); the profiler
+counts a tag looked up in 89 to 93% of the clocks (measurements/h200-lookups, lookups.csv).
+"""
+LONE_SECTOR: Final = 1.64
+"""The same over a sector of full lines, where a device does not say its slices: an H200's."""
 
 PACKET_CLOCKS: Final = 0.44
 SECTOR_CLOCKS: Final = 0.87
@@ -93,6 +110,17 @@ def slice_count(device: Device) -> float:
     return float(device.l2_slices or _USUAL)
 
 
+def lone_sector(device: Device) -> float:
+    """Return how many sectors of full lines cost L2 as much as one alone of its line.
+
+    A slice looks up so many lines a clock, whatever is asked of them.
+    """
+    if device.l2_slices is None:
+        return LONE_SECTOR
+    alone = LOOKUPS_A_CLOCK * slice_count(device) * device.sm_clock
+    return device.l2_read_bandwidth / SECTOR / alone
+
+
 def most_pieces(pieces: Any, slices: float) -> Array:
     """Return how many of some equally popular pieces of 256 B the busiest slice has.
 
@@ -101,14 +129,17 @@ def most_pieces(pieces: Any, slices: float) -> Array:
     pieces : array
         Side by side.
     slices : float
-        L2 slices of the GPU; counted with 94.
+        L2 slices of the GPU; counted with 94, and with 80.
     """
+    like_gpu = _like(slices, _MOST)
+    known_pieces, known_most = _PIECES[like_gpu], _MOST[like_gpu]
     g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
-    like = np.where(g > _MANY, np.maximum(g * (_SLICES / slices), _MANY), g)
-    known = np.exp(np.interp(np.log(like), np.log(_PIECES), np.log(_MOST)))
+    like = np.where(g > _MANY, np.maximum(g * (like_gpu / slices), _MANY), g)
+    known = np.exp(np.interp(np.log(like), np.log(known_pieces), np.log(known_most)))
     # Of very many, each slice has its share and some more.
-    far = like / _SLICES + (_MOST[-1] - _PIECES[-1] / _SLICES) * np.sqrt(like / _PIECES[-1])
-    return np.asarray(np.where(like > _PIECES[-1], far, known))
+    beyond = known_most[-1] - known_pieces[-1] / like_gpu
+    far = like / like_gpu + beyond * np.sqrt(like / known_pieces[-1])
+    return np.asarray(np.where(like > known_pieces[-1], far, known))
 
 
 def busiest_of_table(size: Any, slices: float) -> Array:
@@ -119,10 +150,16 @@ def busiest_of_table(size: Any, slices: float) -> Array:
     size : array
         Bytes of the table: each side of L2 comes to hold it.
     slices : float
-        L2 slices of the GPU; measured with 94.
+        L2 slices of the GPU; measured with 94, and with 80.
     """
-    kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (_SLICES / slices), 1.0)
-    return np.asarray(np.interp(np.log(kib), np.log(_TABLE_KIB), _TABLE_BUSIEST))
+    like_gpu = _like(slices, _TABLE_BUSIEST)
+    kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
+    return np.asarray(np.interp(np.log(kib), np.log(_TABLE_KIB), _TABLE_BUSIEST[like_gpu]))
+
+
+def _like(slices: float, measured: Iterable[int]) -> int:
+    """Return the measured number of slices that is nearest."""
+    return min(measured, key=lambda n: abs(math.log(n / slices)))
 
 
 def slice_slot(

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.bandwidth.dram import STREAM_ROOM, random_wait
-from perfmodel.models.bandwidth.l2 import LONE_SECTOR
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -85,7 +84,11 @@ def crowding_reads(
 
 
 def random_misses(
-    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+    tables: Sequence[Table],
+    requests: Sequence[Requests],
+    granule: float,
+    warm: bool,
+    lone: float,
 ) -> tuple[Array, Array]:
     """Return what misses at random places add to L2's time, beside the loads themselves.
 
@@ -93,6 +96,8 @@ def random_misses(
     ----------
     tables, requests, granule, warm
         As for `scattered_cost`; bytes that a miss fetches.
+    lone : float
+        Sectors of full lines that cost L2 as much as a lone one.
 
     Returns
     -------
@@ -109,7 +114,7 @@ def random_misses(
             misses = table.read(warm) / wide
             # What crosses from the far side is brought in as well.
             brought = misses + table.again / wide * (1 - table.misses) * table.crossing
-            filled = filled + brought * np.maximum(LONE_SECTOR, wide / SECTOR)
+            filled = filled + brought * np.maximum(lone, wide / SECTOR)
             waited = waited + misses * random_wait(wide, table.size)
     return np.asarray(filled), np.asarray(waited)
 

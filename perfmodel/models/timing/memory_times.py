@@ -18,7 +18,6 @@ from perfmodel.models.bandwidth.l2 import (
     reads_beside,
     unpacked_bytes,
 )
-from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.bandwidth.writeback import WRITEBACK_TIME
 from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
 from perfmodel.models.formula import Formula
@@ -41,7 +40,7 @@ BYTES_TIME = Formula(
 def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tuple[Array, Inputs]:
     """Return L2's time [s], and what went into its formulas; `hot` is of `HOT_STORES_TIME`."""
     asked: dict[str, Any] = {
-        "reads": np.atleast_1d(read_sectors(traffic, slice_count(device)) * SECTOR),
+        "reads": np.atleast_1d(read_sectors(traffic, device) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "pinned": np.atleast_1d(pinned_bytes(traffic)),
