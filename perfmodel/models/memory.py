@@ -118,7 +118,7 @@ def closed_form_traffic(
     for table in tables:
         misses = _with_table(table, accesses, misses)
     atomics = {
-        i: atomic_memory(r, accesses.l2_size, warm, buffer_bytes(instance, r))
+        i: atomic_memory(r, accesses.l2_size, warm, buffer_bytes(instance, r), device)
         for i, r in enumerate(requests)
         if r.sharing is not None
     }

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -108,6 +109,23 @@ OVER_FETCH = Formula(
 )
 OVER_FETCHED: Final = 1.05
 """Ratio from which an access counts as over-fetched: below it are the ends of what is read."""
+ROWS_COST = Formula(
+    name="cost of isolated bytes on a GPU",
+    unit="1",
+    text="1 + (cost - 1)*channel/counted",
+    symbols={
+        "cost": "cost of isolated bytes over dense ones where it was counted [1]",
+        "channel": "DRAM peak of the channel of one slice of L2 [B/s]",
+        "counted": "the same where the cost was counted [B/s]",
+    },
+    holds="atomics that outgrow L2, on an H200 and an H100",
+    source="derived: dense bytes take time as the channel's peak says, and rows that open for few "
+    "of them take their own, whatever the clock of the bus; isolated sectors take 1.21 times as "
+    "long on an H100 as on an H200, whose peak is 1.44 times its, by 94 channels against 80 "
+    "(measurements/h100-sxm-suite/atomics-outgrown.csv)",
+)
+COUNTED_CHANNEL: Final = 4814.3e9 / 94
+"""`counted` of `ROWS_COST`: an H200's."""
 SPARSE = Formula(
     name="share of random misses that open a DRAM row of their own",
     unit="1",
@@ -199,6 +217,14 @@ def read_cost(pitch: Any, granule: int = 64) -> Array:
     octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
     isolated = np.interp(octaves, np.log2(pitches), costs)
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+
+
+def rows_cost(cost: Any, device: Device) -> Array:
+    """Return the cost of isolated bytes over dense ones, on a device: see `ROWS_COST`."""
+    if device.l2_slices is None:
+        return np.asarray(cost, dtype=float)
+    channel = device.dram_bandwidth / device.l2_slices
+    return np.asarray(ROWS_COST(cost=cost, channel=channel, counted=COUNTED_CHANNEL))
 
 
 def random_cost(wide: Any, table: Any = np.inf) -> Array:

@@ -7,6 +7,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.dram import rows_cost
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
@@ -80,8 +82,8 @@ of it is lost where a line has four sectors to go to: when it comes back, it has
 to the same file: 0.89, 0.46, 0.26 and 0 of tables of 64, 96, 128 and 256 MiB.
 """
 
-# DRAM time of a sector's read and write-back over that of its dense bytes, one sector every
-# 32*2**i bytes; fitted to the fit rows of atomics-outgrown.csv.
+# DRAM time of a sector's read and write-back over that of its dense bytes on an H200, one sector
+# every 32*2**i bytes; fitted to the fit rows of atomics-outgrown.csv. Others: `rows_cost`.
 _READ_COST: Final = (1.29, 1.33, 1.53, 1.85, 2.16)
 _WRITE_COST: Final = (1.29, 1.53, 2.15, 3.90, 4.75)
 
@@ -114,7 +116,9 @@ def l2_passes(r: Requests) -> Array:
     return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
-def atomic_memory(r: Requests, capacity: float, warm: bool, size: Array) -> AtomicMemory:
+def atomic_memory(
+    r: Requests, capacity: float, warm: bool, size: Array, device: Device
+) -> AtomicMemory:
     """Return the DRAM traffic of an atomic.
 
     Parameters
@@ -127,6 +131,7 @@ def atomic_memory(r: Requests, capacity: float, warm: bool, size: Array) -> Atom
         Whether the same launch ran just before.
     size : array
         Of its buffer [B].
+    device : Device
     """
     shared = r.sharing
     assert shared is not None
@@ -191,8 +196,8 @@ def atomic_memory(r: Requests, capacity: float, warm: bool, size: Array) -> Atom
         misses=misses,
         read=dense + np.maximum(misses - first, 0.0) * again,
         written=written * SECTOR,
-        read_cost=np.interp(octaves, np.arange(len(_READ_COST)), _READ_COST),
-        write_cost=write_cost * (1 - CLOSE * changed),
+        read_cost=rows_cost(np.interp(octaves, np.arange(len(_READ_COST)), _READ_COST), device),
+        write_cost=rows_cost(write_cost, device) * (1 - CLOSE * changed),
         footprint=footprint,
     )
 
