@@ -47,7 +47,8 @@ def test_atomics_at_one_address(dtype, clocks, returns):
     found = predict(
         "atomic-add", device=H100, cache="warm", n=n, addresses=1, dtype=dtype, returns=returns
     )
-    assert found.time_s * 1.98e9 / n == pytest.approx(clocks, rel=0.03)
+    # stated to a tenth of a clock: the H100 that we measured later takes 1.447 and 3.474
+    assert found.time_s * 1.98e9 / n == pytest.approx(clocks, abs=0.055)
 
 
 @pytest.mark.parametrize(("timing", "low", "high"), [("profiler", 2.0, 3.0), ("events", 5.0, 6.2)])
