@@ -28,9 +28,10 @@ BUSIEST_SLICE = Formula(
         "third": "share of the third most popular 256 B [1]",
         "most": "pieces of 256 B in the slice that has most, of as many equally popular ones [1]",
     },
-    holds="256 B to 512 KiB of neighbouring elements exactly on an H200, one hot element exactly",
+    holds="256 B to 512 KiB of neighbouring elements exactly on an H200 and an H100, one hot element "
+    "exactly",
     source="derived; `most` is counted by the profiler and by time (measurements/"
-    "h200-sxm-contention/slices.csv)",
+    "h200-sxm-contention/slices.csv, h100-atomics/counted.csv)",
 )
 PACKET_SLOT = Formula(
     name="from one pass of a busy slice to the next",
@@ -59,13 +60,20 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-# Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2: the
-# mean of many places, which have one fewer or one more. 94: counted to 16 and from 112 on, between
-# these by time (measurements/h200-contended, places.csv).
+# Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2. Of 94:
+# counted to 16 and from 112 on, between these the mean of many places, which have one fewer or one
+# more (measurements/h200-contended, places.csv). Of 80: counted, alike at all places that are
+# multiples of 32 KiB; each 32 KiB come to the same slices, up to 256 KiB, and parts of them to as
+# many of one as a whole (measurements/h100-atomics, counted.csv). From 1024 on, where slices are
+# not all that decides, by as much less as times of an H200 are than counts.
 _PIECES: Final = {
     94: (
         *(1, 2, 3, 16, 20, 24, 28, 31, 64, 80, 96, 112),
         *(160, 192, 256, 320, 384, 512, 640, 1024, 1536, 2048),
+    ),
+    80: (
+        *(1, 2, 3, 16, 20, 128, 148, 256, 276, 384),
+        *(404, 512, 532, 640, 660, 768, 1024, 1536, 2048),
     ),
 }
 _MOST: Final = {
@@ -73,18 +81,31 @@ _MOST: Final = {
         *(1, 1, 2, 2, 2.3, 2.6, 2.8, 3, 3, 4, 4.3, 5),
         *(5, 6, 6, 8.6, 10.5, 12, 14, 18, 25, 32),
     ),
+    80: (
+        *(1, 1, 2, 2, 3, 3, 6, 6, 9, 9),
+        *(12, 12, 15, 15, 18, 18, 22.8, 28, 38),
+    ),
 }
 _USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""
 _MANY: Final = 160
 """Pieces from which on a GPU's number of slices matters: below, two to five share one anyway."""
 
-# Tables that all SMs read at random places, and the time of a load over that of a large table's, by
-# the slices of L2: measurements/h200-lookups, mixed.csv; the busiest slice looks up tags in 95 to
-# 97% of the clocks.
-_TABLE_KIB: Final = (32, 64, 96, 128, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024)
+# Tables [KiB] that all SMs read at random places, and the time of a load over that of a large
+# table's, by the slices of L2: measurements/h200-lookups and h100-atomics, mixed.csv; the busiest
+# slice looks up tags in 95 to 97% of the clocks. Each side of L2 holds the table: of 80 slices the
+# busiest of a side has 4 pieces of 256 B where that of both has 3 at home, and so 37, 40, 48, 56,
+# 80, 112 and 160 KiB are of `_MOST`.
+_TABLE_KIB: Final = {
+    94: (32, 64, 96, 128, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024),
+    80: (*(32, 37, 40, 48, 56, 64, 80, 96, 112, 128), *(160, 192, 256, 320, 384, 448, 512, 640)),
+}
 _TABLE_BUSIEST: Final = {
     94: (2.18, 1.48, 1.68, 1.45, 1.20, 1.08, 1.15, 1.19, 1.12, 1.07, 1.0, 1.07, 1.02, 1.0),
+    80: (
+        *(1.26, 2.16, 2.0, 1.67, 1.43, 1.25, 1.5, 1.23, 1.43, 1.23),
+        *(1.25, 1.21, 1.21, 1.09, 1.01, 1.04, 1.06, 1.0),
+    ),
 }
 LOOKUPS_A_CLOCK: Final = 0.866
 """Lone sectors that a slice gives SMs a clock, all slices busy.
@@ -154,7 +175,7 @@ def busiest_of_table(size: Any, slices: float) -> Array:
     """
     like_gpu = _like(slices, _TABLE_BUSIEST)
     kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
-    return np.asarray(np.interp(np.log(kib), np.log(_TABLE_KIB), _TABLE_BUSIEST[like_gpu]))
+    return np.asarray(np.interp(np.log(kib), np.log(_TABLE_KIB[like_gpu]), _TABLE_BUSIEST[like_gpu]))
 
 
 def _like(slices: float, measured: Iterable[int]) -> int:
