@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.models.bandwidth.dram import COUNTED_CHANNEL, rows_cost
-from perfmodel.models.bandwidth.slices import LOOKUPS_A_CLOCK, lone_sector
+from perfmodel.models.bandwidth.slices import (
+    LOOKUPS_A_CLOCK,
+    busiest_of_table,
+    lone_sector,
+    most_pieces,
+)
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.validation.cases import as_timed, matched, one_case
 from perfmodel.validation.sweeps import Sweep
 
 SUITE = Path(__file__).parents[2] / "measurements" / "h100-sxm-suite"
+ATOMICS = SUITE.with_name("h100-atomics")
+MIXTURES = Path(__file__).parents[1] / "models" / "lookups.toml"
 H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 
 
@@ -24,6 +33,11 @@ H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 def recording() -> tuple[Recording, list[tuple[Sweep, Row]]]:
     found = read_recording(SUITE)
     return found, list(matched(found))
+
+
+def own(name: str) -> list[dict[str, str]]:
+    with (ATOMICS / name).open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def errors(topic: str, use: str, every: int) -> np.ndarray:
@@ -36,9 +50,9 @@ def errors(topic: str, use: str, every: int) -> np.ndarray:
 
 # topic, every so many rows, median, 90th percentile and bias that are allowed
 TOPICS = [
-    ("atomics", 11, 0.06, 0.25, 0.06),
-    ("unseen-atomics", 7, 0.06, 0.20, 0.06),
-    ("contention-atomics", 97, 0.06, 0.20, 0.05),
+    ("atomics", 11, 0.05, 0.12, 0.04),
+    ("unseen-atomics", 7, 0.05, 0.16, 0.04),
+    ("contention-atomics", 97, 0.05, 0.15, 0.04),
     ("privatized", 5, 0.06, 0.12, 0.05),
     ("random-reads", 3, 0.06, 0.20, 0.05),
     ("shared-atomics", 4, 0.07, 0.15, 0.06),
@@ -98,3 +112,76 @@ def test_isolated_sectors_lose_time_by_channels() -> None:
         (float(rows_cost(2.0, d)) - 1) / d.dram_bandwidth * (d.l2_slices or 0) for d in (H100, H200)
     ]
     assert lost[0] == pytest.approx(lost[1], rel=1e-6)
+
+
+def test_the_busiest_of_80_slices_is_the_counted_one() -> None:
+    # measured: additions to 3 to 768 pieces side by side, at four places; L2 counts 1.5 a pass
+    found = [r for r in own("counted.csv") if int(r["pieces"]) <= 768]
+    assert len(found) == 88
+    for r in found:
+        pieces = int(r["pieces"])
+        share = float(r["l2_most_atomic_sectors"]) / float(r["l2_atomic_sectors"])
+        expected = pytest.approx(1.5 * share * pieces, rel=0.05)
+        assert float(most_pieces(pieces, 80)) == expected, r
+
+
+def test_the_busiest_slice_decides_for_small_tables() -> None:
+    # measured: loads of lone sectors past L1, over those of a large table; rows of held-out.csv
+    # were in view when the form was chosen, no figure was fitted on them
+    large = next(
+        r for r in own("mixed.csv") if r["table_bytes"] == "8388608" and r["group"] == "tables"
+    )
+    found = [r for r in own("held-out.csv") if r["group"] == "tables"]
+    assert len(found) == 12
+    for r in found:
+        slower = (float(r["time_us"]) - 3.04) / (float(large["time_us"]) - 3.04)
+        expected = pytest.approx(slower, rel=0.1)
+        assert float(busiest_of_table(int(r["table_bytes"]), 80)) == expected, r
+
+
+def test_loads_and_atomics_add_up() -> None:
+    # measured: no figure was fitted on the loads and atomics of one launch
+    names = ("n", "dense", "lone", "table_bytes", "places")
+    found = [
+        r
+        for r in own("mixed.csv")
+        if r["group"] in ("mix", "part")
+        and r["op"] in ("red-add", "atom-add")
+        and int(r["lone"]) > 0
+    ][::5]
+    assert len(found) >= 10
+    off = []
+    for r in found:
+        p = predict(
+            MIXTURES,
+            device=H100,
+            timing="events",
+            cache="warm",
+            **{name: int(r[name]) for name in names},  # type: ignore[arg-type]
+            pitch=int(r["pitch"]) // 4,
+            again=int(r["same"]),
+            part=int(r["part"]),
+            in_order=int(r["dense_hot"]),
+            dtype="int32",
+            returns=r["op"] == "atom-add",
+        )
+        time = float(p.time_s - p.terms_s["launch"]) * 1e6 + 3.04
+        off.append(time / float(r["time_us"]) - 1)
+    assert np.median(np.abs(off)) < 0.03
+    assert np.max(np.abs(off)) < 0.16
+
+
+def test_cold_tables_at_random_places() -> None:
+    # measured: what DRAM moves for additions at random places, and how long they take
+    off = []
+    for r in own("tables.csv")[::2]:
+        given = {"n": int(r["n"]), "addresses": int(r["table_mib"]) << 18}
+        p = predict("atomic-add", device=H100, cache="cold", pattern="random", **given)  # type: ignore[arg-type]
+        read, written = (float(p.traffic[f"dram_{w}_bytes"]) for w in ("read", "write"))
+        assert read == pytest.approx(float(r["dram_read_bytes"]), rel=0.09), r
+        if float(r["dram_write_bytes"]) > given["n"] * 32 / 2:
+            assert written == pytest.approx(float(r["dram_write_bytes"]), rel=0.2), r
+        off.append(p.time_s * 1e6 / float(r["time_us"]) - 1)
+    assert len(off) == 27
+    assert np.median(np.abs(off)) < 0.12
+    assert np.max(np.abs(off)) < 0.20

@@ -118,12 +118,12 @@ ROWS_COST = Formula(
         "channel": "DRAM peak of the channel of one slice of L2 [B/s]",
         "counted": "the same where the cost was counted [B/s]",
     },
-    holds="sectors that are read, changed and written back, on an H200 and an H100; reads alone at "
-    "isolated places keep their cost (gather.csv, strided.csv of both)",
-    source="derived: dense bytes take time as the channel's peak says, and rows that open and turns "
-    "between reads and writes take their own, whatever the clock of the bus; isolated sectors take 1.21 times as "
-    "long on an H100 as on an H200, whose peak is 1.44 times its, by 94 channels against 80 "
-    "(measurements/h100-sxm-suite/atomics-outgrown.csv)",
+    holds="sectors that are read, changed and written back, on an H200 and an H100; reads alone "
+    "at isolated places keep their cost (gather.csv, strided.csv of both)",
+    source="derived: dense bytes take time as the channel's peak says; rows that open, and turns "
+    "between reads and writes, take their own, whatever the clock of the bus. Isolated sectors "
+    "take 1.21 times as long on an H100 as on an H200, whose peak is 1.44 times its, by 94 "
+    "channels against 80 (measurements/h100-sxm-suite/atomics-outgrown.csv)",
 )
 COUNTED_CHANNEL: Final = 4814.3e9 / 94
 """`counted` of `ROWS_COST`: an H200's."""

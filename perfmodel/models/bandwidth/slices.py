@@ -28,8 +28,8 @@ BUSIEST_SLICE = Formula(
         "third": "share of the third most popular 256 B [1]",
         "most": "pieces of 256 B in the slice that has most, of as many equally popular ones [1]",
     },
-    holds="256 B to 512 KiB of neighbouring elements exactly on an H200 and an H100, one hot element "
-    "exactly",
+    holds="256 B to 512 KiB of neighbouring elements exactly on an H200 and an H100, one hot "
+    "element exactly",
     source="derived; `most` is counted by the profiler and by time (measurements/"
     "h200-sxm-contention/slices.csv, h100-atomics/counted.csv)",
 )
@@ -60,11 +60,11 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-# Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2. Of 94:
-# counted to 16 and from 112 on, between these the mean of many places, which have one fewer or one
-# more (measurements/h200-contended, places.csv). Of 80: counted, alike at all places that are
-# multiples of 32 KiB; each 32 KiB come to the same slices, up to 256 KiB, and parts of them to as
-# many of one as a whole (measurements/h100-atomics, counted.csv). From 1024 on, where slices are
+# Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2.
+# Of 94: counted to 16 and from 112 on, between these the mean of many places, which have one fewer
+# or one more (measurements/h200-contended, places.csv). Of 80: counted, alike at all places that
+# are multiples of 32 KiB; each 32 KiB come to the same slices, up to 256 KiB, and parts of them to
+# as many of one as a whole (measurements/h100-atomics, counted.csv). From 1024 on, where slices are
 # not all that decides, by as much less as times of an H200 are than counts.
 _PIECES: Final = {
     94: (
@@ -175,7 +175,9 @@ def busiest_of_table(size: Any, slices: float) -> Array:
     """
     like_gpu = _like(slices, _TABLE_BUSIEST)
     kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
-    return np.asarray(np.interp(np.log(kib), np.log(_TABLE_KIB[like_gpu]), _TABLE_BUSIEST[like_gpu]))
+    return np.asarray(
+        np.interp(np.log(kib), np.log(_TABLE_KIB[like_gpu]), _TABLE_BUSIEST[like_gpu])
+    )
 
 
 def _like(slices: float, measured: Iterable[int]) -> int:
