@@ -121,7 +121,39 @@ def _table_bytes(instance: Instance, r: Requests) -> Array | None:
     counted = r.access.counted
     if counted is not None:
         return np.full(1, counted.drawn * LINE) if counted.drawn else None
-    return reached_bytes(instance, r) if r.random and r.strides is None else None
+    everywhere = r.random and r.strides is None and r.places is None
+    return reached_bytes(instance, r) if everywhere else None
+
+
+def drawn_table_fills(
+    instance: Instance, r: Requests, sms: Array, sharing: Array, beside: Array, capacity: Array
+) -> Array:
+    """Return the sectors that a load at irregular or random places brings into all L1s.
+
+    What blocks draw from that share an SM is a table by itself, and then what the next ones do.
+
+    Parameters
+    ----------
+    instance : Instance
+    r : Requests
+    sms, sharing : array
+        SMs at work, and blocks on each at a time.
+    beside : array
+        Bytes that the other loads bring into all L1s.
+    capacity : array
+        Bytes of L1.
+    """
+    whole = buffer_bytes(instance, r)
+    if r.places is None:
+        return table_fills(r, whole, reached_bytes(instance, r), sms, beside, capacity)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    live, reached = (
+        np.minimum(whole, r.places.of(n, sms))
+        for n in (np.minimum(sharing, blocks / sms), blocks / sms)
+    )
+    rounds = np.maximum(reached / live, 1.0)
+    one = replace(r, sectors=r.sectors / rounds, lines=r.lines / rounds)
+    return rounds * table_fills(one, live, live, sms, beside / rounds, capacity)
 
 
 def comes_back(loads: Sequence[Requests]) -> bool:

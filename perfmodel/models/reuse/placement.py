@@ -18,10 +18,16 @@ from perfmodel.models.reuse.residency import TABLE_WEIGHT
 Array = npt.NDArray[Any]
 
 
-def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+def dram_read_cost(
+    instance: Instance, r: Requests, granule: int, within: Array | None = None
+) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads.
+
+    Random places lie `within` so many bytes at a time, or anywhere in the buffer.
+    """
     if r.random:
-        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
+        size = buffer_bytes(instance, r) if within is None else within
+        return random_cost(fetched_by(r, granule), size)
     return read_cost(_pitch(r, granule), granule)
 
 

@@ -1,0 +1,73 @@
+"""Random places inside a part of each block's own: against counts and the simulator of caches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.kernels import Kernel, bind
+from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.drawn_places import Places
+from perfmodel.models.requests.warp_requests import access_requests
+
+
+def rows(columns: int, blocks: int, threads: int = 256, index: str | None = None) -> Kernel:
+    """Blocks that each draw from a row, as often as it has words."""
+    first = f"blockIdx.x*{columns}"
+    own = f"{first} + random({first} + {threads}*k + threadIdx.x, {columns})"
+    return kernel_from_table(
+        {
+            "name": "rows",
+            "launch": {"grid": [blocks], "block": [threads]},
+            "loops": [{"variable": "k", "trips": columns // threads}],
+            "buffers": {"table": {"length": columns * blocks}},
+            "accesses": [{"load": "table", "index": index or own, "loop": "k"}],
+        }
+    )  # fmt: skip
+
+
+def places(kernel: Kernel, threads: int = 256) -> Places:
+    found = access_requests(bind(kernel, {}), 0, block_shape((threads, 1, 1)), {}).places
+    assert found is not None
+    return found
+
+
+def test_rows_lie_side_by_side() -> None:
+    # hand: 4 KiB of each block, whichever blocks they are
+    found = places(rows(1024, 500))
+    assert float(found.of(np.full(1, 100.0))[0]) == 100 * 4096
+    assert float(found.of(np.full(1, 3.0), 132.0)[0]) == 3 * 4096
+    assert float(found.alone[0]) == 1.0
+
+
+@pytest.mark.parametrize(("blocks", "gap"), [(1, 1), (40, 1), (8, 3), (5, 60), (300, 1)])
+def test_bytes_that_blocks_draw_from_together(blocks: int, gap: int) -> None:
+    # independent: the union of intervals, word by word
+    index = "(blockIdx.x*256 + threadIdx.x) + random(k + threadIdx.x, 5000)"
+    found = places(rows(512, 400, index=f"min({index}, {400 * 512} - 1)"))
+    words = np.zeros(1 << 18, dtype=bool)
+    for block in range(blocks):
+        words[block * gap * 256 : block * gap * 256 + 255 + 5000] = True
+    assert float(found.of(np.full(1, float(blocks)), gap)[0]) == 4 * np.count_nonzero(words)
+
+
+def test_a_table_that_all_blocks_draw_from_is_no_blocks_own() -> None:
+    kernel = rows(1024, 64, index="random(blockIdx.x*1024 + 256*k + threadIdx.x, 65536)")
+    assert access_requests(bind(kernel, {}), 0, block_shape((256, 1, 1)), {}).places is None
+
+
+def test_rows_that_l2_holds_at_a_time_are_fetched_once() -> None:
+    # hand: 64 MiB, of which 8 blocks of each SM draw from 4 MiB at a time
+    found = predict(rows(1024, 16384), device="h100-sxm").traffic
+    assert found["dram_read_bytes"] == pytest.approx(64 << 20, rel=0.03)
+
+
+@pytest.mark.parametrize(("columns", "blocks", "threads"), [(1024, 2112, 256), (16384, 528, 1024)])
+def test_rows_against_simulated_caches(columns: int, blocks: int, threads: int) -> None:
+    kernel = rows(columns, blocks, threads)
+    closed = predict(kernel, device="h100-sxm").traffic
+    simulated = predict(kernel, device="h100-sxm", traffic="simulated").traffic
+    for name, within in (("l2_read_sectors", 0.06), ("dram_read_bytes", 0.1)):
+        assert closed[name] == pytest.approx(simulated[name], rel=within), name
