@@ -11,6 +11,7 @@ from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.drawn_places import Places
 from perfmodel.models.requests.warp_requests import access_requests
+from perfmodel.models.reuse.random_tables import drawn_share
 
 
 def rows(columns: int, blocks: int, threads: int = 256, index: str | None = None) -> Kernel:
@@ -71,3 +72,39 @@ def test_rows_against_simulated_caches(columns: int, blocks: int, threads: int) 
     simulated = predict(kernel, device="h100-sxm", traffic="simulated").traffic
     for name, within in (("l2_read_sectors", 0.06), ("dram_read_bytes", 0.1)):
         assert closed[name] == pytest.approx(simulated[name], rel=within), name
+
+
+def pieces(how: str, words: int, of: int) -> Kernel:
+    """Each thread reads the word of its place in rows of so many words, in any order."""
+    index = f"{how}(i // {words}, {of // words})*{words} + i % {words}"
+    return kernel_from_table(
+        {
+            "name": "pieces",
+            "launch": {"grid": [of // 256], "block": [256]},
+            "definitions": {"i": "blockIdx.x*blockDim.x + threadIdx.x"},
+            "buffers": {"table": {"length": of}},
+            "accesses": [{"load": "table", "index": index}],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [8, 32, 256])
+def test_a_permutation_of_rows_reads_each_once(words: int) -> None:
+    # hand: 16 MiB, all of it; rows of a KiB drawn at random leave out 1/e
+    size = 16 << 20
+    whole = predict(pieces("shuffled", words, size // 4), device="h100-sxm").traffic
+    assert whole["dram_read_bytes"] == pytest.approx(size, rel=0.01)
+    drawn = predict(pieces("random", words, size // 4), device="h100-sxm").traffic
+    left = np.exp(-2.0) if words == 8 else np.exp(-1.0)  # two rows of 32 B lie in 64 B
+    assert drawn["dram_read_bytes"] == pytest.approx(size * (1 - left), rel=0.02)
+
+
+@pytest.mark.parametrize(("places", "share"), [(1, 0.5), (2, 0.25), (16, 1.0), (32, 0.1)])
+def test_lines_that_a_part_of_a_permutation_touches(places: int, share: float) -> None:
+    # independent: the start of a shuffled list
+    lines = 20_000
+    order = np.random.default_rng(3).permutation(lines * places)
+    count = int(share * len(order))
+    touched = len(np.unique(order[:count] // places)) / lines
+    found = drawn_share(np.array(count / lines), np.array(float(places)))
+    assert float(found) == pytest.approx(touched, abs=0.01)

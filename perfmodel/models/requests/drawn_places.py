@@ -6,13 +6,13 @@ own row only. What blocks that run at a time draw from moves through the buffer 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, Number, Operation, names
+from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Plane, Variable, nearly_plane, plane
 
@@ -85,6 +85,41 @@ def drawn_places(
     return Places(np.asarray(reach), moves)
 
 
+def pitch_of_shuffled(
+    index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int
+) -> Array | None:
+    """Return the bytes from one place to the next, None unless each is drawn once.
+
+    Parameters
+    ----------
+    index, values, variables, element
+        As for `drawn_places`.
+    """
+    draws = [*_draws(index)]
+    if (
+        len(draws) != 1
+        or draws[0].operator != "shuffled"
+        or not names(draws[0].operands[1]) <= (values.keys())
+    ):
+        return None
+    origin = {**values, **{v.target: np.zeros(1) for v in variables}}
+    low, high = (
+        np.atleast_1d(np.asarray(evaluate(_at_an_end(index, last), origin), dtype=float))
+        for last in (False, True)
+    )
+    places = np.asarray(evaluate(draws[0].operands[1], values), dtype=float)
+    return np.asarray(np.abs(high - low) / np.maximum(places - 1, 1.0) * element)
+
+
+def _draws(node: Node) -> Iterator[Operation]:
+    """Yield what an index draws."""
+    if isinstance(node, Operation):
+        if node.operator in ("random", "shuffled"):
+            yield node
+        for part in node.operands:
+            yield from _draws(part)
+
+
 def _unclamped(index: Node, values: Mapping[str, Any]) -> Node:
     """Return an index without the bounds that hold it inside its buffer."""
     while isinstance(index, Operation) and index.operator in ("min", "max"):
@@ -105,6 +140,6 @@ def _at_an_end(node: Node, last: bool) -> Node:
     """Return an index whose draws all give their first place, or their last."""
     if not isinstance(node, Operation):
         return node
-    if node.operator == "random":
+    if node.operator in ("random", "shuffled"):
         return Operation("-", (node.operands[1], Number(1))) if last else Number(0)
     return Operation(node.operator, tuple(_at_an_end(part, last) for part in node.operands))

@@ -72,6 +72,8 @@ class Requests:
         Share of their sectors that neighbouring blocks fill; None for a closed form.
     places : Places or None
         Where random places lie, if each block draws from a part of its own.
+    pitch : array or None
+        Bytes from one random place to the next, if none is drawn twice.
     """
 
     access: Access
@@ -98,6 +100,7 @@ class Requests:
     in_blocks: Array | None = None
     filled: Array | None = None
     places: Places | None = None
+    pitch: Array | None = None
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property

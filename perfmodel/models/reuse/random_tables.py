@@ -115,7 +115,8 @@ def random_reads(
     hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares, alone)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
-    first = atoms * (1 - np.exp(-draws / atoms))
+    pitch = pitch_of([requests[i] for i in members])
+    first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
     # Streams push out what there is room for too, between two draws of the same place: measured,
     # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
     between = passes / rounds.number * np.minimum(atoms / draws, 1.0)
@@ -260,6 +261,33 @@ def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Arr
     once = 1 - np.exp(-y)
     lines = lines + alone * ((copied / 2 + own) * once - lines)
     return np.asarray(lines), np.asarray(hits + alone * (once - hits))
+
+
+def drawn_share(times: Any, places: Any = None) -> Array:
+    """Return the share of lines, or of their parts, that draws at random touch.
+
+    Parameters
+    ----------
+    times : array
+        Draws for each of them.
+    places : array, optional
+        Places in each, where none is drawn twice: a permutation.
+
+    Notes
+    -----
+    Derived: without a limit to draws of a place, Poisson; else each place is drawn or not.
+    """
+    if places is None:
+        return np.asarray(1 - np.exp(-np.asarray(times, dtype=float)))
+    each = np.maximum(places, 1.0)
+    return np.asarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
+
+
+def pitch_of(requests: Sequence[Requests]) -> Array | None:
+    """Return the bytes between places of a table, if none of its loads draws one twice."""
+    pitches = [r.pitch for r in requests if r.random]
+    known = [p for p in pitches if p is not None]
+    return np.minimum.reduce(known) if known and len(known) == len(pitches) else None
 
 
 def random_draws(
