@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from perfmodel import predict
 from perfmodel.kernels import Kernel, bind
+from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.drawn_places import Places
@@ -108,3 +111,30 @@ def test_lines_that_a_part_of_a_permutation_touches(places: int, share: float) -
     touched = len(np.unique(order[:count] // places)) / lines
     found = drawn_share(np.array(count / lines), np.array(float(places)))
     assert float(found) == pytest.approx(touched, abs=0.01)
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [(1024, 4224), (16384, 2112), (65536, 1056)])
+def test_rows_that_were_followed_are_as_those_of_an_index(columns: int, blocks: int) -> None:
+    # independent: the same launch, whose index says where blocks draw; a line that L1 has may
+    # not have the sector
+    kernel = rows(columns, blocks)
+    draws = float(columns * blocks)
+    lines = columns / 32
+    counted = Counted(
+        *(draws / 32, draws, draws, draws, draws, draws, draws, 1.0),
+        misses=tuple(
+            (n, max(0.125, 1 - 0.875 * (n / lines) ** 2)) for n in (4, 64, 256, 1024, 16384)
+        ),
+        once=(0.125, 0.0625),
+        apart=True,
+        jumping=True,
+    )
+    followed = replace(kernel, accesses=(replace(kernel.accesses[0], counted=counted),))
+    found, wanted = (
+        predict(k, device="h100-sxm").traffic["dram_read_bytes"] for k in (followed, kernel)
+    )
+    assert found == pytest.approx(wanted, rel=0.2)
+    in_order = replace(counted, jumping=False)
+    walked = replace(kernel, accesses=(replace(kernel.accesses[0], counted=in_order),))
+    most = predict(walked, device="h100-sxm").traffic["dram_read_bytes"]
+    assert (most > 1.2 * found) == (columns == 16384)

@@ -2,7 +2,8 @@
 
 Which block runs when is not emulated, so nobody may ever write it. Such a loop reads memory past
 L1 or by an atomic, goes on by what it reads, writes nothing else, and is left once it was gone
-round a few times. A loop that only adds to counters ends by itself. Loops that try a compare-and-swap again with what they found are no such: each round lets somebody go on.
+round a few times. A loop that only adds to counters ends by itself. Loops that try a
+compare-and-swap again with what they found are no such: each round lets somebody go on.
 """
 
 from __future__ import annotations
