@@ -213,7 +213,8 @@ def followed_misses(
         members = [i for i in chosen if requests[i].access.buffer == buffer]
         parts = []
         own = [requests[i] for i in members]
-        if all(r.access.counted.apart and r.access.counted.jumping for r in own):
+        counts = [r.access.counted for r in own]
+        if all(c is not None and c.apart and c.jumping for c in counts):
             there = _kept_of_draws(own, own_bytes, every, capacity, wave / blocks)
         else:
             there = kept
@@ -254,4 +255,4 @@ def _kept_of_draws(
     found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))
     first = lines * drawn_share(drawn / lines)
     again = np.maximum(drawn - first, 1e-9)
-    return np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0)
+    return np.asarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
