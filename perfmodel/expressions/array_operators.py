@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.expressions.mixing import mixed_arrays
+from perfmodel.expressions.mixing import mixed_arrays, shuffled_arrays
 from perfmodel.expressions.parts import full_parts_arrays
 from perfmodel.expressions.scalars import (
     CHOICES,
@@ -42,7 +42,7 @@ def _whole(values: Any) -> bool:
     return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
 
 
-BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
+BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "shuffled", "full_parts"})
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "+": np.add,
@@ -73,6 +73,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "log2": np.log2,
     "sqrt": np.sqrt,
     "random": mixed_arrays,
+    "shuffled": shuffled_arrays,
     "full_parts": full_parts_arrays,
 }
 
@@ -95,6 +96,7 @@ BOUNDS: Final[dict[str, Callable[..., int]]] = {
     "min": max,
     "max": max,
     "random": lambda a, b: b,
+    "shuffled": lambda a, b: b,
     "full_parts": lambda a, b, c: max(b, 1),
 }
 
@@ -115,7 +117,7 @@ DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
     **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
     **dict.fromkeys(("<<", ">>"), _SHIFT),
     "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
-    "random": ((1, 1, CHOICES, lambda a, b: b < 1),),
+    **dict.fromkeys(("random", "shuffled"), ((1, 1, CHOICES, lambda a, b: b < 1),)),
     "full_parts": (
         (0, 1, PARTS, lambda a, b, c: a < 1),
         (1, 1, PARTS, lambda a, b, c: b < 1),

@@ -103,7 +103,8 @@ def parse(
     ``blockIdx``, ``blockDim`` and ``gridDim`` with ``.x``, ``.y`` or ``.z``; ``+ - * / // % **
     << >> & | ^``; comparisons, also chained; ``and``, ``or``, ``not``; ``min``, ``max``,
     ``floor``, ``ceil``, ``ceil_div``, ``abs``, ``log2``, ``sqrt``, ``where(condition, a, b)``;
-    ``random(key, n)``, a number from 0 to n - 1 that only the key decides;
+    ``random(key, n)``, a number from 0 to n - 1 that only the key decides; ``shuffled(key, n)``,
+    such a number that no other key below n has;
     ``full_parts(blocks, pieces, slots)``, into how many parts a library cuts each block's pieces so
     that the blocks fill the GPU's slots; and ``a if condition else b``. Precedence is Python's.
     Line ends count as spaces.

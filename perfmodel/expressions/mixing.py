@@ -1,7 +1,8 @@
 """``random(key, n)``: the same number from 0 to n - 1 for the same key, with no visible pattern.
 
-It stands for indices that a kernel reads from memory. Mixing is SplitMix64 (Steele, Lea and Flood,
-OOPSLA 2014); numbers and arrays give the same values.
+And ``shuffled(key, n)``, which differs for all keys below n. They stand for indices that a kernel
+reads from memory. Mixing is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); numbers and arrays
+give the same values.
 """
 
 from __future__ import annotations
@@ -33,3 +34,25 @@ def mixed_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[
             z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
         z = (z ^ (z >> np.uint64(31))) >> np.uint64(2)
     return np.asarray((z % np.asarray(count).astype(np.uint64)).astype(np.int64))
+
+
+def shuffled_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return numbers from 0 to ``count - 1``, each of one key below `count`; larger keys wrap.
+
+    Numbers of as many bits as `count` takes are mixed by steps that can be undone, again and again
+    until they are below it ("cycle walking", Black and Rogaway, CT-RSA 2002).
+    """
+    limit = np.maximum(np.asarray(count).astype(np.int64), 1)
+    value = (key.astype(np.int64) % limit).astype(np.uint64)
+    value, limits = (a.copy() for a in np.broadcast_arrays(value, limit.astype(np.uint64)))
+    bits = np.ceil(np.log2(np.maximum(limits, 2))).astype(np.uint64)
+    mask, half = (np.uint64(1) << bits) - np.uint64(1), (bits + np.uint64(1)) >> np.uint64(1)
+    left = np.ones(value.shape, dtype=bool)
+    while left.any():
+        z, m = value[left], mask[left]
+        for _, factor in (*_ROUNDS, *_ROUNDS):
+            z = ((z + np.uint64(_GOLDEN)) * np.uint64(factor)) & m
+            z = z ^ (z >> half[left])
+        value[left] = z
+        left[left] = z >= limits[left]
+    return value.astype(np.int64)

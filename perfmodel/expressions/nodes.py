@@ -21,13 +21,14 @@ ARITY: Final[dict[str, tuple[int, int | None]]] = {
     **dict.fromkeys(("neg", "not", "floor", "ceil", "abs", "log2", "sqrt"), (1, 1)),
     "ceil_div": (2, 2),
     "random": (2, 2),
+    "shuffled": (2, 2),
     "where": (3, 3),
     "full_parts": (3, 3),
 }
 FUNCTIONS: Final = frozenset(
     {
         *("min", "max", "floor", "ceil", "ceil_div", "abs", "log2", "sqrt"),
-        *("where", "random", "full_parts"),
+        *("where", "random", "shuffled", "full_parts"),
     }
 )
 COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})

@@ -24,7 +24,7 @@ from perfmodel.expressions.scalars import FUNCTIONS, LARGEST_INTEGER, LARGEST_SH
 
 _KINDS: Final = {float: "f", int: "i", bool: "b"}
 _LARGEST_FLOAT: Final = math.nextafter(math.inf, 0.0)
-_WHOLE_ONLY: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "full_parts"})
+_WHOLE_ONLY: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "shuffled", "full_parts"})
 _ROUNDINGS: Final = {"floor": math.floor, "ceil": math.ceil}
 
 

@@ -7,8 +7,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.mixing import mixed
+from perfmodel.expressions.mixing import mixed, shuffled_arrays
 from perfmodel.expressions.nodes import LONGEST_WRITTEN, Name, Node, Number, Operation, shown, text
 from perfmodel.expressions.parts import full_parts
 
@@ -144,6 +146,12 @@ def _random(a: int, b: int) -> int:
     return mixed(a, b)
 
 
+def _shuffled(a: int, b: int) -> int:
+    if b < 1:
+        raise NoValueError(CHOICES)
+    return int(shuffled_arrays(np.array([a]), np.array([b]))[0])
+
+
 def _full_parts(a: Scalar, b: Scalar, c: Scalar) -> int:
     if any(isinstance(value, float) for value in (a, b, c)):
         raise NoValueError(WHOLE_NUMBERS)
@@ -193,5 +201,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "log2": _log2,
     "sqrt": _sqrt,
     "random": _whole(_random),
+    "shuffled": _whole(_shuffled),
     "full_parts": _full_parts,
 }

@@ -14,7 +14,7 @@ _MOST_COMPARED: Final = 8
 
 _OPAQUE: Final = {
     **{"&": "bitand", "|": "bitor", "^": "bitxor"},
-    **{name: name for name in ("random", "full_parts")},
+    **{name: name for name in ("random", "shuffled", "full_parts")},
 }
 _BOOLEAN: Final = COMPARISONS | {"and", "or", "not"}
 
@@ -24,8 +24,8 @@ def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any
 
     ``//`` becomes the floor of the quotient, ``%`` Mod, ``ceil_div`` a ceiling, shifts a product
     with or the floor of a quotient by a power of two, ``where`` a Piecewise, and ``& | ^`` the
-    undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random`` and ``full_parts``
-    become.
+    undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random``, ``shuffled`` and
+    ``full_parts`` become.
 
     Parameters
     ----------

@@ -36,6 +36,8 @@ class Counted:
         Lines of the table from which all blocks read at random places; 0 where they do not.
     apart : bool
         Whether each block goes through a dense part of its own.
+    jumping : bool
+        Whether its requests follow no order.
     alike : float
         Of neighbouring blocks, how many ask for the same sectors at a time.
     met : float
@@ -57,5 +59,6 @@ class Counted:
     once: tuple[float, float] = (1.0, 1.0)
     drawn: float = 0.0
     apart: bool = False
+    jumping: bool = False
     alike: float = 1.0
     met: float = 1.0

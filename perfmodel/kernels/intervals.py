@@ -125,7 +125,7 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
             if b.low == b.high and a.low // b.low == a.high // b.low:
                 return Interval(a.low % b.low, a.high % b.low)
             return Interval(0, min(b.high - 1, a.high) if a.low >= 0 else b.high - 1)
-        case "random" if b.low > 0:
+        case "random" | "shuffled" if b.low > 0:
             return Interval(0, b.high - 1)
         case "<<" if b.low >= 0 and b.high <= _LARGEST_SHIFT:
             return _corners(a, b, lambda x, y: x << y)

@@ -239,7 +239,7 @@ def _below_l1(
     asked = l2_reads + store_sectors + atomic_sectors
     reads, written = total(misses.dram_bytes, fetching), writes.written
     of_atomics = sum((a.read * a.read_cost for a in atomics.values()), _ZERO)
-    cost = _read_cost(accesses, misses, atomics) + of_atomics
+    cost = _read_cost(accesses, misses, tables, atomics) + of_atomics
     cost = cost + scattered_cost(tables, reads, written, warm)
     cost = cost + sum((t.read(warm) * t.pinned for t in tables), _ZERO)
     persisting, fleeting = marked_reads(tables, warm)
@@ -302,12 +302,15 @@ def _below_l1(
     }
 
 
-def _read_cost(accesses: GlobalAccesses, misses: Misses, atomics: Collection[int]) -> Array:
+def _read_cost(
+    accesses: GlobalAccesses, misses: Misses, tables: Sequence[Table], atomics: Collection[int]
+) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
+    within = {i: t.size / t.rounds.number for t in tables if t.random for i in t.members}
     usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
     costs = (
         misses.dram_bytes[i]
-        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule)
+        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule, within.get(i))
         for i in usual
     )
     return np.asarray(sum(costs, _ZERO))

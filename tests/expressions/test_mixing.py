@@ -39,3 +39,25 @@ def test_nothing_to_choose_from(count: int) -> None:
     for key in (1, np.array([1, 2])):
         with pytest.raises(PerfmodelError, match="chooses among fewer than one"):
             evaluate(parse("random(i, n)"), {"i": key, "n": count})
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 1000, 1025])
+def test_shuffled_numbers_are_all_numbers(count: int) -> None:
+    # property: a permutation, the same for numbers and arrays, of larger keys again
+    node = parse("shuffled(i, n)")
+    found = evaluate(node, {"i": np.arange(count), "n": count})
+    assert sorted(found) == list(range(count))
+    assert found[:20].tolist() == [
+        evaluate(node, {"i": i, "n": count}) for i in range(min(20, count))
+    ]
+    assert np.array_equal(found, evaluate(node, {"i": np.arange(count, 2 * count), "n": count}))
+
+
+def test_shuffled_numbers_follow_no_pattern() -> None:
+    # property: neighbours are not related, nor is a number to its key; 5 sigma
+    count = 100_003
+    x = evaluate(parse("shuffled(i, n)"), {"i": np.arange(count), "n": count}) - (count - 1) / 2
+    for other in (np.roll(x, 1), np.roll(x, 2), np.arange(count) - (count - 1) / 2):
+        assert abs(np.mean(x * other)) / np.var(x) < 5 / np.sqrt(count)
+    with pytest.raises(PerfmodelError, match="chooses among fewer than one"):
+        evaluate(parse("shuffled(i, n)"), {"i": 1, "n": 0})

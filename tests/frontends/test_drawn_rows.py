@@ -53,3 +53,17 @@ def test_lanes_of_a_warp_read_side_by_side(index: str, sectors: float, below: in
     kernel = translated(program(module), launch(ROWS, WIDTH, width=WIDTH, **buffers))
     found = predict(kernel).traffic
     assert found["global_load_sectors"] == pytest.approx(WARPS * (1 + sectors), rel=0.01)
+
+
+@pytest.mark.parametrize(("fill", "read"), [("permutation", 1.0), ("uniform", 0.632)])
+def test_rows_in_the_order_of_a_permutation_are_each_read(fill: str, read: float) -> None:
+    # hand: 4 MiB of rows and the 16 KiB that choose them; drawn at random, 1/e of the rows are not
+    pointers = ".param .u64 x, .param .u64 t, .param .u32 width"
+    below = {} if fill == "permutation" else {"below": ROWS}
+    order = Buffer(ROWS * 4, dtype="i32", fill=fill, **below)
+    buffers = {"x": Buffer(ROWS * WIDTH * 4), "t": order}
+    module = written(READ.format(index=UNSIGNED), pointers, declared=".shared .align 4 .b8 s[4];")
+    kernel = translated(program(module), launch(ROWS, WIDTH, width=WIDTH, **buffers))
+    found = predict(kernel, device="h100-sxm").traffic
+    wanted = ROWS * 4 + read * ROWS * WIDTH * 4
+    assert found["dram_read_bytes"] == pytest.approx(wanted, rel=0.01)

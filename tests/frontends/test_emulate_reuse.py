@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -120,3 +121,24 @@ def test_warps_that_come_to_a_sector_together_wait_together() -> None:
         touches.take(7, np.array(sectors, dtype=np.uint64) * np.uint64(32), lanes)
     assert touches.met()[7] == pytest.approx(4 / 3)
     assert Touches({7: 0.0}, 64).met() == {}
+
+
+@pytest.mark.parametrize(
+    ("place", "jumps"),
+    [
+        (lambda warp, k, drawn: drawn, True),
+        (lambda warp, k, drawn: 8 * k + warp, False),  # warps side by side
+        (lambda warp, k, drawn: 64 * warp + k, False),  # each along a row of its own
+        (lambda warp, k, drawn: 64 * warp + 63 - k, False),  # the same, from its end
+    ],
+)
+def test_who_goes_in_no_order(place: Callable[[int, int, int], int], jumps: bool) -> None:
+    # by hand: 8 warps of one block, 64 requests each, a line a request
+    touches = Touches({7: 0.0}, 256)
+    random = np.random.default_rng(4)
+    for k in range(64):
+        touches.turn += 1
+        lines = [place(warp, k, int(random.integers(0, 512))) for warp in range(8)]
+        address = np.repeat(np.array(lines, dtype=np.uint64) * np.uint64(128), 32)
+        touches.take(7, address, np.arange(256, dtype=np.int64))
+    assert (7 in touches.jumping()) == jumps

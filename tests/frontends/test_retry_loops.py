@@ -47,6 +47,14 @@ AGAIN: atom.global.cas.b32 %r6, [%d1], %r4, %r2; setp.ne.s32 %p1, %r6, %r4; mov.
 """
 
 
+COUNTS = """
+    mov.u32 %r9, 0; add.s64 %d3, %d1, 0;
+AGAIN: atom.global.add.u32 %r6, [%d3], 1; add.s32 %r9, %r9, 1; setp.ne.s32 %p1, %r9, %r7;
+    @%p1 bra AGAIN; ret;
+"""
+"""A counter that is raised again and again, by no order of what the atomic returned."""
+
+
 def text(body: str, mask: int = 0) -> str:
     return START.replace("MASK", str(mask)) + body
 
@@ -64,6 +72,7 @@ def made(body: str, blocks: int, words: int) -> Kernel:
         (RAISE, [False]),
         (LOCK, []),
         (PROBE, []),
+        (COUNTS, []),
     ],
 )
 def test_who_tries_again(body: str, expected: list[bool]) -> None:
@@ -73,6 +82,16 @@ def test_who_tries_again(body: str, expected: list[bool]) -> None:
     flow = control_flow(kernel)
     assert [tried.always for tried in retry_loops(kernel, flow)] == expected
     assert bool(wait_exits(kernel, flow)) == (body == PROBE)
+
+
+def test_who_only_adds_waits_for_nobody() -> None:
+    # by hand: odd threads add 24 times, the others 8 times
+    times = "and.b32 %r3, %r30, 1; mad.lo.s32 %r7, %r3, 16, 8;"
+    kernel = made(times + COUNTS, 64, 64)
+    (adding,) = [a for a in kernel.accesses if a.kind == "atomic"]
+    assert adding.counted is not None
+    assert adding.counted.lanes == pytest.approx(64 * 256 * 16)
+    assert not any("wait" in note for note in kernel.notes)
 
 
 def test_additions_are_retries_of_every_lane() -> None:

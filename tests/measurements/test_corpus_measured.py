@@ -131,6 +131,29 @@ def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
     assert all(float(r["error"]) < 1e-3 for r in blind if r["timing"] == "events")
 
 
+def test_the_corpus_of_an_h100_is_whole_and_what_was_checked_was_right() -> None:
+    folder = ROOT / "h100-corpus-blind14"
+    session = tomllib.loads((folder / "session.toml").read_text())
+    assert session["files"] == checksums(folder)
+    with (folder / "corpus.csv").open(newline="") as rows:
+        blind = list(csv.DictReader(rows))
+    launches = [
+        (path.stem, str(number), str(launch.kernel))
+        for path in sorted((ROOT / "programs" / "corpus-blind14").glob("*.toml"))
+        for number, launch in enumerate(read_launches(path), 1)
+    ]
+    found = {timing: [] for timing in ("events", "profiler")}
+    for r in blind:
+        found[r["timing"]].append((r["source"], r["launch"], r["kernel"]))
+    assert sorted(found["events"]) == sorted(found["profiler"]) == sorted(launches)
+    assert {r["use"] for r in blind} == {"validation"}
+    checked = [float(r["error"]) for r in blind if r["error"]]
+    assert len(checked) == 7  # the minute that the machine was lent for was over
+    assert max(checked) < 1e-6
+    halves = session["halves"]
+    assert sorted(halves["a"] + halves["b"]) == sorted({kernel for *_, kernel in launches})
+
+
 def test_no_launch_beats_the_dram_peak() -> None:
     # independent: memory clock x 2 x bus width
     machine = SESSION["machine"]

@@ -110,9 +110,9 @@ def test_the_seventh_corpus_was_held_as_its_first_look_says() -> None:
     assert sum(x.low <= x.measured <= x.high for x in looks) == 28
 
 
-def held(name: str) -> tuple[int, int, float, float]:
+def held(name: str, gpu: str = "h200") -> tuple[int, int, float, float]:
     """Return the launches of a corpus, those inside their intervals, and what they were off by."""
-    looks = first_looks(folders.root() / f"h200-corpus-{name}")
+    looks = first_looks(folders.root() / f"{gpu}-corpus-{name}")
     errors = [abs(x.predicted / x.measured - 1) for x in looks]
     inside = sum(x.low <= x.measured <= x.high for x in looks)
     return len(looks), inside, float(np.median(errors)), float(np.quantile(errors, 0.9))
@@ -141,8 +141,17 @@ def test_later_corpora_were_held_as_their_first_looks_say(
     assert found[3] <= ninth
 
 
+def test_a_corpus_on_an_h100_was_held_as_its_first_look_says() -> None:
+    # measured: predicted with the models of commit 2b4812a, before the launches ran
+    launches, inside, middle, ninth = held("blind14", "h100")
+    assert (launches, inside) == (48, 47)
+    assert middle <= 0.06
+    assert ninth <= 0.27
+
+
 def test_the_last_corpus_judges() -> None:
     # property: its first look widens no interval
     assert "h200-corpus-blind12" not in FIRST_LOOKS
     assert "h200-corpus-blind13" not in FIRST_LOOKS
+    assert "h100-corpus-blind14" not in FIRST_LOOKS
     assert "h200-corpus-blind11" in FIRST_LOOKS

@@ -292,7 +292,8 @@ class Builder:
         if p.moved.kind != "atomic" and lanes_in_data(elements, data, self.algebra):
             found = drawn_inside(elements, *inside)
         if found is None:
-            found = at_random(elements, *inside, wide)
+            read = [indices[at] for at in p.access.sources if at in indices]
+            found = at_random(elements, *inside, wide, read_at_key=read == [key])
         if found is None and p.moved.kind != "atomic":
             found = drawn_inside(elements, *inside)
         name = self.bases[p.base].name

@@ -60,6 +60,7 @@ def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -
         once=emulation.once.get(at, (1.0, 1.0)),
         drawn=emulation.drawn.get(at, 0.0),
         apart=at in emulation.apart,
+        jumping=at in emulation.jumping,
         alike=emulation.alike.get(at, 1.0),
         met=emulation.met.get(at, 1.0),
     )

@@ -294,7 +294,9 @@ def _narrow(
             continue
         for name, datum in [*follower.data.items()]:
             if datum.instruction == p.access.at and 0 < below <= datum.high:
-                follower.data[name] = replace(datum, low=0, high=below - 1)
+                shuffled = buffer.fill == "permutation"
+                found = replace(datum, low=0, high=below - 1, shuffled=shuffled)
+                follower.data[name] = found
                 follower.algebra.add_variable(name, 0, below - 1)
 
 

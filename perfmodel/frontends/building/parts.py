@@ -135,6 +135,7 @@ def at_random(
     data: Mapping[str, Datum],
     algebra: Algebra,
     wide: int = 1,
+    read_at_key: bool = False,
 ) -> Node | None:
     """Return an index whose part that data decides is taken at random inside the buffer.
 
@@ -152,6 +153,8 @@ def at_random(
     algebra : Algebra
     wide : int
         Elements that are moved at once: the index stays a multiple.
+    read_at_key : bool
+        Whether the key is where what data decides was read.
 
     Returns
     -------
@@ -181,7 +184,11 @@ def at_random(
     least = max(known.low, 0)
     most = min(known.high, (length - 1 - max(others.high, 0)) // steps)
     count = max(1, most - least + 1)
-    drawn: Node = Operation("random", (key, Number(count)))
+    datum = data.get(factor.name) if isinstance(factor, Name) else None
+    # All of a permutation: no place comes twice.
+    every = datum is not None and datum.shuffled and (least, count) == (0, datum.high + 1)
+    how = "shuffled" if every and read_at_key else "random"
+    drawn: Node = Operation(how, (key, Number(count)))
     if least:
         drawn = Operation("+", (drawn, Number(least)))
     return written(plus(Sum(rest), product(Sum(step), single(drawn))))

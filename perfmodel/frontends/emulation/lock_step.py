@@ -391,6 +391,7 @@ class LockStep:
             once=self.counter.touches.once(),
             drawn=self.counter.touches.drawn(),
             apart=self.counter.touches.apart(),
+            jumping=self.counter.touches.jumping(),
             alike=self.counter.touches.alike(),
             met=self.counter.touches.met(),
             unequal=unequal(self.work.reshape(len(self.sampled), -1)),

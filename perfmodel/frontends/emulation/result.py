@@ -57,6 +57,8 @@ class Emulation:
         By load that reads at random places of a table, as all blocks do: lines of the table.
     apart : frozenset of int
         Loads by which each block goes through a dense part of its own.
+    jumping : frozenset of int
+        Loads whose requests follow no order.
     alike : mapping of int to float
         By load, of neighbouring blocks, how many ask for a sector at a time.
     met : mapping of int to float
@@ -83,6 +85,7 @@ class Emulation:
     once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     drawn: Mapping[int, float] = field(default_factory=dict)
     apart: frozenset[int] = frozenset()
+    jumping: frozenset[int] = frozenset()
     alike: Mapping[int, float] = field(default_factory=dict)
     met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)

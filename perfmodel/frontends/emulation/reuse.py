@@ -187,6 +187,22 @@ class Touches:
                 found.add(one)
         return frozenset(found)
 
+    def jumping(self) -> frozenset[int]:
+        """Return the loads by which each warp goes in no order from one request to the next."""
+        found = set()
+        for load in {part[0] for part in self._parts}:
+            sectors = [(s, w) for a, _, s, w in self._parts if a == load]
+            line, warp = (np.concatenate(column) for column in zip(*sectors, strict=True))
+            order = np.argsort(warp, kind="stable")
+            turn = np.concatenate([np.full(len(s), t) for t, (s, _) in enumerate(sectors)])[order]
+            _, start = np.unique(np.stack([warp[order], turn]), axis=1, return_index=True)
+            place = np.add.reduceat(line[order], start) / np.diff([*start, len(line)])
+            own = warp[order][start]
+            ratios = [_unevenness(place[own == w]) for w in distinct(own)]
+            if float(np.median(ratios)) >= JUMPS:
+                found.add(load)
+        return frozenset(found)
+
     def _sorted(self) -> tuple[Array, Array, Array]:
         """Return load, sector and block of all touches: block by block, as they come."""
 
@@ -252,6 +268,12 @@ def _in_order(requests: list[tuple[Array, Array]]) -> bool:
     place = np.concatenate(means)
     spread = float(np.var(place))
     return len(place) < 3 or float(np.mean(np.diff(place) ** 2)) < 2 * JUMPS * spread or not spread
+
+
+def _unevenness(place: Array) -> float:
+    """Return the mean square from one place to the next over twice the variance (von Neumann)."""
+    spread = float(np.var(place))
+    return float(np.mean(np.diff(place) ** 2)) / (2 * spread) if len(place) > 2 and spread else 0.0
 
 
 def _absent(gone: Array, part: Array) -> Array:

@@ -1,15 +1,18 @@
 """Loops in which threads wait for what others write: flags, tickets, locks of other blocks.
 
 Which block runs when is not emulated, so nobody may ever write it. Such a loop reads memory past
-L1 or by an atomic, writes nothing else, and is left once it was gone round a few times. Loops that
-try a compare-and-swap again with what they found are no such: each round lets somebody go on.
+L1 or by an atomic, goes on by what it reads, writes nothing else, and is left once it was gone
+round a few times. A loop that only adds to counters ends by itself. Loops that try a
+compare-and-swap again with what they found are no such: each round lets somebody go on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.ptx.opcodes import read, written
 from perfmodel.frontends.ptx.syntax import Function, Instruction, SpecialRegister
 from perfmodel.frontends.symbolic.lock_loops import lock_loops
 from perfmodel.frontends.symbolic.retry_loops import retry_loops
@@ -38,7 +41,7 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
         if any(blocks <= loop.blocks for blocks in tries):
             continue
         inside = [function.instructions[at] for at in flow.places(loop.blocks)]
-        if not any(map(_polls, inside)) or any(i.opcode in _CHANGES for i in inside):
+        if any(i.opcode in _CHANGES for i in inside) or not _decided_by_polls(inside):
             continue
         if len(inside) > _LONGEST:
             continue
@@ -57,6 +60,18 @@ def waited_for(function: Function) -> str:
     if together:
         return "grid.sync(): how long blocks wait for all others is not modelled"
     return "threads wait in a loop for what others write: how long is not modelled"
+
+
+def _decided_by_polls(inside: Sequence[Instruction]) -> bool:
+    """Say whether what a loop polls decides anything in it."""
+    known: set[str] = set()
+    before = -1
+    while len(known) > before:
+        before = len(known)
+        for i in inside:
+            if _polls(i) or not known.isdisjoint(read(i)):
+                known.update(written(i))
+    return any(i.guard is not None and i.guard.register.name in known for i in inside)
 
 
 def _polls(instruction: Instruction) -> bool:

@@ -50,6 +50,8 @@ class Datum:
     computed : bool
         Whether a loop computes it from turn to turn: data decides, but it is not just what was
         read.
+    shuffled : bool
+        Whether it differs at all places that it is read at.
     """
 
     instruction: int
@@ -57,6 +59,7 @@ class Datum:
     low: int
     high: int
     computed: bool = False
+    shuffled: bool = False
 
 
 def base_name(symbol: str) -> str:

@@ -27,7 +27,13 @@ from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.random_tables import RandomReads, Shares, random_reads
+from perfmodel.models.reuse.random_tables import (
+    ONE_ROUND,
+    RandomReads,
+    Rounds,
+    Shares,
+    random_reads,
+)
 from perfmodel.models.reuse.reuse_windows import WARM_KNEE, Group, held
 
 Array = npt.NDArray[Any]
@@ -109,6 +115,8 @@ class TableUse:
         Bytes of streams of other buffers in one pass over it.
     first, again : array
         Bytes that first reads and all others ask for, where it is read in order.
+    rounds : Rounds
+        Parts that are drawn from one after the other, where it is read at random places.
     """
 
     own: BufferUse
@@ -128,6 +136,7 @@ class TableUse:
     beside: Array
     first: Array
     again: Array
+    rounds: Rounds = ONE_ROUND
 
 
 def _none() -> Array:
@@ -197,7 +206,9 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     own, control = launch.uses[buffer], launch.control
     random = any(launch.requests[i].random for i in own.members)
     of_buffer = launch.requests[own.members[0]]
-    size = buffer_bytes(launch.instance, of_buffer) if random else own.touched
+    size, rounds = own.touched, ONE_ROUND
+    if random:
+        size, rounds = _drawn_from(launch, own, buffer_bytes(launch.instance, of_buffer))
     l2_size = float(launch.device.l2_size)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
@@ -222,7 +233,23 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         beside=read + written,
         first=first,
         again=own.loads - first,
+        rounds=rounds,
     )
+
+
+def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Rounds]:
+    """Return the bytes of a buffer that loads draw from, and the rounds in which they do."""
+    drawn = [launch.requests[i] for i in own.members if launch.requests[i].random]
+    places = [r.places for r in drawn if r.places is not None]
+    if len(places) < len(drawn):
+        return size, ONE_ROUND
+    blocks = np.asarray(launch.instance.blocks, dtype=float)
+    whole, live = (
+        np.minimum(size, np.maximum.reduce([p.of(n) for p in places]))
+        for n in (blocks, np.maximum(blocks * launch.running, 1.0))
+    )
+    alone = np.minimum.reduce([p.alone for p in places])
+    return whole, Rounds(np.maximum(whole / live, 1.0), alone)
 
 
 def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
@@ -250,6 +277,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         launch.granule,
         Shares(one.persisting * (1 - one.spilled), one.streaming),
         one.spilled,
+        one.rounds,
     )
     return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
 

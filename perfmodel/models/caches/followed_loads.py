@@ -14,7 +14,9 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.caches.l1_tables import table_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
+from perfmodel.models.reuse.random_tables import RANDOM_ROOM, drawn_share, random_line_hits
 from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[Any]
@@ -121,7 +123,39 @@ def _table_bytes(instance: Instance, r: Requests) -> Array | None:
     counted = r.access.counted
     if counted is not None:
         return np.full(1, counted.drawn * LINE) if counted.drawn else None
-    return reached_bytes(instance, r) if r.random and r.strides is None else None
+    everywhere = r.random and r.strides is None and r.places is None
+    return reached_bytes(instance, r) if everywhere else None
+
+
+def drawn_table_fills(
+    instance: Instance, r: Requests, sms: Array, sharing: Array, beside: Array, capacity: Array
+) -> Array:
+    """Return the sectors that a load at irregular or random places brings into all L1s.
+
+    What blocks draw from that share an SM is a table by itself, and then what the next ones do.
+
+    Parameters
+    ----------
+    instance : Instance
+    r : Requests
+    sms, sharing : array
+        SMs at work, and blocks on each at a time.
+    beside : array
+        Bytes that the other loads bring into all L1s.
+    capacity : array
+        Bytes of L1.
+    """
+    whole = buffer_bytes(instance, r)
+    if r.places is None:
+        return table_fills(r, whole, reached_bytes(instance, r), sms, beside, capacity)
+    blocks = np.asarray(instance.blocks, dtype=float)
+    live, reached = (
+        np.minimum(whole, r.places.of(n, sms))
+        for n in (np.minimum(sharing, blocks / sms), blocks / sms)
+    )
+    rounds = np.maximum(reached / live, 1.0)
+    one = replace(r, sectors=r.sectors / rounds, lines=r.lines / rounds)
+    return rounds * table_fills(one, live, live, sms, beside / rounds, capacity)
 
 
 def comes_back(loads: Sequence[Requests]) -> bool:
@@ -172,18 +206,53 @@ def followed_misses(
         new = r.sectors * counted.once[0] * SECTOR * wave / blocks
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
-    kept = held(sum(touched.values(), _ZERO), capacity)
+    every = sum(touched.values(), _ZERO)
+    kept = held(every, capacity)
     found = {}
-    for buffer in touched:
+    for buffer, own_bytes in touched.items():
         members = [i for i in chosen if requests[i].access.buffer == buffer]
         parts = []
+        own = [requests[i] for i in members]
+        counts = [r.access.counted for r in own]
+        if all(c is not None and c.apart and c.jumping for c in counts):
+            there = _kept_of_draws(own, own_bytes, every, capacity, wave / blocks)
+        else:
+            there = kept
         for unit, share in ((SECTOR, 0), (_PIECE, 1)):
             asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
             # Together they bring no more than there is.
             most = buffer_bytes(instance, requests[members[0]]) / unit
             part = np.minimum(1.0, most / np.maximum(sum(asked, _ZERO), 1e-9))
-            parts.append([kept * n * part for n in asked])
+            parts.append([there * n * part for n in asked])
         for i, sectors, pieces in zip(members, *parts, strict=True):
-            rest = (1 - kept) * fills[i]
+            rest = (1 - there) * fills[i]
             found[i] = (sectors + rest, pieces + rest)
     return found
+
+
+def _kept_of_draws(
+    own: Sequence[Requests], touched: Array, every: Array, capacity: Array, running: Array
+) -> Array:
+    """Return the share of what blocks ask for again that L2 has, each in no order in its own part.
+
+    Parameters
+    ----------
+    own : sequence of Requests
+        The followed loads of a buffer.
+    touched, every : array
+        Bytes that blocks touch that run at a time, of this buffer and of all.
+    capacity : array
+        Bytes of L2.
+    running : array
+        Share of the blocks that run at a time.
+    """
+    lines = np.maximum(touched / LINE, 1.0)
+    asked = sum((r.lines for r in own), _ZERO) * np.minimum(running, 1.0)
+    drawn = np.maximum(asked, lines)
+    room = RANDOM_ROOM * capacity * touched / np.maximum(every, 1.0)
+    hits, *_ = random_line_hits(touched, np.zeros(1), drawn, room, float(LINE), alone=1.0)
+    wide = sum((r.sectors for r in own), _ZERO) * SECTOR / np.maximum(asked / running, 1.0)
+    found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))
+    first = lines * drawn_share(drawn / lines)
+    again = np.maximum(drawn - first, 1e-9)
+    return np.asarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))

@@ -12,14 +12,14 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.blocks.waves import side_by_side
-from perfmodel.models.caches.followed_loads import drawn_fills, followed_fills
-from perfmodel.models.caches.l1_tables import periodic_fills, table_fills
+from perfmodel.models.caches.followed_loads import drawn_fills, drawn_table_fills, followed_fills
+from perfmodel.models.caches.l1_tables import periodic_fills
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.irregular_unions import Union, among
-from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
+from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
     Group,
     Window,
@@ -98,9 +98,7 @@ def l1_fills(
         elif _is_followed(r):
             fills[i] = followed_fills(r, capacity, sharing, blocks, device, instance)
         elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
-            fills[i] = table_fills(
-                r, buffer_bytes(instance, r), reached_bytes(instance, r), sms, beside, capacity
-            )
+            fills[i] = drawn_table_fills(instance, r, sms, sharing, beside, capacity)
             if r.in_blocks is not None:
                 fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
             if i in unions:

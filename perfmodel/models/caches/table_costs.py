@@ -77,7 +77,11 @@ def crowding_reads(
         taken = DRAWN_ROOM * capacity * part
         for t in drawn:
             each = t.draws * LINE / np.maximum(t.size, LINE)
-            taken = taken + t.size * both_sides(each * part * alone)[0]
+            # Of rounds, those that the part of the launch is long enough for.
+            rounds = np.maximum(part * alone * t.rounds.number, 1.0)
+            one = each * np.minimum(part * alone * t.rounds.number, 1.0)
+            lines = both_sides(one, alone=t.rounds.alone)[0]
+            taken = taken + t.size / t.rounds.number * rounds * lines
         fits = taken <= DRAWN_ROOM * capacity
         low, high = np.where(fits, part, low), np.where(fits, high, part)
     return np.asarray(streams / np.maximum(low, 1e-6) - writes)
@@ -115,7 +119,7 @@ def random_misses(
             # What crosses from the far side is brought in as well.
             brought = misses + table.again / wide * (1 - table.misses) * table.crossing
             filled = filled + brought * np.maximum(lone, wide / SECTOR)
-            waited = waited + misses * random_wait(wide, table.size)
+            waited = waited + misses * random_wait(wide, table.size / table.rounds.number)
     return np.asarray(filled), np.asarray(waited)
 
 

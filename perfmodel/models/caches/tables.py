@@ -31,6 +31,7 @@ from perfmodel.models.caches.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_mis
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
+from perfmodel.models.reuse.random_tables import ONE_ROUND, Rounds
 from perfmodel.models.reuse.reuse_windows import Group
 
 Array = npt.NDArray[Any]
@@ -85,6 +86,8 @@ class Table:
         Share of its first reads that the launch before has left in L2, where it is random.
     draws, wide : array
         Of a random one: lines drawn, and bytes that a miss brings of each.
+    rounds : Rounds
+        Parts of a random one that are drawn from one after the other.
     crossing : array
         Share of the re-reads that hit whose line has to come from L2's other side, or might be on
         either: half of them do.
@@ -113,6 +116,7 @@ class Table:
     kept: Array = field(default_factory=lambda: np.zeros(1))
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
+    rounds: Rounds = ONE_ROUND
     crossing: Array = field(default_factory=lambda: np.zeros(1))
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
@@ -257,6 +261,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         waiting=np.atleast_1d(in_turn * found.waiting),
         meeting=found.meeting,
         pinned=found.pinned,
+        rounds=one.rounds,
         **at_random,
     )
 

@@ -29,7 +29,7 @@ _ON_TWO: Final = 0.9
 """Scattered points at which `nearly_plane` looks, and the shares of them that must lie on the
 plane, or on it and one beside it: chosen."""
 _PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random"})
+_BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random", "shuffled"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> R
 def uses_random(node: Node) -> bool:
     """Say whether an index is at random places."""
     return isinstance(node, Operation) and (
-        node.operator == "random" or any(uses_random(part) for part in node.operands)
+        node.operator in ("random", "shuffled") or any(uses_random(part) for part in node.operands)
     )
 
 

@@ -15,6 +15,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.bank_turns import BankTurns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
+from perfmodel.models.requests.drawn_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 
 Array = npt.NDArray[Any]
@@ -69,6 +70,10 @@ class Requests:
         executions; None for a closed form.
     filled : array or None
         Share of their sectors that neighbouring blocks fill; None for a closed form.
+    places : Places or None
+        Where random places lie, if each block draws from a part of its own.
+    pitch : array or None
+        Bytes from one random place to the next, if none is drawn twice.
     """
 
     access: Access
@@ -94,6 +99,8 @@ class Requests:
     pages: Array | None = None
     in_blocks: Array | None = None
     filled: Array | None = None
+    places: Places | None = None
+    pitch: Array | None = None
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property

@@ -36,6 +36,7 @@ from perfmodel.models.requests.counted_requests import (
     uses_random,
     with_exact_requests,
 )
+from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled
 from perfmodel.models.requests.request_record import Requests
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
@@ -155,7 +156,11 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             offset=mostly.offset * a.element,
             variables=everything,
         )
-    return replace(counted, random=random)
+    places = pitch = None
+    if random and a.access.kind == "load":
+        places = drawn_places(a.index, a.values, everything, a.element, a.width)
+        pitch = pitch_of_shuffled(a.index, a.values, everything, a.element)
+    return replace(counted, random=random, places=places, pitch=pitch)
 
 
 def _closed(

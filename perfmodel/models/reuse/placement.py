@@ -12,16 +12,22 @@ from perfmodel.models.agreement import agreed_order
 from perfmodel.models.bandwidth.dram import random_cost, read_cost
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.random_tables import fetched_by
+from perfmodel.models.reuse.random_tables import drawn_share, fetched_by
 from perfmodel.models.reuse.residency import TABLE_WEIGHT
 
 Array = npt.NDArray[Any]
 
 
-def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+def dram_read_cost(
+    instance: Instance, r: Requests, granule: int, within: Array | None = None
+) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads.
+
+    Random places lie `within` so many bytes at a time, or anywhere in the buffer.
+    """
     if r.random:
-        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
+        size = buffer_bytes(instance, r) if within is None else within
+        return random_cost(fetched_by(r, granule), size)
     return read_cost(_pitch(r, granule), granule)
 
 
@@ -50,8 +56,10 @@ def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
         n = np.maximum(buffer_bytes(instance, r) / LINE, 1.0)
         draws = r.lines if r.in_blocks is None else r.in_blocks[2]
         # A line that one SM reads lies on one side of L2, and by its home: again is what counts.
-        touched_lines = 1 - np.exp(-draws / n)
-        again = 2 * (1 - np.exp(-draws / n / 2)) - touched_lines
+        # A place that is drawn once is drawn from one side.
+        places = None if r.pitch is None else LINE / r.pitch
+        touched_lines = drawn_share(draws / n, places)
+        again = 2 * drawn_share(draws / n / 2, places) - touched_lines
         return np.asarray(LINE * n * (touched_lines + (TABLE_WEIGHT - 1) * again))
     filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, LINE / SECTOR)
     # What one request leaves of a line, others may take.

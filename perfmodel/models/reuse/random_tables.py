@@ -39,6 +39,24 @@ class Shares(NamedTuple):
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
+class Rounds(NamedTuple):
+    """Parts of a table that are drawn from one after the other, as blocks move on through it.
+
+    Attributes
+    ----------
+    number : array
+        How many: the table over what blocks draw from that run at a time.
+    alone : array
+        Share of the places of a block that no other block draws from [1].
+    """
+
+    number: Array
+    alone: Array
+
+
+ONE_ROUND: Final = Rounds(np.ones(()), np.zeros(()))
+
+
 class RandomReads(NamedTuple):
     """What a launch reads of a table at random places.
 
@@ -79,25 +97,29 @@ def random_reads(
     granule: float,
     shares: Shares,
     spilled: Array,
+    rounds: Rounds = ONE_ROUND,
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
     Of `beside`, bytes are read and written in one pass over the table; `spilled` is the share of
-    its persisting lines that find no way.
+    its persisting lines that find no way. Each round is as if it were a table by itself.
     """
-    draws, wide = random_draws(requests, members, granule)
-    stream = (1.5 * beside[0] + beside[1]) * passes / draws
+    every, wide = random_draws(requests, members, granule)
+    draws, size = every / rounds.number, size / rounds.number
+    stream = (1.5 * beside[0] + beside[1]) * passes / every
     # What is kept stays on its own side, in ways that nobody else has.
     passing = STREAMING_WAYS * capacity / residency.WAYS
     room = RANDOM_ROOM * capacity - shares.kept * size
     room = room - np.where(shares.streaming > 0, passing, 0.0)
-    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
+    alone = rounds.alone
+    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares, alone)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
-    first = atoms * (1 - np.exp(-draws / atoms))
+    pitch = pitch_of([requests[i] for i in members])
+    first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
     # Streams push out what there is room for too, between two draws of the same place: measured,
     # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
-    between = passes * np.minimum(atoms / draws, 1.0)
+    between = passes / rounds.number * np.minimum(atoms / draws, 1.0)
     leak = residency.leak(beside[0] * between, beside[1] * between, capacity)
     missed = np.maximum(draws * np.maximum(1 - parts, leak * full), first)
     # Where no line ever leaves, each part of it is fetched once.
@@ -107,13 +129,17 @@ def random_reads(
     again = np.maximum(draws - first, 1e-9)
     lost = draws * np.maximum(1 - residency.ATOM_HITS(h=steady, a=LINE / wide), leak)
     kept = np.clip((missed - lost) / first, 0.0, 1.0)
+    # The launch before has left the last round, this one starts with the first.
+    kept = kept * np.clip(2 - rounds.number, 0.0, 1.0)
     # Lines of a set-aside outlast the launch.
     kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
+    y = stay(size, stream * (size / LINE), room, shares, alone)
+    gone, away = lost_lines(y, spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
     crossing = shares.kept * away / 2
-    return RandomReads(*(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide))
+    first, again = first * wide * rounds.number, again * wide * rounds.number
+    return RandomReads(first, again, misses, spilled, crossing, kept, every, wide)
 
 
 def random_line_hits(
@@ -123,6 +149,7 @@ def random_line_hits(
     capacity: Any,
     line: float,
     shares: Shares = NONE,
+    alone: Any = 0.0,
 ) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
@@ -143,6 +170,8 @@ def random_line_hits(
         Bytes of a line.
     shares : Shares
         What of the table does not compete for that capacity.
+    alone : array
+        Share of it that one SM draws from.
 
     Notes
     -----
@@ -150,8 +179,8 @@ def random_line_hits(
     was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
     n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares)
-    steady = both_sides(y, shares)[1]
+    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares, alone)
+    steady = both_sides(y, shares, alone)[1]
     drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)
@@ -182,25 +211,27 @@ def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
 
 
-def stay(table: Array, stream: Array, capacity: Any, shares: Shares = NONE) -> Array:
+def stay(
+    table: Array, stream: Array, capacity: Any, shares: Shares = NONE, alone: Any = 0.0
+) -> Array:
     """Return how often each line of a random table is drawn, on average, while an unused one stays.
 
     Parameters
     ----------
     table, stream : array
         Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
-    capacity, shares
+    capacity, shares, alone
         As for `random_line_hits`.
     """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
         y = (low + high) / 2
-        fits = both_sides(y, shares)[0] * table + stream * y <= capacity
+        fits = both_sides(y, shares, alone)[0] * table + stream * y <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
     return np.asarray((low + high) / 2)
 
 
-def both_sides(times: Any, shares: Shares = NONE) -> tuple[Array, Array]:
+def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Array, Array]:
     """Return the lines of L2 that each line of a random table takes, and the share of hits.
 
     Parameters
@@ -209,20 +240,54 @@ def both_sides(times: Any, shares: Shares = NONE) -> tuple[Array, Array]:
         How often a line is drawn, on average, while a line that is not used stays.
     shares : Shares
         What of the table takes no lines of its own, and what not even copies.
+    alone : array
+        Share of it that one SM draws from.
 
     Notes
     -----
     Derived: of the draws, Poisson, half come from a line's own side, and it is there if one did; a
     draw from the far side leaves a copy there, which the next ones from there find. Those that do
     not find one go to the line's own side and use it too. So small tables are there twice, and
-    lines drawn once take 1.5 on average, whether a miss brings all of one or a sector.
+    lines drawn once take 1.5 on average, whether a miss brings all of one or a sector. Lines that
+    one SM draws are drawn from one side: half of them are there twice, however often.
     """
     y = np.asarray(times, dtype=float)
     away = np.exp(-y / 2)
     gone = np.exp(-y / 2 * (1 + away))
     copied = 1 - shares.streaming
-    lines = copied * (1 - away) + np.maximum(copied - shares.kept, 0.0) * (1 - gone)
-    return np.asarray(lines), np.asarray(1 - (away**2 + gone) / 2)
+    own = np.maximum(copied - shares.kept, 0.0)
+    lines = copied * (1 - away) + own * (1 - gone)
+    hits = 1 - (away**2 + gone) / 2
+    once = 1 - np.exp(-y)
+    lines = lines + alone * ((copied / 2 + own) * once - lines)
+    return np.asarray(lines), np.asarray(hits + alone * (once - hits))
+
+
+def drawn_share(times: Any, places: Any = None) -> Array:
+    """Return the share of lines, or of their parts, that draws at random touch.
+
+    Parameters
+    ----------
+    times : array
+        Draws for each of them.
+    places : array, optional
+        Places in each, where none is drawn twice: a permutation.
+
+    Notes
+    -----
+    Derived: without a limit to draws of a place, Poisson; else each place is drawn or not.
+    """
+    if places is None:
+        return np.asarray(1 - np.exp(-np.asarray(times, dtype=float)))
+    each = np.maximum(places, 1.0)
+    return np.asarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
+
+
+def pitch_of(requests: Sequence[Requests]) -> Array | None:
+    """Return the bytes between places of a table, if none of its loads draws one twice."""
+    pitches = [r.pitch for r in requests if r.random]
+    known = [p for p in pitches if p is not None]
+    return np.minimum.reduce(known) if known and len(known) == len(pitches) else None
 
 
 def random_draws(
