@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.bandwidth.writeback import WRITEBACK_TIME, writebacks
+from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, writebacks
 from perfmodel.models.caches.table_costs import filled_share, kept_share, marked_reads, normal_reads
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.reuse.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
@@ -94,5 +94,6 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
         written, normal, streaming, filled, ways, tabled, persisting, again, kept
     ):
         yield step(RESIDENCY, formula, given)
+    yield step(RESIDENCY, LOST_TIME, details.time.inputs["lost"])
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

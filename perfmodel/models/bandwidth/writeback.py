@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -30,7 +31,7 @@ MIXED = Formula(
     source="definition",
 )
 WRITE_BACK = Formula(
-    name="what writes lose beside a set-aside, as bytes at DRAM's peak",
+    name="what writes lose beside a set-aside, as bytes at an H200's DRAM peak by slice",
     unit="B",
     text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**1.85*(1 - 0.23*kept**4)"
     " + (copied*(1 - again) + reread*again*(1 - 0.42*kept))*mixed**0.6*(1 - 0.6*filled)"
@@ -59,22 +60,39 @@ WRITE_BACK = Formula(
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
     holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
-    "to, 1.6% and 5.7% of newer others; that it scales with DRAM's peak elsewhere is assumed",
+    "to, 1.6% and 5.7% of newer others; elsewhere with `LOST_TIME`",
     source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
     "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
     "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
     "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
     "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
 )
+LOST_TIME = Formula(
+    name="what write-backs lose beside a set-aside",
+    unit="s",
+    text="(dram**p + (dram*pace + bytes/rate)**p - (dram*pace)**p)**(1/p) - dram",
+    symbols={
+        "dram": "time of DRAM without a set-aside [s]",
+        "pace": "DRAM's peak by slice of L2, over an H200's [1]",
+        "bytes": "what writes lose [B]",
+        "rate": "an H200's DRAM peak by slice, of all slices [B/s]",
+        "p": "exponent: how sharply DRAM or the slices decide, 6, 3 where streams are read [1]",
+    },
+    holds="Hopper; on an H200 the bytes over its peak",
+    source="derived: a slice hands its dirty lines on at a rate of its own, 512 MiB written with 9 "
+    "and 10 ways take 401 and 433 us on an H100, 342 and 369 on an H200: as many more as its "
+    "slices are fewer (set-aside-streams.csv, set-aside-mixtures.csv). The time of the slices and "
+    "DRAM's own add as powers, and what the slices' is follows from an H200's times; the exponents "
+    "are fitted to the fit rows of an H100",
+)
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
     unit="s",
-    text="max(dram, l2) + bytes/bandwidth",
+    text="max(dram, l2) + lost",
     symbols={
         "dram": "time of DRAM without a set-aside [s]",
         "l2": "time of L2 [s]",
-        "bytes": "what writes lose [B]",
-        "bandwidth": "DRAM's peak [B/s]",
+        "lost": "what write-backs lose [s]",
     },
     holds="as the loss",
     source="definition",
@@ -115,6 +133,14 @@ _STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
 Streams with no table beside have their own: measured (set-aside-streams.csv, 512 MiB)."""
 
 
+PEAK_BY_SLICE: Final = 4814.3e9 / 94
+"""DRAM's peak by slice of the L2 that the losses were measured on, an H200's [B/s]."""
+DECIDES: Final = 6.0
+STREAMS_DECIDE: Final = 3.0
+"""Exponents of `LOST_TIME` for writes alone or beside tables, and for as many bytes of streams read
+as written."""
+
+
 def crowds_writes(device: Device) -> bool:
     """Return whether a set-aside holds write-backs up: on Hopper, where it was measured.
 
@@ -138,6 +164,41 @@ def dearer_writes(device: Device, ways: Any) -> Array:
     return np.asarray(DEARER_WRITES(w=w))
 
 
+def streams_between(normal: Any, again: Any, written: Any) -> Array:
+    """Return the DRAM bytes read of streams beside each byte written, 1 at most.
+
+    Parameters
+    ----------
+    normal, again, written : array
+        DRAM bytes read of normal lines, of them those of tables, and DRAM bytes written.
+    """
+    streams = np.maximum(np.asarray(normal, dtype=float) - again, 0.0)
+    return np.asarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
+
+
+def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str, Any]:
+    """Return what `LOST_TIME` takes.
+
+    Parameters
+    ----------
+    device : Device
+    dram : array
+        Time of DRAM without a set-aside [s].
+    lost : array
+        What `WRITE_BACK` gives [B].
+    streams : array
+        See `streams_between`.
+    """
+    slices = slice_count(device)
+    return {
+        "dram": dram,
+        "pace": device.dram_bandwidth / (PEAK_BY_SLICE * slices),
+        "bytes": lost,
+        "rate": PEAK_BY_SLICE * slices,
+        "p": DECIDES - (DECIDES - STREAMS_DECIDE) * np.asarray(streams, dtype=float),
+    }
+
+
 def writebacks(
     written: Any,
     normal: Any,
@@ -149,7 +210,7 @@ def writebacks(
     again: Any = 0.0,
     kept: Any = 0.0,
 ) -> tuple[tuple[Formula, dict[str, Any]], ...]:
-    """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
+    """Work out the bytes that an H200's DRAM could move while write-backs are held up.
 
     Parameters
     ----------
