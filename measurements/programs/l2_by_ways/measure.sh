@@ -1,5 +1,6 @@
 #!/bin/bash
-# Times and counts beside set-asides of every number of ways: measure.sh OUT, 90 s
+# Times and counts beside set-asides of every number of ways, in 90 s: measure.sh OUT, after
+# python cases.py L2_BYTES PERSISTING_MAX SMS > cases.txt
 out=$(realpath -m "${1:?measure.sh OUT}")
 cd "$(dirname "$0")"
 mkdir -p "$out"
