@@ -1,6 +1,8 @@
 """What replay.cu launches: the package's sweeps beside set-asides, for one GPU.
 
-python cases.py L2_BYTES PERSISTING_MAX SMS > cases.txt
+    python cases.py L2_BYTES PERSISTING_MAX SMS > cases.txt
+
+A line a launch: its number, and what replay.cu says of a line.
 """
 
 import sys

@@ -1,6 +1,8 @@
 """Tidies what measure.sh left into the CSVs of a measurement folder.
 
-python tidy.py OUT FOLDER L2_BYTES PERSISTING_MAX SMS
+    python tidy.py OUT FOLDER L2_BYTES PERSISTING_MAX SMS
+
+The three numbers are those that cases.py was given.
 """
 
 import csv
