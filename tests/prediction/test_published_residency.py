@@ -53,7 +53,7 @@ MEASURED = Path(__file__).parents[2] / "measurements" / "h100-sxm-suite" / "data
 
 
 def measured(mib: int, aside: int) -> float:
-    """Time of data-reset with 4 GiB of output on our H100, with the author's window or none [us]."""
+    """Time of data-reset with 4 GiB of output on our H100, with a window or none [us]."""
     with MEASURED.open() as file:
         (found,) = (
             float(row["time_us"])
