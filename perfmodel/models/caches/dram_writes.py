@@ -12,7 +12,7 @@ from perfmodel.models.bandwidth.dram import dirty_left, dirty_room
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, total
 from perfmodel.models.caches.atomic_memory import AtomicMemory
 from perfmodel.models.caches.scattered_stores import scattered_stores, strided_parts
-from perfmodel.models.caches.table_costs import crowding_reads
+from perfmodel.models.caches.table_costs import crowding_reads, held_cost
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.reuse.local_memory import LocalTraffic
 from perfmodel.models.reuse.residency import WAYS, granted_ways
@@ -110,6 +110,7 @@ def dram_writes(
     written = written + sum((s.written for s in scattered), _ZERO)
     written = written + sum((found.written for found in local.values()), _ZERO)
     cost = sum((a.written * a.write_cost for a in atomics.values()), written - written_back)
+    cost = cost + held_cost(tables, granted, reads, written)
     return Writes(
         written=written,
         taken=cost,

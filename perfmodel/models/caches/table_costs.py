@@ -136,6 +136,41 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
     return np.asarray(extra)
 
 
+HELD_SLOPE: Final = 0.35
+HELD_START: Final = 0.4
+"""What writes lose by each byte read of persisting lines at random places, in dense DRAM bytes: so
+much of the share of the set-aside that these lines fill, beyond where it starts. That there is no
+room then to hold lines on both sides of L2 is the likely cause.
+
+Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside
+(measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
+crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
+data-reset-long.csv). Gathers under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with
+it and 1.30 without (h200-gather-blocks/windows.csv).
+"""
+
+
+def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
+    """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    granted : array
+        Bytes set aside.
+    reads, written : array
+        DRAM bytes of the launch.
+    """
+    found = np.zeros(1)
+    alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
+    for table in (t for t in tables if t.random):
+        kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
+        share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
+        over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
+        found = found + (table.first + table.again) * kept * over * alone
+    return np.asarray(found)
+
+
 def filled_share(tables: Sequence[Table], granted: Any, reads: Any, warm: bool) -> Array:
     """Return the share of a set-aside that persisting lines take from what streams by.
 
