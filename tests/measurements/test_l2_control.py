@@ -203,18 +203,16 @@ def test_streams_beside_an_idle_set_aside() -> None:
 
 
 def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
-    # measured: two streams read and one written, 256 MiB each, 4 to 9 ways set aside lose 0 to
-    # 190 us; the coefficient is from tables beside a copy (grid.csv, fit rows)
+    # measured: two streams read and one written, 256 MiB each, 4 to 10 ways set aside lose 0 to
+    # 294 us; the losses are from such mixtures on an H100 (h100-l2/streams.csv, fit rows)
     two = rows("set-aside-mixtures", SUITE, function="stream_two_reads", cache="cold")
     idle = min(r["time_us"] for r in two if r["set_mib"] == 0)
-    held_up = [r for r in two if r["timing"] == "events" and r["set_mib"] <= 9 * 3.75]
-    assert len(held_up) > 4
+    held_up = [r for r in two if r["timing"] == "events" and r["set_mib"]]
+    assert len(held_up) > 7
     for row in held_up:
         ways = float(np.ceil(row["set_mib"] / 3.75))
-        (_, (lost, given)) = writebacks(
-            row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False
-        )
-        assert lost(**given) / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=11), row
+        *_, (lost, given) = writebacks(row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False)
+        assert lost(**given) / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=14), row
 
 
 def test_over_fetch_of_strided_copies() -> None:

@@ -15,8 +15,8 @@ from cases import cases
 from perfmodel.measure.profiler import TIME, read_rows
 
 READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
-STREAMS_FITTED = ("0", "4", "6", "8", "10")
-"""Ways set aside of streams.cu that may be fitted on."""
+STREAMS_FITTED = "8"
+"""Blocks an SM of streams.cu that may be fitted on."""
 TABLES_FITTED = {"grid": ("4", "8", "16", "32"), "ways": ("1", "8", "20", "36")}
 """The same of tables [MiB], as on an H200 (h200-l2, h200-l2-before)."""
 
@@ -57,7 +57,7 @@ def _events(out, name, repeats):
     lines = (out / f"{name}.csv").read_text().splitlines()[1:]
     for row in csv.DictReader(lines):
         if name == "streams":
-            use = "fit" if row["ways"] in STREAMS_FITTED else "validation"
+            use = "fit" if row["resident"] == STREAMS_FITTED else "validation"
         else:
             use = "fit" if row["table_mib"] in TABLES_FITTED[name] else "validation"
         time, spread = row.pop("time_us"), row.pop("spread")

@@ -67,6 +67,21 @@ WRITE_BACK = Formula(
     "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
     "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
 )
+STREAMS_LOSS = Formula(
+    name="what writes lose beside a set-aside, streams",
+    unit="B",
+    text="writes*each",
+    symbols={
+        "writes": "DRAM bytes written [B]",
+        "each": "loss of a byte written, by ways set aside and bytes read beside it: alone 0.1 "
+        "with 4 ways, 0.5 with 5 to 8, 2.0 and 2.3 with 9 and 10; most beside half as many reads "
+        "with 5 and 6 ways, as many with 7 to 9, two or three times as many with 10 [1]",
+    },
+    holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written by a thread",
+    source="fitted: writes and copies on an H200 (measurements/h200-sxm-suite/"
+    "set-aside-streams.csv), other mixtures on an H100 (h100-l2/streams.csv, fit rows); that reads "
+    "of 15 times what is written leave no loss is assumed",
+)
 LOST_TIME = Formula(
     name="what write-backs lose beside a set-aside",
     unit="s",
@@ -125,14 +140,19 @@ _REREAD: Final = (0.0, 0.12, 0.33, 0.6, 1.24, 1.65, 4.33, 5.13)
 _FLEETING: Final = (0.0, 0.24, 0.84, 0.87, 1.1, 1.19, 1.57, 2.13)
 _THRASHED: Final = (0.0, 0.0, 0.07, 0.23, 0.39, 0.53, 1.02, 3.2)  # with 10 ways held near alone
 _SPARE: Final = (0.0, 0.32, 0.5, 0.39, 0.57, 0.47, 1.2, 0.0)
-_STREAM_SPARE: Final = 0.36
-_STREAM_WAYS: Final = (3, 4, 5, 7, 8, 9, 10)
-_STREAM_ALONE: Final = (0.0, 0.11, 0.55, 0.54, 0.52, 2.02, 2.25)
-_STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
-"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be.
-Streams with no table beside have their own: measured (set-aside-streams.csv, 512 MiB)."""
-
-
+"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be."""
+_READ: Final = (0.0, 1 / 3, 0.5, 1.0, 2.0, 3.0, 7.0, 15.0)
+_STREAMS: Final = (
+    (0.0, 0.11, 0.55, 0.545, 0.54, 0.52, 2.02, 2.25),
+    (0.0, 0.25, 0.88, 0.92, 0.94, 0.94, 2.71, 3.2),
+    (0.0, 0.22, 0.8, 0.95, 1.02, 1.04, 2.94, 3.52),
+    (0.0, 0.17, 0.44, 0.745, 1.05, 1.33, 3.72, 4.55),
+    (0.0, 0.0, 0.02, 0.19, 0.68, 1.23, 3.64, 5.55),
+    (0.0, 0.0, 0.0, 0.02, 0.31, 0.96, 2.66, 5.67),
+    (0.0, 0.0, 0.0, 0.0, 0.02, 0.19, 1.13, 3.89),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+)
+"""`each` of `STREAMS_LOSS` by bytes read for each written, a row each, and by `_WAYS`."""
 PEAK_BY_SLICE: Final = 4814.3e9 / 94
 """DRAM's peak by slice of the L2 that the losses were measured on, an H200's [B/s]."""
 DECIDES: Final = 6.0
@@ -238,6 +258,9 @@ def writebacks(
     """
     w = np.asarray(ways, dtype=float)
     writes = np.asarray(written, dtype=float)
+    if not tabled:
+        each = _streams_loss(w, np.maximum(normal, 0.0) / np.maximum(writes, 1.0))
+        return ((STREAMS_LOSS, {"writes": writes, "each": each}),)
     mixture = {"n": np.maximum(normal, 0.0), "writes": writes}
     mixed = np.asarray(MIXED(**mixture))
     spilled = np.minimum(1.0, np.asarray(persisting, dtype=float) / np.maximum(writes, 1.0))
@@ -245,8 +268,8 @@ def writebacks(
         "writes": writes,
         "mixed": mixed,
         "spilled": spilled * (1 - mixed),
-        "alone": np.interp(w, *((_WAYS, _ALONE) if tabled else (_STREAM_WAYS, _STREAM_ALONE))),
-        "copied": np.interp(w, *((_WAYS, _COPIED) if tabled else (_STREAM_WAYS, _STREAM_COPIED))),
+        "alone": np.interp(w, _WAYS, _ALONE),
+        "copied": np.interp(w, _WAYS, _COPIED),
         "reread": np.interp(w, _WAYS, _REREAD),
         "again": np.clip(again / np.maximum(normal, 1.0), 0.0, 1.0),
         "filled": np.asarray(filled, dtype=float),
@@ -254,7 +277,17 @@ def writebacks(
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
         "kept": np.minimum(kept, 1.0),
-        "spare": np.interp(w, _WAYS, _SPARE) if tabled else _STREAM_SPARE,
+        "spare": np.interp(w, _WAYS, _SPARE),
         "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))
+
+
+def _streams_loss(ways: Array, read: Any) -> Array:
+    """Return the loss of a byte written by ways set aside and bytes read beside it [1]."""
+    by_ways = [np.interp(ways, _WAYS, losses) for losses in _STREAMS]
+    found = by_ways[0]
+    for low, high, before, after in zip(_READ, _READ[1:], by_ways, by_ways[1:], strict=False):
+        part = np.clip((np.asarray(read, dtype=float) - low) / (high - low), 0.0, 1.0)
+        found = found + part * (after - before)
+    return np.asarray(found)
