@@ -145,8 +145,9 @@ room then to hold lines on both sides of L2 is the likely cause.
 Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside
 (measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
 crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
-data-reset-long.csv). Gathers under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with
-it and 1.30 without (h200-gather-blocks/windows.csv).
+data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are read (h100-l2). Gathers
+under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with it and 1.30 without
+(h200-gather-blocks/windows.csv).
 """
 
 
