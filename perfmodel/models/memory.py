@@ -263,7 +263,7 @@ def _below_l1(
         written,
         normal,
         fleeting,
-        filled_share(tables, writes.granted, reads, warm),
+        filled_share(tables, writes.granted, reads, warm, stores),
         writes.ways if crowds_writes(device) else writes.ways * 0,
         bool(tables),
         persisting,

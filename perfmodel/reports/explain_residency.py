@@ -87,7 +87,8 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     )
     normal = traffic.dram_read_bytes - persisting - streaming
     granted = ways * details.device.l2_size / WAYS
-    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
+    stored = [i for i, a in enumerate(traffic.accesses) if a.kind == "store"]
+    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm, stored)
     written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
     kept = kept_share(traffic.tables, granted)
     for formula, given in writebacks(

@@ -60,7 +60,8 @@ WRITE_BACK = Formula(
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
     holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
-    "to, 1.6% and 5.7% of newer others; elsewhere with `LOST_TIME`",
+    "to, 1.6% and 5.7% of newer others; with `LOST_TIME` an H100: 2.2% and 6.8%, and 2.1% and 6.5% "
+    "of others (h100-l2)",
     source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
     "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
     "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
@@ -98,7 +99,8 @@ LOST_TIME = Formula(
     "and 10 ways take 401 and 433 us on an H100, 342 and 369 on an H200: as many more as its "
     "slices are fewer (set-aside-streams.csv, set-aside-mixtures.csv). The time of the slices and "
     "DRAM's own add as powers, and what the slices' is follows from an H200's times; the exponents "
-    "are fitted to the fit rows of an H100",
+    "are fitted to an H100: tables beside a write 4.2% rms (4.5% with 4, 4.3% with 8), beside a "
+    "copy 4.3% (4.1% with 2.5, 4.7% with 4; h100-l2, fit rows)",
 )
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
