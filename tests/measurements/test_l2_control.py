@@ -267,19 +267,21 @@ def test_over_fetch_of_strided_copies() -> None:
         assert p.time_s * 1e6 == pytest.approx(row["time_us"], rel=0.12), row
 
 
-def test_advice_on_the_articles_case_is_measured() -> None:
+@pytest.mark.parametrize("device", ["h200-sxm", "h100-sxm"])
+def test_advice_on_the_articles_case_is_measured(device: str) -> None:
     # 16 MiB table, 8 MiB set aside: hitRatio 0.5 over all of it, or better; the gain within 0.05
     from perfmodel.prediction.advise import advise
 
+    suite = FOLDER.parent / f"{device}-suite"
     timed = {
         (r["set_mib"], r["window_mib"], r["hit_eighths"]): r["time_us"]
-        for r in rows("stream-persistent", SUITE, timing="events", cache="cold", stream_mib=4096)
+        for r in rows("stream-persistent", suite, timing="events", cache="cold", stream_mib=4096)
         if r["persistent_mib"] == 16
     }
     measured = timed[0, 0, 8] / timed[8, 16, 4]
     found = advise(
         "stream-persistent",
-        device=DEVICE,
+        device=device,
         l2=L2Control(set_aside=8 << 20),
         persistent_bytes=16 << 20,
     )
@@ -287,7 +289,7 @@ def test_advice_on_the_articles_case_is_measured() -> None:
     assert best.kind == "residency"
     half = predict(
         "stream-persistent",
-        device=DEVICE,
+        device=device,
         l2=L2Control(8 << 20, AccessPolicyWindow("persistent", 16 << 20, 0.5)),
         persistent_bytes=16 << 20,
     )
