@@ -104,9 +104,9 @@ class Traffic:
         Mean cost of a DRAM write byte, relative to dense writes (1 or more).
     l2_repeated_sectors : array
         L2 sectors read of tables, buffers that are read again and again.
-    writeback_bytes : array
-        Bytes that DRAM could have moved in the time that write-backs need beside a set-aside; 0
-        without one.
+    writeback_bytes, writeback_streams : array
+        What write-backs lose beside a set-aside, as bytes that an H200's DRAM could move, 0 without
+        one; bytes of streams read from DRAM beside each byte written, 1 at most.
     cold : bool
         Whether L2 held nothing at the start.
     early_share, early_read_bytes : array
@@ -152,6 +152,7 @@ class Traffic:
     dram_write_cost: Array | float = 1.0
     l2_repeated_sectors: Array = field(default_factory=lambda: np.zeros(1))
     writeback_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    writeback_streams: Array = field(default_factory=lambda: np.zeros(1))
     atomic_dram_share: Array = field(default_factory=lambda: np.zeros(1))
     cold: bool = True
     early_share: Array = field(default_factory=lambda: np.zeros(1))

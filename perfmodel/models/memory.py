@@ -17,7 +17,12 @@ from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.bandwidth.dram import found_early, room_early
 from perfmodel.models.bandwidth.l2 import store_cost
 from perfmodel.models.bandwidth.slices import lone_sector
-from perfmodel.models.bandwidth.writeback import crowds_writes, dearer_writes, writebacks
+from perfmodel.models.bandwidth.writeback import (
+    crowds_writes,
+    dearer_writes,
+    streams_between,
+    writebacks,
+)
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
 from perfmodel.models.caches.atomic_memory import AtomicMemory, atomic_memory, l2_passes
@@ -254,11 +259,12 @@ def _below_l1(
         cost = cost / control.compression
         persisting, fleeting = persisting / control.compression, fleeting / control.compression
         again = again / control.compression
+    normal = np.maximum(reads - fleeting - persisting, 0.0)
     *_, (held_up, given) = writebacks(
         written,
-        np.maximum(reads - fleeting - persisting, 0.0),
+        normal,
         fleeting,
-        filled_share(tables, writes.granted, reads, warm),
+        filled_share(tables, writes.granted, reads, warm, stores),
         writes.ways if crowds_writes(device) else writes.ways * 0,
         bool(tables),
         persisting,
@@ -297,6 +303,7 @@ def _below_l1(
         "scattered_bytes": waited + writes.waited,
         "made_whole_bytes": writes.strided,
         "writeback_bytes": np.asarray(held_up(**given)),
+        "writeback_streams": streams_between(normal, again, written),
         "early_share": np.maximum(settled / np.maximum(asked * SECTOR, 1.0), early),
         "early_read_bytes": np.minimum(besides, reads),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.bandwidth.writeback import WRITEBACK_TIME, writebacks
+from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, writebacks
 from perfmodel.models.caches.table_costs import filled_share, kept_share, marked_reads, normal_reads
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.reuse.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
@@ -87,12 +87,14 @@ def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     )
     normal = traffic.dram_read_bytes - persisting - streaming
     granted = ways * details.device.l2_size / WAYS
-    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm)
+    stored = [i for i, a in enumerate(traffic.accesses) if a.kind == "store"]
+    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm, stored)
     written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
     kept = kept_share(traffic.tables, granted)
     for formula, given in writebacks(
         written, normal, streaming, filled, ways, tabled, persisting, again, kept
     ):
         yield step(RESIDENCY, formula, given)
+    yield step(RESIDENCY, LOST_TIME, details.time.inputs["lost"])
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

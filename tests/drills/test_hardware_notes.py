@@ -130,14 +130,16 @@ def test_set_asides() -> None:
     assert found["best"] == 5 / 16
 
 
-def test_data_reset_gains_on_an_h200() -> None:
+def test_data_reset_gains_on_an_h100_and_on_h200s() -> None:
     found = known("data-reset-gain")
-    # measured on two machines: h200-sxm-suite and h200-sxm-contention
+    assert found["gain"] == pytest.approx(420.8 / 345.392)
+    assert found["far_gain"] == pytest.approx(1668.24 / 1543.808)
+    # measured on two H200s: h200-sxm-suite and h200-sxm-contention
     assert found["first_gain"] == pytest.approx(1194.208 / 1116.672)
-    assert found["gain"] == pytest.approx(1168.576 / 1045.888)
-    assert found["dram_with"] < 0.1 * found["dram_without"]
-    # The promise lies between all three: six runs on a third one gave 1.034 to 1.04 (h200-l2-sets).
-    assert 1.034 < found["promised"] < found["gain"]
+    assert found["other_gain"] == pytest.approx(1168.576 / 1045.888)
+    assert found["dram_with"] < found["dram_without"] / 2.5
+    # of eight places of memory five take as long as the first: 1.222 in h100-sxm-suite, 4 GiB
+    assert found["promised"] == pytest.approx(found["gain"], abs=0.06)
     assert f"perfmodel promises {found['promised']:.4g} times" in said("data-reset-gain")
 
 
@@ -156,7 +158,7 @@ def test_embedding_needs_no_window_beside_40_mib() -> None:
 
 def test_a_set_aside_costs_writes_but_not_reads() -> None:
     found = known("cost-of-a-set-aside")
-    assert found["measured_ratio"] == pytest.approx(169.248 / 115.328)
+    assert found["measured_ratio"] == pytest.approx(429.408 / 162.336)
     assert found["read_with"] == pytest.approx(found["read_without"], rel=0.01)
 
 

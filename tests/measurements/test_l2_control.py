@@ -1,4 +1,4 @@
-"""L2 residency, set-asides and fetch granularity against an H200's profiler, sweep by sweep.
+"""L2 residency, set-asides and fetch granularity against two GPUs' profilers, sweep by sweep.
 
 Bands are regressions: the median and 90th percentile of |error| of DRAM bytes and of time that were
 reached when this was written, with some room; in comments what was reached. Rows marked
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from perfmodel.validation.sweeps import KERNELS
 
 SUITE = FOLDER.parent / "h200-sxm-suite"
 DEVICE = "h200-sxm"
+H100 = FOLDER.parent / "h100-l2"
 Row = dict[str, Any]
 
 
@@ -145,17 +147,19 @@ SWEEPS: dict[str, tuple[Any, ...]] = {
 
 
 @cache
-def errors(name: str, use: str) -> tuple[np.ndarray, np.ndarray]:
+def errors(
+    name: str, use: str, device: str = DEVICE, folder: Path = SUITE
+) -> tuple[np.ndarray, np.ndarray]:
     """Predicted over measured, minus 1: DRAM bytes, and time."""
     files, kernel, params, buffer, properties, chosen, *_ = SWEEPS[name]
     dram, time = [], []
     for file in files:
-        for row in rows(file, SUITE, timing="profiler", use=use):
+        for row in rows(file, folder, timing="profiler", use=use):
             if (chosen and not chosen(row)) or row.get("shift"):
                 continue
             found = predict(
                 kernel or read_persistent(),
-                device=DEVICE,
+                device=device,
                 l2=control(row, buffer, **properties),
                 **params(row),
             )
@@ -179,42 +183,78 @@ def test_sweeps_stay_in_their_bands(name: str, use: str) -> None:
         assert reached[1] <= band[1], (name, use, what, reached)
 
 
+H100_BANDS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "table beside a write": ((0.01, 0.035), (0.025, 0.07)),
+    "windows beside a write": ((0.01, 0.055), (0.05, 0.11)),
+    "set-asides beside a write": ((0.015, 0.055), (0.05, 0.1)),
+    "missProp normal": ((0.045, 0.065), (0.05, 0.08)),
+    "a stream marked streaming": ((0.25, 0.25), (0.1, 0.12)),  # 16 MiB read 41 MiB, not 74
+    "table beside a copy": ((0.005, 0.01), (0.015, 0.04)),
+    "windows beside a copy": ((0.005, 0.015), (0.015, 0.05)),
+    "set-asides beside a copy": ((0.01, 0.012), (0.04, 0.085)),
+    "table beside a read": ((0.015, 0.04), (0.02, 0.04)),
+    "windows beside a read": ((0.01, 0.05), (0.03, 0.12)),
+    "working set": ((0.01, 0.09), (0.03, 0.08)),
+    "windows over a working set": ((0.07, 0.5), (0.045, 0.3)),  # 40 MiB at hitRatio 1/4
+    "embedding": ((0.01, 0.06), (0.045, 0.08)),
+}
+"""Median and 90th percentile of DRAM bytes and of time on an H100. Nothing was fitted on its
+counts; on its times, exponents and losses of what a set-aside costs writes."""
+
+
 @pytest.mark.parametrize("use", ["fit", "validation"])
-def test_windows_reach_what_was_asked_for(use: str) -> None:
+@pytest.mark.parametrize("name", H100_BANDS)
+def test_sweeps_stay_in_their_bands_on_an_h100(name: str, use: str) -> None:
+    folder = FOLDER.parent / "h100-sxm-suite" if "working set" in name else H100
+    for what, found, band in zip(
+        ("DRAM bytes", "time"),
+        errors(name, use, "h100-sxm", folder),
+        H100_BANDS[name],
+        strict=True,
+    ):
+        size = np.abs(found)
+        reached = (float(np.median(size)), float(np.percentile(size, 90)))
+        assert reached[0] <= band[0], (name, use, what, reached)
+        assert reached[1] <= band[1], (name, use, what, reached)
+
+
+@pytest.mark.parametrize(("device", "folder"), [("h200-sxm", SUITE), ("h100-sxm", H100)])
+@pytest.mark.parametrize("use", ["fit", "validation"])
+def test_windows_reach_what_was_asked_for(use: str, device: str, folder: Path) -> None:
     # set-aside x window x hitRatio: DRAM bytes within 4% and time within 6% in the median
     names = ("windows beside a write", "windows beside a copy")
-    dram, time = (np.concatenate([errors(n, use)[i] for n in names]) for i in (0, 1))
+    every = [errors(n, use, device, folder) for n in names]
+    dram, time = (np.concatenate([found[i] for found in every]) for i in (0, 1))
     assert np.median(np.abs(dram)) < 0.04
     assert np.median(np.abs(time)) < 0.06
 
 
-def test_streams_beside_an_idle_set_aside() -> None:
+@pytest.mark.parametrize(("device", "folder"), [("h200-sxm", SUITE), ("h100-sxm", H100)])
+def test_streams_beside_an_idle_set_aside(device: str, folder: Path) -> None:
     # the slowdown at equal DRAM bytes; reads lose nothing
     found = []
     for file in ("set-aside-streams", "set-aside-mixtures"):
-        for row in rows(file, SUITE, timing="profiler", mib=512):
+        for row in rows(file, folder, timing="profiler", mib=512):
             if row["stream"] not in ("copy", "read", "write") or row.get("resident", 8) != 8:
                 continue
-            p = predict(row["stream"], device=DEVICE, bytes=row["bytes"], l2=control(row, "in"))
+            p = predict(row["stream"], device=device, bytes=row["bytes"], l2=control(row, "in"))
             found.append(p.time_s * 1e6 / row["time_us"] - 1)
-    assert len(found) > 30
+    assert len(found) > 25
     assert np.median(np.abs(found)) < 0.04
     assert np.percentile(np.abs(found), 90) < 0.08
 
 
 def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
-    # measured: two streams read and one written, 256 MiB each, 4 to 9 ways set aside lose 0 to
-    # 190 us; the coefficient is from tables beside a copy (grid.csv, fit rows)
+    # measured: two streams read and one written, 256 MiB each, 4 to 10 ways set aside lose 0 to
+    # 294 us; the losses are from such mixtures on an H100 (h100-l2/streams.csv, fit rows)
     two = rows("set-aside-mixtures", SUITE, function="stream_two_reads", cache="cold")
     idle = min(r["time_us"] for r in two if r["set_mib"] == 0)
-    held_up = [r for r in two if r["timing"] == "events" and r["set_mib"] <= 9 * 3.75]
-    assert len(held_up) > 4
+    held_up = [r for r in two if r["timing"] == "events" and r["set_mib"]]
+    assert len(held_up) > 7
     for row in held_up:
         ways = float(np.ceil(row["set_mib"] / 3.75))
-        (_, (lost, given)) = writebacks(
-            row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False
-        )
-        assert lost(**given) / 4.814e6 == pytest.approx(row["time_us"] - idle, abs=11), row
+        *_, (lost, given) = writebacks(row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False)
+        assert idle + lost(**given) / 4.814e6 == pytest.approx(row["time_us"], rel=0.045), row
 
 
 def test_over_fetch_of_strided_copies() -> None:
@@ -227,19 +267,21 @@ def test_over_fetch_of_strided_copies() -> None:
         assert p.time_s * 1e6 == pytest.approx(row["time_us"], rel=0.12), row
 
 
-def test_advice_on_the_articles_case_is_measured() -> None:
+@pytest.mark.parametrize("device", ["h200-sxm", "h100-sxm"])
+def test_advice_on_the_articles_case_is_measured(device: str) -> None:
     # 16 MiB table, 8 MiB set aside: hitRatio 0.5 over all of it, or better; the gain within 0.05
     from perfmodel.prediction.advise import advise
 
+    suite = FOLDER.parent / f"{device}-suite"
     timed = {
         (r["set_mib"], r["window_mib"], r["hit_eighths"]): r["time_us"]
-        for r in rows("stream-persistent", SUITE, timing="events", cache="cold", stream_mib=4096)
+        for r in rows("stream-persistent", suite, timing="events", cache="cold", stream_mib=4096)
         if r["persistent_mib"] == 16
     }
     measured = timed[0, 0, 8] / timed[8, 16, 4]
     found = advise(
         "stream-persistent",
-        device=DEVICE,
+        device=device,
         l2=L2Control(set_aside=8 << 20),
         persistent_bytes=16 << 20,
     )
@@ -247,7 +289,7 @@ def test_advice_on_the_articles_case_is_measured() -> None:
     assert best.kind == "residency"
     half = predict(
         "stream-persistent",
-        device=DEVICE,
+        device=device,
         l2=L2Control(8 << 20, AccessPolicyWindow("persistent", 16 << 20, 0.5)),
         persistent_bytes=16 << 20,
     )
@@ -282,16 +324,21 @@ def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
     assert min(gains) - 0.008 < none / held < max(gains) + 0.005
 
 
+@pytest.mark.parametrize(
+    ("device", "folder", "floor"), [("h200-sxm", L2, 6.5), ("h100-sxm", H100, 7.2)]
+)
 @pytest.mark.parametrize("function", ["data_reset", "stream_persistent"])
-def test_set_asides_windows_and_ratios(function: str) -> None:
+def test_set_asides_windows_and_ratios(
+    function: str, device: str, folder: Path, floor: float
+) -> None:
     # measured, rows that nothing was fitted on, every third: 1.9 and 4.6% in the median, 8.3 and
-    # 12.4% at the ninetieth percentile. 37 MiB are 10 ways, as 30 MiB of an H100's 50 are
+    # 12.4% at the ninetieth percentile
     kernel, buffer = {
         "data_reset": ("data-reset", "in"),
         "stream_persistent": ("stream-persistent", "persistent"),
     }[function]
     found = []
-    for row in rows("grid", L2, function=function, use="validation")[::6]:
+    for row in rows("grid", folder, function=function, use="validation")[::6]:
         table, out = row["table_mib"] << 20, row["out_mib"] << 20
         sizes = dict(
             zip(
@@ -303,12 +350,12 @@ def test_set_asides_windows_and_ratios(function: str) -> None:
             )
         )
         p = predict(
-            kernel, device=DEVICE, timing="events", cache="warm", l2=control(row, buffer), **sizes
+            kernel, device=device, timing="events", cache="warm", l2=control(row, buffer), **sizes
         )
-        # events of this session take 6.5 us around an empty kernel
+        # events of these sessions take 6.5 and 7.2 us around an empty kernel
         own = p.terms_s["launch"]
-        found.append((p.time_s - own) * 1e6 / (row["time_us"] - 6.5 + 1.5) - 1)
-    assert len(found) > 50
+        found.append((p.time_s - own) * 1e6 / (row["time_us"] - floor + 1.5) - 1)
+    assert len(found) > 30
     assert np.median(np.abs(found)) < 0.06
     assert np.percentile(np.abs(found), 90) < 0.15
 
@@ -409,6 +456,35 @@ def test_stores_to_a_table_are_written_back_once_a_pass() -> None:
             large_bytes=row["large_bytes"],
         )
         assert found.traffic["dram_write_bytes"] == pytest.approx(row["dram_write_bytes"], rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("device", "folder", "most"),
+    [("h200-sxm", "h200-sxm-contention", 0.06), ("h100-sxm", "h100-sxm-suite", 0.13)],
+)
+def test_persisting_lines_that_are_written_spare_others_nothing(
+    device: str, folder: str, most: float
+) -> None:
+    # measured, fitted on nothing: 2 to 25 MB with 30 MB set aside, 8 and 10 ways, take as long as
+    # each other: 3.6 and 11.1% off at most (7% and 24% where they were taken to spare others)
+    off = []
+    for row in rows("sliding-window", FOLDER.parent / folder, timing="events", set_bytes=30000000):
+        if row["small_bytes"] > 25000000:
+            continue
+        found = predict(
+            KERNELS / "sliding-window.toml",
+            device=device,
+            timing="events",
+            cache="warm",
+            l2=L2Control(
+                30000000, AccessPolicyWindow("small", row["small_bytes"], row["hit_ratio"])
+            ),
+            small_bytes=row["small_bytes"],
+            large_bytes=row["large_bytes"],
+        )
+        off.append(abs(found.time_s * 1e6 / row["time_us"] - 1))
+    assert len(off) >= 6
+    assert max(off) < most
 
 
 TURNED = FOLDER.parent / "h200-l2-turns"

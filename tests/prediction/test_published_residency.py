@@ -49,13 +49,32 @@ def test_h100_with_the_authors_window(row: dict[str, str]) -> None:
     assert without.time_s / with_window.time_s == pytest.approx(gain, abs=0.03)
 
 
-def test_data_reset_gains_from_a_window_after_all() -> None:
-    # The article sees none, to all digits. H200s do with the same table, set-aside and window:
-    # 1.04, 1.07, 1.10 and 1.12 on four machines (measurements: grid.csv, data-reset-long.csv and
-    # data-reset.csv)
-    row = {"kernel": "data-reset", "mib": "8"}
+MEASURED = Path(__file__).parents[2] / "measurements" / "h100-sxm-suite" / "data-reset.csv"
+
+
+def measured(mib: int, aside: int) -> float:
+    """Time of data-reset with 4 GiB of output on our H100, with a window or none [us]."""
+    with MEASURED.open() as file:
+        (found,) = (
+            float(row["time_us"])
+            for row in csv.DictReader(file)
+            if (row["in_mib"], row["out_mib"], row["set_mib"]) == (str(mib), "4096", str(aside))
+            and row["window_mib"] == str(min(mib, aside))
+            and (row["timing"], row["cache"]) == ("events", "cold")
+        )
+    return found
+
+
+@pytest.mark.parametrize("mib", [2, 4, 8, 16])
+def test_data_reset_gains_from_a_window_after_all(mib: int) -> None:
+    # The article sees none, to all digits. Our H100 takes as long as it without a window, and gains
+    # 1.035, 1.145, 1.222 and 1.097 with it; 1.000, 1.092, 1.252 and 1.057 here. Of 8 MiB, which
+    # fill 0.85 of the set-aside, five of eight places of memory gain as much; in three some 4% of
+    # the re-reads find no way in their sets, and 1.07 to 1.1 remain (h100-l2: data-reset.csv,
+    # ways.csv). H200s gain 1.04 to 1.12 (grid.csv, data-reset-long.csv and data-reset.csv)
+    row = {"kernel": "data-reset", "mib": str(mib)}
     gain = predicted(row, None).time_s / predicted(row, authors_control(row)).time_s
-    assert 1.03 < gain < 1.13
+    assert gain == pytest.approx(measured(mib, 0) / measured(mib, 8), abs=0.06)
 
 
 def test_advice_on_the_articles_case() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -30,7 +31,7 @@ MIXED = Formula(
     source="definition",
 )
 WRITE_BACK = Formula(
-    name="what writes lose beside a set-aside, as bytes at DRAM's peak",
+    name="what writes lose beside a set-aside, as bytes at an H200's DRAM peak by slice",
     unit="B",
     text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**1.85*(1 - 0.23*kept**4)"
     " + (copied*(1 - again) + reread*again*(1 - 0.42*kept))*mixed**0.6*(1 - 0.6*filled)"
@@ -59,22 +60,56 @@ WRITE_BACK = Formula(
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
     holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
-    "to, 1.6% and 5.7% of newer others; that it scales with DRAM's peak elsewhere is assumed",
+    "to, 1.6% and 5.7% of newer others; with `LOST_TIME` an H100: 2.2% and 6.8%, and 2.1% and 6.5% "
+    "of others (h100-l2)",
     source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
     "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
     "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
     "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
     "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
 )
+STREAMS_LOSS = Formula(
+    name="what writes lose beside a set-aside, streams",
+    unit="B",
+    text="writes*each",
+    symbols={
+        "writes": "DRAM bytes written [B]",
+        "each": "loss of a byte written, by ways set aside and bytes read beside it: alone 0.1 "
+        "with 4 ways, 0.5 with 5 to 8, 2.0 and 2.3 with 9 and 10; most beside half as many reads "
+        "with 5 and 6 ways, as many with 7 to 9, two or three times as many with 10 [1]",
+    },
+    holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written by a thread",
+    source="fitted: writes and copies on an H200 (measurements/h200-sxm-suite/"
+    "set-aside-streams.csv), other mixtures on an H100 (h100-l2/streams.csv, fit rows); that reads "
+    "of 15 times what is written leave no loss is assumed",
+)
+LOST_TIME = Formula(
+    name="what write-backs lose beside a set-aside",
+    unit="s",
+    text="(dram**p + (dram*pace + bytes/rate)**p - (dram*pace)**p)**(1/p) - dram",
+    symbols={
+        "dram": "time of DRAM without a set-aside [s]",
+        "pace": "DRAM's peak by slice of L2, over an H200's [1]",
+        "bytes": "what writes lose [B]",
+        "rate": "an H200's DRAM peak by slice, of all slices [B/s]",
+        "p": "exponent: how sharply DRAM or the slices decide, 6, 3 where streams are read [1]",
+    },
+    holds="Hopper; on an H200 the bytes over its peak",
+    source="derived: a slice hands its dirty lines on at a rate of its own, 512 MiB written with 9 "
+    "and 10 ways take 401 and 433 us on an H100, 342 and 369 on an H200: as many more as its "
+    "slices are fewer (set-aside-streams.csv, set-aside-mixtures.csv). The time of the slices and "
+    "DRAM's own add as powers, and what the slices' is follows from an H200's times; the exponents "
+    "are fitted to an H100: tables beside a write 4.2% rms (4.5% with 4, 4.3% with 8), beside a "
+    "copy 4.3% (4.1% with 2.5, 4.7% with 4; h100-l2, fit rows)",
+)
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
     unit="s",
-    text="max(dram, l2) + bytes/bandwidth",
+    text="max(dram, l2) + lost",
     symbols={
         "dram": "time of DRAM without a set-aside [s]",
         "l2": "time of L2 [s]",
-        "bytes": "what writes lose [B]",
-        "bandwidth": "DRAM's peak [B/s]",
+        "lost": "what write-backs lose [s]",
     },
     holds="as the loss",
     source="definition",
@@ -107,12 +142,25 @@ _REREAD: Final = (0.0, 0.12, 0.33, 0.6, 1.24, 1.65, 4.33, 5.13)
 _FLEETING: Final = (0.0, 0.24, 0.84, 0.87, 1.1, 1.19, 1.57, 2.13)
 _THRASHED: Final = (0.0, 0.0, 0.07, 0.23, 0.39, 0.53, 1.02, 3.2)  # with 10 ways held near alone
 _SPARE: Final = (0.0, 0.32, 0.5, 0.39, 0.57, 0.47, 1.2, 0.0)
-_STREAM_SPARE: Final = 0.36
-_STREAM_WAYS: Final = (3, 4, 5, 7, 8, 9, 10)
-_STREAM_ALONE: Final = (0.0, 0.11, 0.55, 0.54, 0.52, 2.02, 2.25)
-_STREAM_COPIED: Final = (0.0, 0.17, 0.44, 1.05, 1.33, 3.72, 4.55)
-"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be.
-Streams with no table beside have their own: measured (set-aside-streams.csv, 512 MiB)."""
+"""Losses of a byte written, by ways set aside, straight between these; more than 10 cannot be."""
+_READ: Final = (0.0, 1 / 3, 0.5, 1.0, 2.0, 3.0, 7.0, 15.0)
+_STREAMS: Final = (
+    (0.0, 0.11, 0.55, 0.545, 0.54, 0.52, 2.02, 2.25),
+    (0.0, 0.25, 0.88, 0.92, 0.94, 0.94, 2.71, 3.2),
+    (0.0, 0.22, 0.8, 0.95, 1.02, 1.04, 2.94, 3.52),
+    (0.0, 0.17, 0.44, 0.745, 1.05, 1.33, 3.72, 4.55),
+    (0.0, 0.0, 0.02, 0.19, 0.68, 1.23, 3.64, 5.55),
+    (0.0, 0.0, 0.0, 0.02, 0.31, 0.96, 2.66, 5.67),
+    (0.0, 0.0, 0.0, 0.0, 0.02, 0.19, 1.13, 3.89),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+)
+"""`each` of `STREAMS_LOSS` by bytes read for each written, a row each, and by `_WAYS`."""
+PEAK_BY_SLICE: Final = 4814.3e9 / 94
+"""DRAM's peak by slice of the L2 that the losses were measured on, an H200's [B/s]."""
+DECIDES: Final = 6.0
+STREAMS_DECIDE: Final = 3.0
+"""Exponents of `LOST_TIME` for writes alone or beside tables, and for as many bytes of streams read
+as written."""
 
 
 def crowds_writes(device: Device) -> bool:
@@ -138,6 +186,41 @@ def dearer_writes(device: Device, ways: Any) -> Array:
     return np.asarray(DEARER_WRITES(w=w))
 
 
+def streams_between(normal: Any, again: Any, written: Any) -> Array:
+    """Return the DRAM bytes read of streams beside each byte written, 1 at most.
+
+    Parameters
+    ----------
+    normal, again, written : array
+        DRAM bytes read of normal lines, of them those of tables, and DRAM bytes written.
+    """
+    streams = np.maximum(np.asarray(normal, dtype=float) - again, 0.0)
+    return np.asarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
+
+
+def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str, Any]:
+    """Return what `LOST_TIME` takes.
+
+    Parameters
+    ----------
+    device : Device
+    dram : array
+        Time of DRAM without a set-aside [s].
+    lost : array
+        What `WRITE_BACK` gives [B].
+    streams : array
+        See `streams_between`.
+    """
+    slices = slice_count(device)
+    return {
+        "dram": dram,
+        "pace": device.dram_bandwidth / (PEAK_BY_SLICE * slices),
+        "bytes": lost,
+        "rate": PEAK_BY_SLICE * slices,
+        "p": DECIDES - (DECIDES - STREAMS_DECIDE) * np.asarray(streams, dtype=float),
+    }
+
+
 def writebacks(
     written: Any,
     normal: Any,
@@ -149,7 +232,7 @@ def writebacks(
     again: Any = 0.0,
     kept: Any = 0.0,
 ) -> tuple[tuple[Formula, dict[str, Any]], ...]:
-    """Work out the bytes that DRAM could move while a set-aside holds write-backs up.
+    """Work out the bytes that an H200's DRAM could move while write-backs are held up.
 
     Parameters
     ----------
@@ -177,6 +260,9 @@ def writebacks(
     """
     w = np.asarray(ways, dtype=float)
     writes = np.asarray(written, dtype=float)
+    if not tabled:
+        each = _streams_loss(w, np.maximum(normal, 0.0) / np.maximum(writes, 1.0))
+        return ((STREAMS_LOSS, {"writes": writes, "each": each}),)
     mixture = {"n": np.maximum(normal, 0.0), "writes": writes}
     mixed = np.asarray(MIXED(**mixture))
     spilled = np.minimum(1.0, np.asarray(persisting, dtype=float) / np.maximum(writes, 1.0))
@@ -184,8 +270,8 @@ def writebacks(
         "writes": writes,
         "mixed": mixed,
         "spilled": spilled * (1 - mixed),
-        "alone": np.interp(w, *((_WAYS, _ALONE) if tabled else (_STREAM_WAYS, _STREAM_ALONE))),
-        "copied": np.interp(w, *((_WAYS, _COPIED) if tabled else (_STREAM_WAYS, _STREAM_COPIED))),
+        "alone": np.interp(w, _WAYS, _ALONE),
+        "copied": np.interp(w, _WAYS, _COPIED),
         "reread": np.interp(w, _WAYS, _REREAD),
         "again": np.clip(again / np.maximum(normal, 1.0), 0.0, 1.0),
         "filled": np.asarray(filled, dtype=float),
@@ -193,7 +279,17 @@ def writebacks(
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
         "kept": np.minimum(kept, 1.0),
-        "spare": np.interp(w, _WAYS, _SPARE) if tabled else _STREAM_SPARE,
+        "spare": np.interp(w, _WAYS, _SPARE),
         "more": np.maximum(normal + persisting - writes, 0.0),
     }
     return ((MIXED, mixture), (WRITE_BACK, given))
+
+
+def _streams_loss(ways: Array, read: Any) -> Array:
+    """Return the loss of a byte written by ways set aside and bytes read beside it [1]."""
+    by_ways = [np.interp(ways, _WAYS, losses) for losses in _STREAMS]
+    found = by_ways[0]
+    for low, high, before, after in zip(_READ, _READ[1:], by_ways, by_ways[1:], strict=False):
+        part = np.clip((np.asarray(read, dtype=float) - low) / (high - low), 0.0, 1.0)
+        found = found + part * (after - before)
+    return np.asarray(found)

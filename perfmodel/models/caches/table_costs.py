@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -147,18 +147,21 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
 
 HELD_SLOPE: Final = 0.35
 HELD_START: Final = 0.4
-"""What writes lose by each byte read of persisting lines, in dense DRAM bytes: so much of the share
-of the set-aside that these lines fill, beyond where it starts. That there is no room then to hold
-lines on both sides of L2 is the likely cause.
+"""What writes lose by each byte read of persisting lines at random places, in dense DRAM bytes: so
+much of the share of the set-aside that these lines fill, beyond where it starts. That there is no
+room then to hold lines on both sides of L2 is the likely cause.
 
-Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside, take 0 and 25
-to 37 us a GiB more than small ones (measurements/h200-l2/grid.csv, fit rows), and on another
-machine 18 (data-reset.csv). Reads alone lose nothing, copies on an H100 neither.
+Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside
+(measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
+crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
+data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are read (h100-l2). Gathers
+under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with it and 1.30 without
+(h200-gather-blocks/windows.csv).
 """
 
 
 def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
-    """Return what writes lose to persisting lines that fill the set-aside, as dense bytes [B].
+    """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
 
     Parameters
     ----------
@@ -170,7 +173,7 @@ def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Arra
     """
     found = np.zeros(1)
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
-    for table in tables:
+    for table in (t for t in tables if t.random):
         kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
         share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
         over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
@@ -178,7 +181,9 @@ def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Arra
     return np.asarray(found)
 
 
-def filled_share(tables: Sequence[Table], granted: Any, reads: Any, warm: bool) -> Array:
+def filled_share(
+    tables: Sequence[Table], granted: Any, reads: Any, warm: bool, stored: Collection[int] = ()
+) -> Array:
     """Return the share of a set-aside that persisting lines take from what streams by.
 
     Parameters
@@ -190,8 +195,17 @@ def filled_share(tables: Sequence[Table], granted: Any, reads: Any, warm: bool) 
         DRAM bytes read. What tables miss of normal lines lies apart, and gains nothing by it.
     warm : bool
         Whether L2 starts as the same launch left it.
+    stored : collection of int
+        Positions of the stores. What stays of a table that is written stays dirty, and spares
+        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take an H200 1126 to
+        1158 us alike, with 10 ways an H100 1955 to 2120 (sliding-window.csv of
+        h200-sxm-contention and h100-sxm-suite).
     """
-    held = sum((t.inputs["persisting"] * t.size for t in tables), np.zeros(1))
+    held = np.zeros(1)
+    for t in tables:
+        written = any(i in stored for i in t.members)
+        lines = t.inputs["persisting"] * (t.inputs["overflow"] if written else 1.0)
+        held = held + lines * t.size
     missed = sum((t.read(warm) for t in tables), np.zeros(1))
     marked = sum(marked_reads(tables, warm), np.zeros(1))
     streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)

@@ -18,7 +18,8 @@ from perfmodel.models.bandwidth.l2 import (
     reads_beside,
     unpacked_bytes,
 )
-from perfmodel.models.bandwidth.writeback import WRITEBACK_TIME
+from perfmodel.models.bandwidth.slices import slice_count
+from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
@@ -110,10 +111,11 @@ def writeback_time(
     """
     if not np.any(traffic.writeback_bytes > 0):
         return None
-    given = {
-        "dram": dram,
-        "l2": l2,
-        "bytes": np.atleast_1d(traffic.writeback_bytes),
-        "bandwidth": device.dram_bandwidth,
-    }
-    return np.atleast_1d(WRITEBACK_TIME(**given)), {"writeback": given}
+    lost = lost_inputs(
+        device,
+        dram,
+        np.atleast_1d(traffic.writeback_bytes),
+        np.atleast_1d(traffic.writeback_streams),
+    )
+    given = {"dram": dram, "l2": l2, "lost": np.atleast_1d(LOST_TIME(**lost))}
+    return np.atleast_1d(WRITEBACK_TIME(**given)), {"writeback": given, "lost": lost}

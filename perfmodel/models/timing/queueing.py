@@ -230,7 +230,8 @@ def memory_inputs(
     terms : mapping of str to array
         Seconds of "dram", "l2" and "latency".
     inputs : mapping
-        What went into the terms: the rounds of blocks, the share of DRAM reads.
+        What went into the terms: the rounds of blocks, the share of DRAM reads, what write-backs
+        lose.
     busy : array
         Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
     turns : array
@@ -251,7 +252,7 @@ def memory_inputs(
         "crossing": inputs["sides"]["crossing"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
-        "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
+        "held_up": inputs.get("writeback", {}).get("lost", np.zeros(1)),
     }
     bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
     blocks = np.asarray(instance.blocks, dtype=float)
