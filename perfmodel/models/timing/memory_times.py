@@ -18,7 +18,6 @@ from perfmodel.models.bandwidth.l2 import (
     reads_beside,
     unpacked_bytes,
 )
-from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
 from perfmodel.models.formula import Formula
