@@ -14,7 +14,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import bank_clocks
-from perfmodel.models.bandwidth.dram import found_early, room_early
+from perfmodel.models.bandwidth.dram import found_early, opening, room_early
 from perfmodel.models.bandwidth.l2 import store_cost
 from perfmodel.models.bandwidth.writeback import crowds_writes, dearer_writes, writebacks
 from perfmodel.models.blocks.occupancy import Occupancy
@@ -246,7 +246,7 @@ def _below_l1(
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
-    filled, waited = random_misses(tables, requests, granule, warm)
+    filled, waited = random_misses(tables, requests, granule, warm, opening(device))
     reads, cost = reads + writes.made_whole, cost + writes.made_whole
     if control.compression > 1:
         reads, written = reads / control.compression, written / control.compression
@@ -304,9 +304,10 @@ def _below_l1(
 def _read_cost(accesses: GlobalAccesses, misses: Misses, atomics: Collection[int]) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
+    opened = opening(accesses.device)
     costs = (
         misses.dram_bytes[i]
-        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule)
+        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule, opened)
         for i in usual
     )
     return np.asarray(sum(costs, _ZERO))

@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -98,6 +100,19 @@ ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
 2048 MiB (gather.csv, fit rows)."""
+OPENING = Formula(
+    name="what opening rows adds to atoms, over what it adds on an H200",
+    unit="1",
+    text="min(1.25, max(0.8, bandwidth/slices/51.2e9))",
+    symbols={
+        "bandwidth": "peak of DRAM [B/s]",
+        "slices": "slices of L2, each with its channels of DRAM [1]",
+    },
+    holds="41.9 GB/s a slice (H100) and 51.2 (H200); below is taken as the lower",
+    source="derived: a row takes a channel as long on any of them, while faster pins move more "
+    "bytes meanwhile; copies of every 32nd to 128th of 16 Mi floats lose 0.8 of what they lose on "
+    "an H200 (h100-sxm-suite and h200-sxm-suite, strided.csv, fit rows)",
+)
 OVER_FETCH = Formula(
     name="over-fetch",
     unit="1",
@@ -185,7 +200,12 @@ def found_early(kept: Any, asked: Any, touched: Any) -> Array:
     return np.asarray(kept * np.clip(2.0 - times, 0.0, 1.0))
 
 
-def read_cost(pitch: Any, granule: int = 64) -> Array:
+def opening(device: Device) -> float:
+    """Evaluate `OPENING`."""
+    return float(OPENING(bandwidth=device.dram_bandwidth, slices=slice_count(device)))
+
+
+def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
     """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
 
     Parameters
@@ -194,14 +214,16 @@ def read_cost(pitch: Any, granule: int = 64) -> Array:
         From one atom to the next [B]; under 64 where they are dense.
     granule : int
         Bytes of an atom: the fetch granularity.
+    opened : float
+        See `OPENING`.
     """
     pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
     octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
-    isolated = np.interp(octaves, np.log2(pitches), costs)
+    isolated = 1 + (np.interp(octaves, np.log2(pitches), costs) - 1) * opened
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
 
 
-def random_cost(wide: Any, table: Any = np.inf) -> Array:
+def random_cost(wide: Any, table: Any = np.inf, opened: float = 1.0) -> Array:
     """Return the cost of DRAM bytes at random places, relative to dense ones.
 
     Parameters
@@ -210,13 +232,15 @@ def random_cost(wide: Any, table: Any = np.inf) -> Array:
         Bytes fetched at each place.
     table : array
         Bytes over which the places lie.
+    opened : float
+        See `OPENING`.
     """
-    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table))
+    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table) * opened)
 
 
-def random_wait(wide: Any, table: Any) -> Array:
+def random_wait(wide: Any, table: Any, opened: float = 1.0) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table))
+    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table) * opened)
 
 
 def sparse(table: Any) -> Array:

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
-    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, fetched/dram)",
+    text="(reads + filled + unpacked + pinned)/read + scattered/dram",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as 1.64 [B]",
         "filled": "bytes that misses at random places bring in, lone sectors as 1.64 [B]",

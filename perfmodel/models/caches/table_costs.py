@@ -85,7 +85,11 @@ def crowding_reads(
 
 
 def random_misses(
-    tables: Sequence[Table], requests: Sequence[Requests], granule: float, warm: bool
+    tables: Sequence[Table],
+    requests: Sequence[Requests],
+    granule: float,
+    warm: bool,
+    opened: float,
 ) -> tuple[Array, Array]:
     """Return what misses at random places add to L2's time, beside the loads themselves.
 
@@ -93,6 +97,8 @@ def random_misses(
     ----------
     tables, requests, granule, warm
         As for `scattered_cost`; bytes that a miss fetches.
+    opened : float
+        See `perfmodel.models.bandwidth.dram.OPENING`.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def random_misses(
             # What crosses from the far side is brought in as well.
             brought = misses + table.again / wide * (1 - table.misses) * table.crossing
             filled = filled + brought * np.maximum(LONE_SECTOR, wide / SECTOR)
-            waited = waited + misses * random_wait(wide, table.size)
+            waited = waited + misses * random_wait(wide, table.size, opened)
     return np.asarray(filled), np.asarray(waited)
 
 

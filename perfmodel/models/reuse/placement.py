@@ -18,11 +18,11 @@ from perfmodel.models.reuse.residency import TABLE_WEIGHT
 Array = npt.NDArray[Any]
 
 
-def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+def dram_read_cost(instance: Instance, r: Requests, granule: int, opened: float) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads; see `OPENING`."""
     if r.random:
-        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
-    return read_cost(_pitch(r, granule), granule)
+        return random_cost(fetched_by(r, granule), buffer_bytes(instance, r), opened)
+    return read_cost(_pitch(r, granule), granule, opened)
 
 
 def _pitch(r: Requests, granule: int) -> Array:

@@ -20,7 +20,12 @@ from perfmodel.models.bandwidth.l2 import (
 )
 from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.bandwidth.writeback import WRITEBACK_TIME
-from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
+from perfmodel.models.caches.sides import (
+    CROSSING_TIME,
+    SIDES_TIME,
+    crossing_inputs,
+    sharpness,
+)
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
@@ -66,6 +71,7 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
     sides = {
         "own": np.atleast_1d(L2_TIME(**own)),
         "crossing": np.atleast_1d(CROSSING_TIME(**crossing)),
+        "p": sharpness(crossing["fetched"], crossing["written"]),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
     if hot is not None:

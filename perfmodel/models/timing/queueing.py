@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.blocks.waves import BALANCE
+from perfmodel.models.caches.sides import SIDES_TIME
 from perfmodel.models.caches.table_costs import marked_reads
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
@@ -247,7 +248,7 @@ def memory_inputs(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     parts = {
         "early": np.atleast_1d(traffic.early_share),
-        "l2": inputs["sides"]["own"],
+        "l2": np.atleast_1d(SIDES_TIME(**inputs["sides"])),
         "crossing": inputs["sides"]["crossing"],
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
