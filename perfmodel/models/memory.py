@@ -38,7 +38,7 @@ from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
-from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held
+from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held, working_size
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -111,7 +111,7 @@ def closed_form_traffic(
         sizes = zip(requests, misses.touched, misses.copies, strict=True)
         lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
         random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), _ZERO)
-        kept = warm_held(sum(lines, _ZERO), accesses.l2_size, random)
+        kept = warm_held(sum(lines, _ZERO), working_size(device), random)
         tables = [replace(t, kept=np.maximum(kept, t.kept)) for t in tables]
         misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:
