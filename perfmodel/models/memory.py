@@ -16,6 +16,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.bandwidth.dram import found_early, opening, room_early
 from perfmodel.models.bandwidth.l2 import store_cost
+from perfmodel.models.bandwidth.slices import working_share
 from perfmodel.models.bandwidth.writeback import crowds_writes, dearer_writes, writebacks
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
@@ -38,7 +39,7 @@ from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
-from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held, working_size
+from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -111,7 +112,8 @@ def closed_form_traffic(
         sizes = zip(requests, misses.touched, misses.copies, strict=True)
         lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
         random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), _ZERO)
-        kept = warm_held(sum(lines, _ZERO), working_size(device), random)
+        room = accesses.l2_size * working_share(device)
+        kept = warm_held(sum(lines, _ZERO), room, random)
         tables = [replace(t, kept=np.maximum(kept, t.kept)) for t in tables]
         misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:

@@ -92,7 +92,7 @@ def test_lines_at_random_places_fill_sets_unevenly() -> None:
     sets, ways = 200_000, 16
     for in_order, at_random in ((0.3, 0.25), (0.1, 0.5), (0.3, 0.45), (0.0, 0.8)):
         each = generator.poisson(at_random / WARM_HALF * ways, sets) + generator.logistic(
-            in_order / WARM_HALF * ways, 0.0373 / np.log(2) / WARM_HALF * ways, sets
+            in_order / WARM_HALF * ways, 0.0365 / np.log(2) / WARM_HALF * ways, sets
         )
         lost = float(np.mean(each > ways))
         kept = float(warm_held(in_order + at_random, 1.0, at_random))

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
@@ -42,20 +41,19 @@ keep all of 42 MB (0.67), copies half of it (measurements/h200-streams/warm.csv)
 WARM_HELD = Formula(
     name="share of a launch's data that the next one finds in L2",
     unit="1",
-    text="min(1, (1 + 2**((0.41 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
+    text="min(1, (1 + 2**((0.4 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
     symbols={
         "f": "lines that the launch touches, data that both L2 sides read counted twice [B]",
-        "c": "capacity of the slices that work [B]",
+        "c": "capacity, see `perfmodel.models.bandwidth.slices.working_share` [B]",
         "half": "footprint over capacity of which half is left [1]",
         "step": "footprint over capacity that halves what little is lost before [1]",
     },
     holds="strided copies of 5 to 79 MB on an H200: 0.02 rms, 0.05 on 40 points never fitted on",
     source="fitted: DRAM reads of the third and fourth launch in a row, blocks of which fall on "
-    "other SMs (measurements/h200-states/kept.csv, fit rows); all of less than 0.4 of 60 MiB is "
-    "kept. An H100, all of whose slices work, keeps 2% more of what its driver states",
+    "other SMs (measurements/h200-states/kept.csv, fit rows); all of less than 0.4 is kept",
 )
-WARM_HALF: Final = 0.728
-WARM_STEP: Final = 0.0373
+WARM_HALF: Final = 0.713
+WARM_STEP: Final = 0.0365
 """See `WARM_HELD`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2."""
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
@@ -181,15 +179,6 @@ def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) 
             f=np.asarray(footprint_bytes, float), c=np.asarray(capacity, float), low=low, high=high
         )
     )
-
-
-def working_size(device: Device) -> float:
-    """Return L2's capacity without slices that are off, which drivers count [B].
-
-    The H200 has 94 slices of 96, the H100 all of its 80; both come in sixteens, a stack of DRAM's.
-    """
-    slices = device.l2_slices
-    return device.l2_size * (1.0 if slices is None else slices / (-(-slices // 16) * 16))
 
 
 def warm_held(footprint_bytes: Any, capacity: Any, at_random: Any = 0.0) -> Array:
