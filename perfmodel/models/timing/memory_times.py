@@ -51,16 +51,14 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "pinned": np.atleast_1d(pinned_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
-        # What makes sectors whole is read while L2 takes other stores.
-        "fetched": np.atleast_1d(
-            traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
-        ),
         "dram": device.dram_read_bandwidth,
         "read": device.l2_read_bandwidth,
     }
+    # What makes sectors whole is read while L2 takes other stores.
+    fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
     own = {
         "asked": np.atleast_1d(L2_READS(**asked)),
-        "hits": asked["reads"] + asked["unpacked"] - asked["fetched"],
+        "hits": asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched),
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,

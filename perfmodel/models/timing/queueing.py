@@ -110,12 +110,12 @@ QUEUE_TIME = Formula(
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",
     unit="s",
-    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, crossing)",
+    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, sides)",
     symbols={
         "early": "share of the launch in which L2 has room for what is written, or holds what is "
         "read [1]",
         "l2": "time of L2 [s]",
-        "crossing": "time of what crosses between L2's sides, whatever else holds up [s]",
+        "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
         "dram": "time of DRAM [s]",
         "held_up": "what write-backs lose beside a set-aside [s]",
@@ -248,8 +248,8 @@ def memory_inputs(
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     parts = {
         "early": np.atleast_1d(traffic.early_share),
-        "l2": np.atleast_1d(SIDES_TIME(**inputs["sides"])),
-        "crossing": inputs["sides"]["crossing"],
+        "l2": inputs["sides"]["own"],
+        "sides": np.atleast_1d(SIDES_TIME(**inputs["sides"])),
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
         "held_up": np.atleast_1d(traffic.writeback_bytes) / device.dram_bandwidth,
