@@ -268,7 +268,8 @@ def _below_l1(
     )
     if warm:
         touched = sum(misses.touched, _ZERO)
-        early = found_early(writes.kept, (l2_reads + store_sectors) * SECTOR, touched)
+        moved = (l2_reads + store_sectors) * SECTOR
+        early = found_early(writes.kept, moved, touched, store_sectors * SECTOR)
     else:
         early = room_early(writes.left, reads, store_sectors * SECTOR)
     missed = total(misses.sectors, fetching)

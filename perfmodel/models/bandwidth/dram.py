@@ -185,16 +185,17 @@ def room_early(left: Any, reads: Any, stored: Any) -> Array:
     return np.asarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
-FOUND_APART: Final = 0.85
-"""Share of what a warm launch finds that lies apart from what it misses, not between.
+FOUND_BETWEEN: Final = 0.17
+"""Share of what a warm launch finds that lies between what it misses, if it reads alone: what is
+written waits for what it drives out.
 
 Fitted: warm copies of every 6th to 9th of 1 Mi floats, 0.5 to 0.8 of L2, on an H200 and an H100:
-3.4 and 6.1% rms with 0.8, 4.7 and 9.2 with all of it, 4.3 and 4.8 with 0.65 (strided.csv of
+3.3 and 6.1% rms, 4.6 and 8.6 without; 3.6 and 5.3 with a quarter (strided.csv of
 measurements/h200-sxm-suite and h100-sxm-suite, fit rows).
 """
 
 
-def found_early(kept: Any, asked: Any, touched: Any) -> Array:
+def found_early(kept: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
     Parameters
@@ -204,9 +205,12 @@ def found_early(kept: Any, asked: Any, touched: Any) -> Array:
     asked, touched : array
         Bytes asked of L2, and different ones: of data that is met again and again, what happens the
         first time says little.
+    stored : array
+        Bytes stored, of those asked.
     """
     times = np.asarray(asked) / np.maximum(touched, 1.0)
-    return np.asarray(FOUND_APART * kept * np.clip(2.0 - times, 0.0, 1.0))
+    apart = 1 - FOUND_BETWEEN * (1 - np.asarray(stored) / np.maximum(asked, 1.0))
+    return np.asarray(apart * kept * np.clip(2.0 - times, 0.0, 1.0))
 
 
 def opening(device: Device) -> float:
