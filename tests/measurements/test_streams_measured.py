@@ -64,7 +64,7 @@ def test_room_is_what_stays_and_copies_have_none() -> None:
     assert room_early(27e6, 0.0, 67e6) == pytest.approx(27 / 67)
     assert room_early(22e6, 45e6, 45e6) == 0
     assert room_early(1e9, 0.0, 1e6) == 1
-    # Half of the data is there: as much of a launch that meets it once, none of one that does twice.
+    # Half of it is there: so much of a launch that meets it once, none of one that does twice.
     assert found_early(0.5, 1e6, 1e6) == pytest.approx(0.5 * (1 - FOUND_BETWEEN))
     assert found_early(0.5, 1e6, 1e6, stored=1e6) == pytest.approx(0.5)
     assert found_early(0.5, 2e6, 1e6) == 0

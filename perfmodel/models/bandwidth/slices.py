@@ -96,8 +96,8 @@ def working_share(device: Device) -> float:
     """Return L2's slices that work over those that its driver counts, as a share of an H200's.
 
     An H200's driver states 60 MiB, of which 94 slices of 96 hold 58.75: what was fitted there as
-    shares of what it states are 2% more of an L2 without slices that are off. Sets of 0.8 to 1.2 of an
-    H100's L2 in which blocks move on miss as it says within 0.02, and 0.03 more without it
+    shares of what it states are 2% more of an L2 without slices that are off. Sets of 0.8 to 1.2 of
+    an H100's L2 in which blocks move on miss as it says within 0.02, and 0.05 more without it
     (measurements/h100-streams/sets-counters.csv). Sets that blocks come back to differ otherwise:
     an H100 loses the last of them sooner.
     """
