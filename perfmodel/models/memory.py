@@ -14,9 +14,9 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import bank_clocks
-from perfmodel.models.bandwidth.dram import found_early, room_early
+from perfmodel.models.bandwidth.dram import found_early, opening, room_early
 from perfmodel.models.bandwidth.l2 import store_cost
-from perfmodel.models.bandwidth.slices import lone_sector
+from perfmodel.models.bandwidth.slices import lone_sector, working_share
 from perfmodel.models.bandwidth.writeback import (
     crowds_writes,
     dearer_writes,
@@ -117,7 +117,8 @@ def closed_form_traffic(
         sizes = zip(requests, misses.touched, misses.copies, strict=True)
         lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
         random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), _ZERO)
-        kept = warm_held(sum(lines, _ZERO), accesses.l2_size, random)
+        room = accesses.l2_size * working_share(device)
+        kept = warm_held(sum(lines, _ZERO), room, random)
         tables = [replace(t, kept=np.maximum(kept, t.kept)) for t in tables]
         misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:
@@ -252,7 +253,8 @@ def _below_l1(
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
-    filled, waited = random_misses(tables, requests, granule, warm, lone_sector(device))
+    lone, opened = lone_sector(device), opening(device)
+    filled, waited = random_misses(tables, requests, granule, warm, lone, opened)
     reads, cost = reads + writes.made_whole, cost + writes.made_whole
     if control.compression > 1:
         reads, written = reads / control.compression, written / control.compression
@@ -273,7 +275,8 @@ def _below_l1(
     )
     if warm:
         touched = sum(misses.touched, _ZERO)
-        early = found_early(writes.kept, (l2_reads + store_sectors) * SECTOR, touched)
+        moved = (l2_reads + store_sectors) * SECTOR
+        early = found_early(writes.kept, moved, touched, store_sectors * SECTOR)
     else:
         early = room_early(writes.left, reads, store_sectors * SECTOR)
     missed = total(misses.sectors, fetching)
@@ -315,9 +318,12 @@ def _read_cost(
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     within = {i: t.size / t.rounds.number for t in tables if t.random for i in t.members}
     usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
+    opened = opening(accesses.device)
     costs = (
         misses.dram_bytes[i]
-        * dram_read_cost(accesses.instance, accesses.requests[i], accesses.granule, within.get(i))
+        * dram_read_cost(
+            accesses.instance, accesses.requests[i], accesses.granule, opened, within.get(i)
+        )
         for i in usual
     )
     return np.asarray(sum(costs, _ZERO))

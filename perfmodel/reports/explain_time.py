@@ -260,7 +260,7 @@ def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step
 def _bandwidth(prediction: Prediction) -> Step:
     """Return the step of the slower of L2 and DRAM."""
     memory = prediction.details.time.inputs["memory"]
-    given = _chosen(memory, "early", "l2", "besides", "dram", "held_up", "crossing")
+    given = _chosen(memory, "early", "l2", "besides", "dram", "held_up", "sides")
     return step(TIME, named(BANDWIDTH_TIME, "bandwidth"), given)
 
 

@@ -63,7 +63,7 @@ def test_the_catalogue_states_what_a_calibration_finds(calibration, name):
     device = load_device("h200-sxm")
     assert device.figures[name].kind == "fitted"
     found = figures(calibration)[name]
-    assert getattr(device, name) == pytest.approx(found.value, rel=0.012)
+    assert getattr(device, name) == pytest.approx(found.value, rel=0.015)
 
 
 def test_rows_for_validation_take_no_part(calibration, tmp_path):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import fmean, median
 
 import pytest
-from measured import rows
+from measured import FOLDER, rows
 
 from perfmodel.hardware import Device, load_device
 
@@ -103,10 +103,32 @@ def test_block_dispatch_rate(h200: Device) -> None:
     assert h200.block_dispatch_rate == pytest.approx(fmean(rates), rel=1e-3)
 
 
-def test_h100_write_bandwidth_scales_with_its_reads(h200: Device) -> None:
-    # independent: the derivation that the figure's note gives
+def test_h100_l2_reads_by_the_same_definition(h200: Device) -> None:
+    # measured: median of sets of 20 to 44 MiB, less what an empty kernel reads, on both
+    for device, folder, floor, most in (
+        (load_device("h100-sxm"), "h100-sxm", 5.6, 44),
+        (h200, "h200-sxm", 5.82, 52),
+    ):
+        rates = [
+            r["bytes"] * r["iterations"] / (r["time_us"] - floor) * 1e6
+            for r in rows("working-set", FOLDER.parent / folder, kernel="working-set-read")
+            if r["timing"] == "events" and 20 * MIB <= r["bytes"] <= most * MIB
+        ]
+        assert len(rates) >= 7
+        assert device.l2_read_bandwidth == pytest.approx(median(rates), rel=0.01)
+
+
+def test_h100_l2_writes_lie_between_sets_and_streams() -> None:
+    # measured: sets of 8 to 32 MiB written again and again, and the slope of cold streams
     h100 = load_device("h100-sxm")
-    whole = next(f for f in h200.figures["l2_read_bandwidth"].also if "empty" in f.note)
-    ratio = h100.l2_read_bandwidth / (whole.value * 1e12)
-    expected = h200.require("l2_write_bandwidth") * ratio
-    assert h100.l2_write_bandwidth == pytest.approx(expected, rel=2e-3)
+    suite = FOLDER.parent / "h100-sxm-suite"
+    sets = [
+        r["bytes"] * r["iterations"] / (r["time_us"] - h100.launch_floor * 1e6) * 1e6
+        for r in rows("working-set", suite, timing="profiler", cache="cold")
+        if 8 * MIB <= r["bytes"] <= 32 * MIB
+    ]
+    of = {"function": "write", "timing": "profiler", "cache": "cold", "block": 256, "vector": 16}
+    time = {r["bytes"]: r["time_us"] for r in rows("streams", suite, **of)}
+    slope = (25165824 - 6291456) / (time[25165824] - time[6291456]) * 1e6
+    assert 0.95 * median(sets) < h100.require("l2_write_bandwidth") < 1.05 * slope
+    assert slope / median(sets) == pytest.approx(1.05, abs=0.06)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.bandwidth.slices import slice_count
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -99,6 +100,20 @@ ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
 2048 MiB (gather.csv, fit rows)."""
+OPENING = Formula(
+    name="what opening rows adds to atoms, over what it adds on an H200",
+    unit="1",
+    text="min(1.25, max(0.8, bandwidth/slices/51.2e9))",
+    symbols={
+        "bandwidth": "peak of DRAM [B/s]",
+        "slices": "slices of L2, each with its channels of DRAM [1]",
+    },
+    holds="41.9 GB/s a slice (H100) and 51.2 (H200); below is taken as the lower",
+    source="derived: a row takes a channel as long on any of them, while faster pins move more "
+    "bytes meanwhile; copies of every 32nd to 128th of 16 Mi floats lose 0.8 of what they lose on "
+    "an H200 (h100-sxm-suite and h200-sxm-suite, strided.csv, fit rows), and sectors that atomics "
+    "read, change and write back lose as much of it (atomics-outgrown.csv of both)",
+)
 OVER_FETCH = Formula(
     name="over-fetch",
     unit="1",
@@ -109,24 +124,6 @@ OVER_FETCH = Formula(
 )
 OVER_FETCHED: Final = 1.05
 """Ratio from which an access counts as over-fetched: below it are the ends of what is read."""
-ROWS_COST = Formula(
-    name="cost of isolated bytes on a GPU",
-    unit="1",
-    text="1 + (cost - 1)*channel/counted",
-    symbols={
-        "cost": "cost of isolated bytes over dense ones where it was counted [1]",
-        "channel": "DRAM peak of the channel of one slice of L2 [B/s]",
-        "counted": "the same where the cost was counted [B/s]",
-    },
-    holds="sectors that are read, changed and written back, on an H200 and an H100; reads alone "
-    "at isolated places keep their cost (gather.csv, strided.csv of both)",
-    source="derived: dense bytes take time as the channel's peak says; rows that open, and turns "
-    "between reads and writes, take their own, whatever the clock of the bus. Isolated sectors "
-    "take 1.21 times as long on an H100 as on an H200, whose peak is 1.44 times its, by 94 "
-    "channels against 80 (measurements/h100-sxm-suite/atomics-outgrown.csv)",
-)
-COUNTED_CHANNEL: Final = 4814.3e9 / 94
-"""`counted` of `ROWS_COST`: an H200's."""
 SPARSE = Formula(
     name="share of random misses that open a DRAM row of their own",
     unit="1",
@@ -189,7 +186,17 @@ def room_early(left: Any, reads: Any, stored: Any) -> Array:
     return np.asarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
-def found_early(kept: Any, asked: Any, touched: Any) -> Array:
+FOUND_BETWEEN: Final = 0.17
+"""Share of what a warm launch finds that lies between what it misses, if it reads alone: what is
+written waits for what it drives out.
+
+Fitted: warm copies of every 6th to 9th of 1 Mi floats, 0.5 to 0.8 of L2, on an H200 and an H100:
+3.3 and 6.1% rms, 4.6 and 8.6 without; 3.6 and 5.3 with a quarter (strided.csv of
+measurements/h200-sxm-suite and h100-sxm-suite, fit rows).
+"""
+
+
+def found_early(kept: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
     Parameters
@@ -199,12 +206,20 @@ def found_early(kept: Any, asked: Any, touched: Any) -> Array:
     asked, touched : array
         Bytes asked of L2, and different ones: of data that is met again and again, what happens the
         first time says little.
+    stored : array
+        Bytes stored, of those asked.
     """
     times = np.asarray(asked) / np.maximum(touched, 1.0)
-    return np.asarray(kept * np.clip(2.0 - times, 0.0, 1.0))
+    apart = 1 - FOUND_BETWEEN * (1 - np.asarray(stored) / np.maximum(asked, 1.0))
+    return np.asarray(apart * kept * np.clip(2.0 - times, 0.0, 1.0))
 
 
-def read_cost(pitch: Any, granule: int = 64) -> Array:
+def opening(device: Device) -> float:
+    """Evaluate `OPENING`."""
+    return float(OPENING(bandwidth=device.dram_bandwidth, slices=slice_count(device)))
+
+
+def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
     """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
 
     Parameters
@@ -213,22 +228,21 @@ def read_cost(pitch: Any, granule: int = 64) -> Array:
         From one atom to the next [B]; under 64 where they are dense.
     granule : int
         Bytes of an atom: the fetch granularity.
+    opened : float
+        See `OPENING`.
     """
     pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
     octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
-    isolated = np.interp(octaves, np.log2(pitches), costs)
+    isolated = 1 + (np.interp(octaves, np.log2(pitches), costs) - 1) * opened
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
 
 
 def rows_cost(cost: Any, device: Device) -> Array:
-    """Return the cost of isolated bytes over dense ones, on a device: see `ROWS_COST`."""
-    if device.l2_slices is None:
-        return np.asarray(cost, dtype=float)
-    channel = device.dram_bandwidth / device.l2_slices
-    return np.asarray(ROWS_COST(cost=cost, channel=channel, counted=COUNTED_CHANNEL))
+    """Return the cost of isolated bytes over dense ones on a device, from an H200's."""
+    return np.asarray(1 + (np.asarray(cost, dtype=float) - 1) * opening(device))
 
 
-def random_cost(wide: Any, table: Any = np.inf) -> Array:
+def random_cost(wide: Any, table: Any = np.inf, opened: float = 1.0) -> Array:
     """Return the cost of DRAM bytes at random places, relative to dense ones.
 
     Parameters
@@ -237,13 +251,15 @@ def random_cost(wide: Any, table: Any = np.inf) -> Array:
         Bytes fetched at each place.
     table : array
         Bytes over which the places lie.
+    opened : float
+        See `OPENING`.
     """
-    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table))
+    return np.asarray(1 + (_by_width(_RANDOM_COST, wide) - 1) * sparse(table) * opened)
 
 
-def random_wait(wide: Any, table: Any) -> Array:
+def random_wait(wide: Any, table: Any, opened: float = 1.0) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table))
+    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table) * opened)
 
 
 def sparse(table: Any) -> Array:

@@ -17,20 +17,21 @@ Array = npt.NDArray[Any]
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
-    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, fetched/dram)",
+    text="(reads + filled + unpacked + pinned)/read + scattered/dram",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
         "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
-        "fetched": "bytes that L2 reads from DRAM for them, as dense ones [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "read": "L2 bandwidth of reads alone [B/s]",
     },
     holds="as the time of L2",
     source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
-    "(measurements/h200-sxm-suite/gather.csv)",
+    "(measurements/h200-sxm-suite/gather.csv). What DRAM takes longer than L2 goes on beside "
+    "writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off on an H100, and 7.7% "
+    "where they waited for it (h100-sxm-suite/strided.csv, fit rows)",
 )
 L2_TIME = Formula(
     name="time of L2",
@@ -46,8 +47,8 @@ L2_TIME = Formula(
         "beside": "share of reads that hit, or of writes if shorter, that runs beside [1]",
     },
     holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
-    source="fitted form: a copy takes nearly as long as its reads and its writes one after the "
-    "other (measurements/h200-sxm/l2-states.csv)",
+    source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
+    "one after the other (measurements/h200-sxm/l2-states.csv); what crosses adds to cold ones",
 )
 READS_BESIDE: Final = 0.45
 """Share of L2's reads, where they hit, that run beside its writes.

@@ -17,6 +17,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.agreement import agreed
+from perfmodel.models.bandwidth.slices import working_share
 from perfmodel.models.bandwidth.writeback import reaching_writes
 from perfmodel.models.caches.followers import caught
 from perfmodel.models.caches.private_sets import part_misses
@@ -324,7 +325,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     workings, lost = part_misses(
         (one.kept + _INTRUDING * size * one.streaming) * running,
         ((one.read - passing) * running, one.written * running),
-        one.capacity,
+        (one.capacity, one.capacity * working_share(device)),
         one.passes,
         running,
         moves,

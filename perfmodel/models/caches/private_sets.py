@@ -203,7 +203,7 @@ def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
 def part_misses(
     kept: Any,
     between: tuple[Any, Any],
-    capacity: float,
+    capacity: tuple[float, float],
     passes: Any,
     running: Any,
     moves: Any,
@@ -218,8 +218,9 @@ def part_misses(
         Bytes of the set that are to stay.
     between : pair of array
         Bytes of streams read and written in one pass over it.
-    capacity : float
-        L2 [B].
+    capacity : pair of float
+        L2, and the same for blocks that move on: see
+        `perfmodel.models.bandwidth.slices.working_share` [B].
     passes : array
         Times that the part is read.
     running : array
@@ -234,11 +235,11 @@ def part_misses(
     # of 16 KiB (measurements/h200-rows/seen.csv).
     times = np.where(running < 1, 1e9, passes)
     before = LAUNCHES_BEFORE * (passes - 1) * warm
-    own = private_misses(kept, *between, capacity, times, before)
+    own = private_misses(kept, *between, capacity[0], times, before)
     lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
     if not agreed(moves > 0):
         return own, lost
     apart = moves % sm_count
     near = np.minimum(apart, sm_count - apart) <= NEIGHBOURS
-    moved = moved_misses(kept, *between, capacity, passes, near, warm)
+    moved = moved_misses(kept, *between, capacity[1], passes, near, warm)
     return moved, np.where(moves > 0, MOVED_KNEE(**moved[-1][1]), lost)

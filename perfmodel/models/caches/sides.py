@@ -6,7 +6,7 @@ side too, until other data takes its place; then it has to cross again, though L
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -65,14 +65,29 @@ CROSSING_TIME = Formula(
 SIDES_TIME = Formula(
     name="time of L2, both sides",
     unit="s",
-    text="max(own, crossing)",
+    text="(own**p + crossing**p)**(1/p)",
     symbols={
         "own": "time of L2 [s]",
         "crossing": "time of what crosses between its sides [s]",
+        "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="as its parts",
-    source="both work at a time",
+    source="both work at a time; where misses and writes cross in turn, each waits for the other",
 )
+TURNS_SHARP: Final = 6.0
+"""`p` of `SIDES_TIME` where as much is fetched as written.
+
+Fitted: cold copies of 6 to 34 MB ask an H200 for crossings of 2.53 TB/s, where its counters say
+2.52; with 5, 8 and 12 for 2.61, 2.47 and 2.43 (measurements/h200-sxm-suite/streams.csv, fit rows).
+"""
+ALONE_SHARP: Final = 24.0
+"""`p` of fetches or writes alone: next to a maximum."""
+
+
+def sharpness(fetched: Array, written: Array) -> Array:
+    """Return `p` of `SIDES_TIME`, of bytes fetched from DRAM and bytes written."""
+    share = fetched / np.maximum(fetched + written, 1.0)
+    return np.asarray(TURNS_SHARP / np.maximum(4 * share * (1 - share), TURNS_SHARP / ALONE_SHARP))
 
 
 def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:

@@ -19,16 +19,16 @@ Array = npt.NDArray[Any]
 
 
 def dram_read_cost(
-    instance: Instance, r: Requests, granule: int, within: Array | None = None
+    instance: Instance, r: Requests, granule: int, opened: float, within: Array | None = None
 ) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads.
+    """Return the cost of an access's DRAM bytes, relative to dense reads; see `OPENING`.
 
     Random places lie `within` so many bytes at a time, or anywhere in the buffer.
     """
     if r.random:
         size = buffer_bytes(instance, r) if within is None else within
-        return random_cost(fetched_by(r, granule), size)
-    return read_cost(_pitch(r, granule), granule)
+        return random_cost(fetched_by(r, granule), size, opened)
+    return read_cost(_pitch(r, granule), granule, opened)
 
 
 def _pitch(r: Requests, granule: int) -> Array:

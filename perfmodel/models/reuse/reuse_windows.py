@@ -44,7 +44,7 @@ WARM_HELD = Formula(
     text="min(1, (1 + 2**((0.4 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
     symbols={
         "f": "lines that the launch touches, data that both L2 sides read counted twice [B]",
-        "c": "capacity [B]",
+        "c": "capacity, see `perfmodel.models.bandwidth.slices.working_share` [B]",
         "half": "footprint over capacity of which half is left [1]",
         "step": "footprint over capacity that halves what little is lost before [1]",
     },

@@ -19,7 +19,12 @@ from perfmodel.models.bandwidth.l2 import (
     unpacked_bytes,
 )
 from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
-from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME, crossing_inputs
+from perfmodel.models.caches.sides import (
+    CROSSING_TIME,
+    SIDES_TIME,
+    crossing_inputs,
+    sharpness,
+)
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
@@ -45,16 +50,14 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "pinned": np.atleast_1d(pinned_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
-        # What makes sectors whole is read while L2 takes other stores.
-        "fetched": np.atleast_1d(
-            traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
-        ),
         "dram": device.dram_read_bandwidth,
         "read": device.l2_read_bandwidth,
     }
+    # What makes sectors whole is read while L2 takes other stores.
+    fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
     own = {
         "asked": np.atleast_1d(L2_READS(**asked)),
-        "hits": asked["reads"] + asked["unpacked"] - asked["fetched"],
+        "hits": asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched),
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
@@ -65,6 +68,7 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
     sides = {
         "own": np.atleast_1d(L2_TIME(**own)),
         "crossing": np.atleast_1d(CROSSING_TIME(**crossing)),
+        "p": sharpness(crossing["fetched"], crossing["written"]),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
     if hot is not None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.blocks.waves import BALANCE
+from perfmodel.models.caches.sides import SIDES_TIME
 from perfmodel.models.caches.table_costs import marked_reads
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
@@ -109,12 +110,12 @@ QUEUE_TIME = Formula(
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",
     unit="s",
-    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, crossing)",
+    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, sides)",
     symbols={
         "early": "share of the launch in which L2 has room for what is written, or holds what is "
         "read [1]",
         "l2": "time of L2 [s]",
-        "crossing": "time of what crosses between L2's sides, whatever else holds up [s]",
+        "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
         "dram": "time of DRAM [s]",
         "held_up": "what write-backs lose beside a set-aside [s]",
@@ -249,7 +250,7 @@ def memory_inputs(
     parts = {
         "early": np.atleast_1d(traffic.early_share),
         "l2": inputs["sides"]["own"],
-        "crossing": inputs["sides"]["crossing"],
+        "sides": np.atleast_1d(SIDES_TIME(**inputs["sides"])),
         "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
         "dram": terms["dram"],
         "held_up": inputs.get("writeback", {}).get("lost", np.zeros(1)),
