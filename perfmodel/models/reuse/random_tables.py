@@ -39,6 +39,24 @@ class Shares(NamedTuple):
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
+class OtherTable(NamedTuple):
+    """Another table that the same launch draws from.
+
+    Attributes
+    ----------
+    size : array
+        Bytes.
+    often : array
+        Times that a line of it is drawn in the launch, on average.
+    copied : bool
+        Whether the side that draws keeps a copy: what atomics change stays at home.
+    """
+
+    size: Array
+    often: Array
+    copied: bool
+
+
 class RandomReads(NamedTuple):
     """What a launch reads of a table at random places.
 
@@ -79,11 +97,12 @@ def random_reads(
     granule: float,
     shares: Shares,
     spilled: Array,
+    others: Sequence[OtherTable] = (),
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
     Of `beside`, bytes are read and written in one pass over the table; `spilled` is the share of
-    its persisting lines that find no way.
+    its persisting lines that find no way; `others` take room as it does.
     """
     draws, wide = random_draws(requests, members, granule)
     stream = (1.5 * beside[0] + beside[1]) * passes / draws
@@ -91,7 +110,7 @@ def random_reads(
     passing = STREAMING_WAYS * capacity / residency.WAYS
     room = RANDOM_ROOM * capacity - shares.kept * size
     room = room - np.where(shares.streaming > 0, passing, 0.0)
-    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares)
+    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares, others)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     first = atoms * (1 - np.exp(-draws / atoms))
@@ -110,7 +129,8 @@ def random_reads(
     # Lines of a set-aside outlast the launch.
     kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    gone, away = lost_lines(stay(size, stream * (size / LINE), room, shares), spilled)
+    others = rates(others, draws / lines)
+    gone, away = lost_lines(stay(size, stream * lines, room, shares, others), spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
     crossing = shares.kept * away / 2
     return RandomReads(*(first * wide, again * wide, misses, spilled, crossing, kept, draws, wide))
@@ -123,6 +143,7 @@ def random_line_hits(
     capacity: Any,
     line: float,
     shares: Shares = NONE,
+    others: Sequence[OtherTable] = (),
 ) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
@@ -143,6 +164,8 @@ def random_line_hits(
         Bytes of a line.
     shares : Shares
         What of the table does not compete for that capacity.
+    others : sequence of OtherTable
+        Tables drawn from beside it.
 
     Notes
     -----
@@ -150,9 +173,10 @@ def random_line_hits(
     was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
     n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares)
-    steady = both_sides(y, shares)[1]
     drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
+    beside = np.asarray(stream, dtype=float) * n
+    y = stay(n * line, beside, capacity, shares, rates(others, drawn / n))
+    steady = both_sides(y, shares)[1]
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)
     first = n * (1 - np.exp(-t / n))
@@ -182,7 +206,18 @@ def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
 
 
-def stay(table: Array, stream: Array, capacity: Any, shares: Shares = NONE) -> Array:
+def rates(others: Sequence[OtherTable], often: Array) -> list[OtherTable]:
+    """Return other tables with their draws for each of a line that is drawn so often."""
+    return [o._replace(often=o.often / np.maximum(often, 1e-9)) for o in others]
+
+
+def stay(
+    table: Array,
+    stream: Array,
+    capacity: Any,
+    shares: Shares = NONE,
+    others: Sequence[OtherTable] = (),
+) -> Array:
     """Return how often each line of a random table is drawn, on average, while an unused one stays.
 
     Parameters
@@ -191,11 +226,17 @@ def stay(table: Array, stream: Array, capacity: Any, shares: Shares = NONE) -> A
         Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
     capacity, shares
         As for `random_line_hits`.
+    others : sequence of OtherTable
+        Drawn from beside it, so often for each time that a line of it is.
     """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
         y = (low + high) / 2
-        fits = both_sides(y, shares)[0] * table + stream * y <= capacity
+        taken = both_sides(y, shares)[0] * table + stream * y
+        for o in others:
+            lines = both_sides(y * o.often)[0] if o.copied else -np.expm1(-y * o.often)
+            taken = taken + lines * o.size
+        fits = taken <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
     return np.asarray((low + high) / 2)
 
