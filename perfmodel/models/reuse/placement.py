@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,22 @@ from perfmodel.models.reuse.residency import TABLE_WEIGHT
 
 Array = npt.NDArray[Any]
 
+_WHOLE: Final = 0.9
+"""Share of their lines that DRAM's atoms are from which on they are dense: by choice."""
 
-def dram_read_cost(instance: Instance, r: Requests, granule: int) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads."""
+
+def dram_read_cost(instance: Instance, r: Requests, granule: int, filled: float = 0.0) -> Array:
+    """Return the cost of an access's DRAM bytes, relative to dense reads.
+
+    Parameters
+    ----------
+    instance, r, granule
+        A launch, an access of its own, and the least that DRAM reads [B].
+    filled : float
+        Share of the lines that it reads with others, where blocks were followed.
+    """
+    if filled > _WHOLE:
+        return np.ones(1)
     if r.random:
         return random_cost(fetched_by(r, granule), buffer_bytes(instance, r))
     return read_cost(_pitch(r, granule), granule)
