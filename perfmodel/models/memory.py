@@ -40,6 +40,7 @@ from perfmodel.models.caches.tables import Table, find_tables
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
+from perfmodel.models.reuse.common_buffers import changed_once
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
@@ -128,6 +129,9 @@ def closed_form_traffic(
         for i, r in enumerate(requests)
         if r.sharing is not None
     }
+    misses = _with_own_rules(misses, own, atomics)
+    new = changed_once(instance, requests, misses.dram_bytes, atomics, accesses.l2_size)
+    atomics = {i: a._replace(read=a.read * new[i]) for i, a in atomics.items()}
     misses = _with_own_rules(misses, own, atomics)
     writes = dram_writes(accesses, misses, tables, atomics, own, kept)
     traffic = Traffic(
@@ -318,11 +322,17 @@ def _read_cost(
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     within = {i: t.size / t.rounds.number for t in tables if t.random for i in t.members}
     usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
+    filled = {i: union.of_lines for i, union in misses.unions.items()}
     opened = opening(accesses.device)
     costs = (
         misses.dram_bytes[i]
         * dram_read_cost(
-            accesses.instance, accesses.requests[i], accesses.granule, opened, within.get(i)
+            accesses.instance,
+            accesses.requests[i],
+            accesses.granule,
+            opened,
+            filled.get(i, 0.0),
+            within.get(i),
         )
         for i in usual
     )

@@ -12,6 +12,7 @@ from perfmodel.models.bandwidth.writeback import writebacks
 from perfmodel.models.caches import set_overflow
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.random_tables import (
+    OtherTable,
     Shares,
     both_sides,
     lost_lines,
@@ -130,6 +131,32 @@ def test_random_tables_against_two_partitions(table_lines: int) -> None:
         caches[side].use(line)
     found, *_ = random_line_hits(table_lines * 128.0, 0.0, draws, half * 2 * 128.0, 128.0)
     assert float(found) == pytest.approx(hits / draws, abs=0.005)
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_random_tables_that_compete_against_two_partitions(copied: bool) -> None:
+    # independent: as above, every third reference to another table, by loads or by atomics that
+    # go to a line's home alone
+    generator = np.random.default_rng(4)
+    half, references, sizes = 512, 90_000, (900, 300)
+    caches = (Lru(half), Lru(half))
+    hits, draws = [0, 0], [0, 0]
+    for n in range(references):
+        which = int(n % 3 == 2)
+        line, side = (int(generator.integers(0, most)) for most in (sizes[which], 2))
+        home = line % 2
+        line += which * 10_000
+        near = side if which == 0 or copied else home
+        draws[which] += 1
+        hits[which] += line in caches[near] or line in caches[home]
+        if line not in caches[near]:
+            caches[home].use(line)
+        caches[near].use(line)
+    other = OtherTable(np.array([sizes[1] * 128.0]), np.array([draws[1] / sizes[1]]), copied)
+    found, *_ = random_line_hits(
+        *(sizes[0] * 128.0, 0.0, draws[0], half * 2 * 128.0, 128.0), others=[other]
+    )
+    assert float(found[0]) == pytest.approx(hits[0] / draws[0], abs=0.006)
 
 
 def test_lines_that_a_set_aside_lets_go() -> None:

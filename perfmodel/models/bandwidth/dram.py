@@ -25,7 +25,7 @@ DIRTY_LEFT = Formula(
     symbols={
         "c": "capacity of L2 [B]",
         "w": "ways set aside, of 16: dirty lines may not use them [1]",
-        "reads": "bytes read from DRAM [B]",
+        "reads": "bytes read from DRAM, of lines not written then [B]",
         "writes": "bytes written to L2 [B]",
     },
     holds="streams of 32 MiB and more within 6% of the capacity; set-asides within 3%",

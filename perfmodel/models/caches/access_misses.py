@@ -24,6 +24,7 @@ from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.common_buffers import brought_once
 from perfmodel.models.reuse.irregular_unions import Union, common_fills, irregular_unions
+from perfmodel.models.reuse.joint_walks import new_shares
 from perfmodel.models.reuse.merged_reads import gpc_run
 from perfmodel.models.reuse.rereads import rereads, without_rereads
 from perfmodel.models.reuse.reuse_windows import Group, grouped
@@ -141,6 +142,12 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     sectors, dram_bytes, touched, rewritten = l2_misses(
         instance, requests, groups, device, resident, blocks, fills, accesses.control, unions
     )
+    back = {i for g in again for i in g.members}
+    for i, new in new_shares(
+        *(instance, requests, groups, shape, accesses.granule, at_once),
+        *([t for t, _ in touched], dram_bytes, accesses.l2_size, back),
+    ).items():
+        sectors[i], dram_bytes[i] = sectors[i] * new, dram_bytes[i] * new
     far = [g.missing_l2(wave, accesses.l2_size, n) for g, n in zip(again, near, strict=True)]
     still = dict.fromkeys(range(len(requests)), (_ONE, _ONE))
     for reread, n, f in zip(again, near, far, strict=True):
@@ -159,7 +166,7 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
             without_rereads(again, dram_bytes, both),
             touched_once,
             accesses.l2_size,
-            {i for g in again for i in g.members},
+            back,
         ),
         touched=touched_once,
         copies=[c for _, c in touched],

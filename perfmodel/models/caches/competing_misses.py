@@ -19,20 +19,23 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.bandwidth.slices import working_share
 from perfmodel.models.bandwidth.writeback import reaching_writes
+from perfmodel.models.caches.followed_loads import comes_back
 from perfmodel.models.caches.followers import caught
 from perfmodel.models.caches.private_sets import part_misses
 from perfmodel.models.caches.sides import near_lost
 from perfmodel.models.caches.windows import marked, pinned, spilled_share
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.random_tables import (
     ONE_ROUND,
+    OtherTable,
     RandomReads,
     Rounds,
     Shares,
+    random_draws,
     random_reads,
 )
 from perfmodel.models.reuse.reuse_windows import WARM_KNEE, Group, held
@@ -279,8 +282,27 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         Shares(one.persisting * (1 - one.spilled), one.streaming),
         one.spilled,
         one.rounds,
+        _drawn_beside(launch, one),
     )
     return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
+
+
+def _drawn_beside(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
+    """Return the other tables that a launch draws from, by loads or atomics."""
+    found = []
+    for use in launch.uses.values():
+        loads = [r for i in use.members if (r := launch.requests[i]).access.kind == "load"]
+        drawn = [
+            i
+            for i in use.members
+            if launch.requests[i].random and launch.requests[i].access.kind != "store"
+        ]
+        kinds = {launch.requests[i].access.kind for i in drawn}
+        if drawn and use is not one.own and not comes_back(loads):
+            size = buffer_bytes(launch.instance, launch.requests[drawn[0]])
+            draws, _ = random_draws(launch.requests, drawn, launch.granule)
+            found.append(OtherTable(size, draws * LINE / np.maximum(size, LINE), "load" in kinds))
+    return found
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -97,13 +97,14 @@ def dram_writes(
     ) * (1 - kept if warm else _ONE)
     touched = total(misses.touched, [i for i in (*stores, *others) if i not in apart])
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    beside = reads - _in_place(accesses, misses, apart)
     ways = granted_ways(accesses.control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
     if warm:
         kept = kept * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
         left = kept * touched
     else:
-        crowding = crowding_reads(tables, reads, touched, l2_size, warm)
+        crowding = crowding_reads(tables, beside, touched, l2_size, warm)
         left = dirty_left(crowding, touched, l2_size, ways)
     written_back = sum((a.written for a in atomics.values()), _ZERO)
     written = np.maximum(touched + misses.rewritten - left, 0.0) + written_back
@@ -124,3 +125,17 @@ def dram_writes(
         ways=ways,
         granted=granted,
     )
+
+
+def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) -> Array:
+    """Return the bytes read of lines that are then written: they take their room in L2 once."""
+    read: dict[str, Array] = {}
+    written: dict[str, Array] = {}
+    for i, r in enumerate(accesses.requests):
+        name = r.access.buffer
+        if r.access.kind == "load":
+            read[name] = read.get(name, _ZERO) + misses.dram_bytes[i]
+        elif r.access.kind == "store" and i not in apart:
+            written[name] = written.get(name, _ZERO) + misses.touched[i]
+    both = (np.minimum(read[name], written[name]) for name in read.keys() & written.keys())
+    return np.asarray(sum(both, _ZERO))

@@ -15,6 +15,7 @@ from perfmodel.models.caches.followed_loads import comes_back, followed_misses
 from perfmodel.models.caches.l1_fills import loop_windows
 from perfmodel.models.grid.geometry import AXES, alike
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -113,7 +114,9 @@ def l2_misses(
             every = among[r.access.buffer, r.access.kind]
             misses[i], whole = irregular(misses[i], touched[i][0], float(atom), capacity, every)
             reads[i] = whole
-            touched[i] = (np.minimum(touched[i][0], r.sectors * SECTOR), _ONE)
+            counted = r.access.counted if r.access.kind == "store" else None
+            different = once_of_sample(None if counted is None else counted.addresses, SECTOR)
+            touched[i] = (np.minimum(touched[i][0], r.sectors * different * SECTOR), _ONE)
             if i in unions:
                 new, new_atoms = unions[i].missing(capacity, wave)
                 misses[i] = np.minimum(misses[i], r.sectors * new)

@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.bandwidth.dram import ROWS, SPARSE
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import held
@@ -266,7 +267,11 @@ def _of_buffer(
 def _in_block(r: Requests) -> tuple[Array, Array]:
     """Return the sectors and lines of an access, those of a block's warps together once."""
     if r.in_blocks is None:
-        return r.sectors, r.lines
+        counted = r.access.counted
+        addresses = None if counted is None else counted.addresses
+        each = (once_of_sample(addresses, granule) for granule in (SECTOR, LINE))
+        sectors, lines = (n * part for n, part in zip((r.sectors, r.lines), each, strict=True))
+        return sectors, lines
     return np.minimum(r.sectors, r.in_blocks[0]), np.minimum(r.lines, r.in_blocks[2])
 
 

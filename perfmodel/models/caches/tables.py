@@ -29,6 +29,7 @@ from perfmodel.models.caches.followed_loads import comes_back
 from perfmodel.models.caches.private_sets import settled_share
 from perfmodel.models.caches.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 from perfmodel.models.formula import Formula
+from perfmodel.models.requests.counted_requests import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.random_tables import ONE_ROUND, Rounds
@@ -197,12 +198,18 @@ def _is_table(launch: TableLaunch, buffer: str) -> bool:
     window, use = launch.control.window, launch.uses[buffer]
     every = [launch.requests[i] for i in use.members]
     own = [r for r in every if r.access.kind == "load"]
-    if any(r.period is not None or r.random for r in own) and not comes_back(own):
+    drawn = any(r.random and _draws(launch.instance, r) for r in own)
+    if (drawn or any(r.period is not None for r in own)) and not comes_back(own):
         return True
     looped = (window is not None and window.buffer == buffer) or any(
         is_private(launch.instance, r) for r in every
     )
     return looped and agreed(use.loads > _AGAIN * use.touched)
+
+
+def _draws(instance: Instance, r: Requests) -> bool:
+    """Say whether data decides where a load goes, not only whether it takes place."""
+    return uses_random(instance.expression(r.access.index))
 
 
 def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:

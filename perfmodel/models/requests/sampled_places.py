@@ -173,6 +173,25 @@ def counted_places(addresses: Array, active: Array, size: float) -> StoredPlaces
     return StoredPlaces(seen.hot, seen.pitch)
 
 
+def once_of_sample(addresses: Array | None, granule: int) -> float:
+    """Return the different granules that a sample's requests go to, over the sum of each one's.
+
+    Less than 1 where runs of neighbouring warps meet: lists that all append to.
+
+    Parameters
+    ----------
+    addresses : array, shape (..., 32), or None
+        Of the sample, negative for lanes that take no part; None if there is none.
+    granule : int
+        Bytes.
+    """
+    if addresses is None:
+        return 1.0
+    places = np.sort(np.where(addresses >= 0, addresses // granule, -1), axis=-1)
+    taken = places[first_of_equals(places) & (places >= 0)]
+    return len(distinct(taken)) / max(len(taken), 1)
+
+
 def _shrunk(share: Array, times: Array, places: float, together: float) -> Array:
     """Return the share of the first of so many places that were met so many times."""
     if not len(times) or places < 1:

@@ -76,3 +76,45 @@ def brought_once(
         for i in members:
             found[i] = found[i] * np.clip(part, 0.0, 1.0)
     return found
+
+
+def changed_once(
+    instance: Instance,
+    requests: Sequence[Requests],
+    dram_reads: Sequence[Array],
+    changing: Collection[int],
+    l2_size: float,
+) -> dict[int, Array]:
+    """Return the share left of what atomics read from DRAM, where others of their buffer spare it.
+
+    A loop's atomics that were unrolled, or a search before a swap: while L2 holds the buffer, it
+    comes once for all of them.
+
+    Parameters
+    ----------
+    instance, requests
+        A launch and its global accesses.
+    dram_reads : sequence of array
+        Bytes that each access reads by itself.
+    changing : collection of int
+        Positions of the atomics that follow rules of their own.
+    l2_size : float
+        [B]
+    """
+    found: dict[int, Array] = {}
+    for buffer in {requests[i].access.buffer for i in changing}:
+        members = [i for i in changing if requests[i].access.buffer == buffer]
+        loads = [
+            i
+            for i, r in enumerate(requests)
+            if r.access.buffer == buffer and r.access.kind == "load"
+        ]
+        atomic = sum((dram_reads[i] for i in members), _ZERO)
+        loaded = sum((dram_reads[i] for i in loads), _ZERO)
+        size = buffer_bytes(instance, requests[members[0]])
+        own = [dram_reads[i] for i in (*members, *loads)]
+        least = np.maximum.reduce(np.broadcast_arrays(size, *own))
+        kept = held(size, l2_size)
+        spared = np.minimum(BROUGHT_ONCE(kept=kept, first=atomic + loaded, buffer=least), atomic)
+        found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))
+    return found

@@ -13,34 +13,23 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
-from perfmodel.models.grid.geometry import AXES, BlockShape
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.grid.distinct import distinct, distinct_pairs
+from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.followed_blocks import MOST_LANES, FollowedLaunch, touched_sectors
 from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[Any]
-
-_MOST_LANES: Final = 1 << 17
-"""Lanes, loops gone through, that are followed at most for one load."""
 
 _DRIFT: Final = 4.0
 """Iterations that blocks are apart at most, while one finds what another one read: assumed."""
 
 _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
-
-
-class _Launch(NamedTuple):
-    """A launch whose blocks are followed: its shape, and blocks along each axis."""
-
-    instance: Instance
-    shape: BlockShape
-    grid: tuple[int, ...]
 
 
 class Union(NamedTuple):
@@ -54,6 +43,8 @@ class Union(NamedTuple):
         Distinct sectors of blocks in a row, as many as are followed.
     new_atoms : float
         The same for DRAM's atoms.
+    of_lines : float
+        Share of the lines with such sectors in them that their atoms are.
     bytes_of_block : float
         Distinct sectors of a block [B].
     members : tuple of int
@@ -75,6 +66,7 @@ class Union(NamedTuple):
     bytes_of_block: float
     members: tuple[int, ...]
     alike: float
+    of_lines: float = 0.0
     in_step: float = 1.0
     atoms_in_step: float = 1.0
     bytes_in_step: float = 0.0
@@ -213,7 +205,7 @@ def _unions(
 ) -> dict[int, Union]:
     kernel, loads = instance.kernel, [requests[i] for i in positions]
     grid = tuple(int(np.max(extent)) for extent in instance.grid)
-    launch = _Launch(instance, shape, grid)
+    launch = FollowedLaunch(instance, shape, grid)
     padded = shape.warps * WARP_SIZE
     loops = [
         {
@@ -224,30 +216,34 @@ def _unions(
     ]
     most = max(math.prod(trips.values()) for trips in loops) * padded
     blocks = math.prod(grid)
-    run = min(blocks, _MOST_LANES // max(most, 1))
+    run = min(blocks, MOST_LANES // max(most, 1))
     if run < min(blocks, 2):
         return {}
     # Those in the middle of the launch stand for all.
     numbers = np.arange(run) + (blocks - run) // 2
-    found = [_touched(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)]
+    found = [
+        touched_sectors(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)
+    ]
     asked = float(sum(len(sector) for _, sector in found))
     of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
     if not asked:
         return {}
     own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
+    atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
     union = Union(
         in_block=own / asked,
         new=len(every) / asked,
-        new_atoms=len(distinct(every // (atom // SECTOR))) / asked,
+        new_atoms=atoms / asked,
         bytes_of_block=own * SECTOR / run,
         members=tuple(positions),
         alike=1.0,
+        of_lines=atoms * atom / (lines * LINE),
     )
     # Of blocks side by side the first iterations say it; whole rows of blocks.
     row = min(max(row, 1), blocks)
     several = np.arange(min(_ROWS * row, blocks // row * row))
     first = [
-        _touched(launch, r, several, dict.fromkeys(trips, 1))
+        touched_sectors(launch, r, several, dict.fromkeys(trips, 1))
         for r, trips in zip(loads, loops, strict=True)
     ]
     # Loads that wait for later iterations are seen over all of them.
@@ -267,12 +263,12 @@ def _in_step(
     """Return unions with what loads of one loop have in common in its first iteration."""
     found = dict(unions)
     grid = tuple(int(np.max(extent)) for extent in instance.grid)
-    launch = _Launch(instance, shape, grid)
-    blocks = np.arange(min(wave, math.prod(grid), _MOST_LANES // (shape.warps * WARP_SIZE)))
+    launch = FollowedLaunch(instance, shape, grid)
+    blocks = np.arange(min(wave, math.prod(grid), MOST_LANES // (shape.warps * WARP_SIZE)))
     for variable in {requests[i].access.loop for i in unions} - {None}:
         members = [i for i in unions if requests[i].access.loop == variable]
         first = dict.fromkeys((o.variable for o in instance.kernel.loop_nest(variable)), 1)
-        asked = [_touched(launch, requests[i], blocks, first) for i in members]
+        asked = [touched_sectors(launch, requests[i], blocks, first) for i in members]
         of_block, sectors = (np.concatenate([part[k] for part in asked]) for k in (0, 1))
         if not all(len(own) for _, own in asked):
             continue
@@ -295,47 +291,3 @@ def _alike(block: Array, sector: Array, row: int) -> float:
     """
     rows = distinct_pairs(block // row, sector)
     return len(distinct_pairs(block, sector)) / len(rows) if len(rows) else 1.0
-
-
-def _touched(
-    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
-) -> tuple[Array, Array]:
-    """Return the sectors that requests of some blocks ask for, each with its block."""
-    address, active = _addresses(launch, r, numbers, trips)
-    ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
-    taken = first_of_equals(ordered) & (ordered >= 0)
-    block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
-    return block[taken], ordered[taken]
-
-
-def _addresses(
-    launch: _Launch, r: Requests, numbers: Array, trips: Mapping[str, int]
-) -> tuple[Array, Array]:
-    """Return byte addresses and who takes part, by block, request and lane."""
-    access, instance = r.access, launch.instance
-    index = instance.expression(access.index)
-    guards: list[Node] = [
-        instance.expression(g) for g in (instance.kernel.guard, access.guard) if g is not None
-    ]
-    threads = launch.shape.thread_indices()
-    inside = threads["threadIdx.x"] >= 0
-    steps = math.prod(trips.values())
-    env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
-    left = numbers
-    for axis, extent in zip(AXES, launch.grid, strict=True):
-        env[f"blockIdx.{axis}"] = (left % extent)[:, None, None, None]
-        left = left // extent
-    places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
-    for name, place in zip(trips, places, strict=True):
-        env[name] = place.astype(np.int64)[None, :, None, None]
-    env |= {name: np.maximum(part, 0)[None, None] for name, part in threads.items()}
-    full = (len(numbers), steps, *inside.shape)
-    active = np.broadcast_to(inside[None, None], full).copy()
-    for guard in guards:
-        if names(guard) <= env.keys():
-            active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    value = np.broadcast_to(np.asarray(evaluate(index, env)), full)
-    address = np.where(active, value, 0).astype(np.int64) * element
-    flat = (len(numbers), steps * inside.shape[0], inside.shape[-1])
-    return address.reshape(flat), active.reshape(flat)

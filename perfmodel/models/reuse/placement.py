@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,33 @@ from perfmodel.models.reuse.residency import TABLE_WEIGHT
 
 Array = npt.NDArray[Any]
 
+_WHOLE: Final = 0.9
+"""Share of their lines that DRAM's atoms are from which on they are dense: by choice."""
+
 
 def dram_read_cost(
-    instance: Instance, r: Requests, granule: int, opened: float, within: Array | None = None
+    instance: Instance,
+    r: Requests,
+    granule: int,
+    opened: float,
+    filled: float = 0.0,
+    within: Array | None = None,
 ) -> Array:
-    """Return the cost of an access's DRAM bytes, relative to dense reads; see `OPENING`.
+    """Return the cost of an access's DRAM bytes, relative to dense reads.
 
-    Random places lie `within` so many bytes at a time, or anywhere in the buffer.
+    Parameters
+    ----------
+    instance, r, granule
+        A launch, an access of its own, and the least that DRAM reads [B].
+    opened : float
+        See `perfmodel.models.bandwidth.dram.OPENING`.
+    filled : float
+        Share of the lines that it reads with others, where blocks were followed.
+    within : array, optional
+        Bytes that random places lie in at a time; by default the buffer's.
     """
+    if filled > _WHOLE:
+        return np.ones(1)
     if r.random:
         size = buffer_bytes(instance, r) if within is None else within
         return random_cost(fetched_by(r, granule), size, opened)

@@ -57,6 +57,24 @@ class Rounds(NamedTuple):
 ONE_ROUND: Final = Rounds(np.ones(()), np.zeros(()))
 
 
+class OtherTable(NamedTuple):
+    """Another table that the same launch draws from.
+
+    Attributes
+    ----------
+    size : array
+        Bytes.
+    often : array
+        Times that a line of it is drawn in the launch, on average.
+    copied : bool
+        Whether the side that draws keeps a copy: what atomics change stays at home.
+    """
+
+    size: Array
+    often: Array
+    copied: bool
+
+
 class RandomReads(NamedTuple):
     """What a launch reads of a table at random places.
 
@@ -98,11 +116,13 @@ def random_reads(
     shares: Shares,
     spilled: Array,
     rounds: Rounds = ONE_ROUND,
+    others: Sequence[OtherTable] = (),
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
     Of `beside`, bytes are read and written in one pass over the table; `spilled` is the share of
-    its persisting lines that find no way. Each round is as if it were a table by itself.
+    its persisting lines that find no way; `others` take room as it does. Each round is as if it
+    were a table by itself.
     """
     every, wide = random_draws(requests, members, granule)
     draws, size = every / rounds.number, size / rounds.number
@@ -112,7 +132,10 @@ def random_reads(
     room = RANDOM_ROOM * capacity - shares.kept * size
     room = room - np.where(shares.streaming > 0, passing, 0.0)
     alone = rounds.alone
-    hits, steady, full = random_line_hits(size, stream, draws, room, float(LINE), shares, alone)
+    others = [o._replace(often=o.often / rounds.number) for o in others]
+    hits, steady, full = random_line_hits(
+        size, stream, draws, room, float(LINE), shares, alone, others
+    )
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     atoms = np.maximum(size / wide, 1.0)
     pitch = pitch_of([requests[i] for i in members])
@@ -134,7 +157,8 @@ def random_reads(
     # Lines of a set-aside outlast the launch.
     kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    y = stay(size, stream * (size / LINE), room, shares, alone)
+    others = rates(others, draws / lines)
+    y = stay(size, stream * lines, room, shares, alone, others)
     gone, away = lost_lines(y, spilled)
     spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
     crossing = shares.kept * away / 2
@@ -150,6 +174,7 @@ def random_line_hits(
     line: float,
     shares: Shares = NONE,
     alone: Any = 0.0,
+    others: Sequence[OtherTable] = (),
 ) -> tuple[Array, Array, Array]:
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
@@ -172,6 +197,8 @@ def random_line_hits(
         What of the table does not compete for that capacity.
     alone : array
         Share of it that one SM draws from.
+    others : sequence of OtherTable
+        Tables drawn from beside it.
 
     Notes
     -----
@@ -179,9 +206,10 @@ def random_line_hits(
     was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
     n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    y = stay(n * line, np.asarray(stream, dtype=float) * n, capacity, shares, alone)
-    steady = both_sides(y, shares, alone)[1]
     drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
+    beside = np.asarray(stream, dtype=float) * n
+    y = stay(n * line, beside, capacity, shares, alone, rates(others, drawn / n))
+    steady = both_sides(y, shares, alone)[1]
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)
     first = n * (1 - np.exp(-t / n))
@@ -211,8 +239,18 @@ def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
 
 
+def rates(others: Sequence[OtherTable], often: Array) -> list[OtherTable]:
+    """Return other tables with their draws for each of a line that is drawn so often."""
+    return [o._replace(often=o.often / np.maximum(often, 1e-9)) for o in others]
+
+
 def stay(
-    table: Array, stream: Array, capacity: Any, shares: Shares = NONE, alone: Any = 0.0
+    table: Array,
+    stream: Array,
+    capacity: Any,
+    shares: Shares = NONE,
+    alone: Any = 0.0,
+    others: Sequence[OtherTable] = (),
 ) -> Array:
     """Return how often each line of a random table is drawn, on average, while an unused one stays.
 
@@ -222,11 +260,17 @@ def stay(
         Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
     capacity, shares, alone
         As for `random_line_hits`.
+    others : sequence of OtherTable
+        Drawn from beside it, so often for each time that a line of it is.
     """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
         y = (low + high) / 2
-        fits = both_sides(y, shares, alone)[0] * table + stream * y <= capacity
+        taken = both_sides(y, shares, alone)[0] * table + stream * y
+        for o in others:
+            lines = both_sides(y * o.often)[0] if o.copied else -np.expm1(-y * o.often)
+            taken = taken + lines * o.size
+        fits = taken <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
     return np.asarray((low + high) / 2)
 

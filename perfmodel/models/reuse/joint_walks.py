@@ -1,0 +1,196 @@
+"""Walks through one buffer that go along with each other: what one brings, others find in L2.
+
+Loads of one buffer fall apart where strides no longer say how they meet: neighbours that wrap
+around or stop at an edge, what is left of a loop, parts of a row at its ends. Each by itself would
+bring its data. Where addresses are known, blocks in the middle of the launch are followed: what is
+there because an earlier walk of the same blocks, or of some beside them, has it, comes once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import names
+from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.distinct import distinct
+from perfmodel.models.grid.geometry import AXES, BlockShape
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.counted_requests import uses_random
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.followed_blocks import MOST_LANES, FollowedLaunch, touched_sectors
+from perfmodel.models.reuse.reuse_windows import Group, held
+
+Array = npt.NDArray[Any]
+
+_INNER: Final = 4
+"""Part of the blocks followed whose own sectors are looked for among those of all: the others are
+their neighbours. By choice."""
+_ZERO: Final = np.zeros(1)
+
+
+def new_shares(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    shape: BlockShape,
+    atom: int,
+    wave: int,
+    touched: Sequence[Array],
+    dram_reads: Sequence[Array],
+    l2_size: float,
+    apart: Collection[int],
+) -> dict[int, Array]:
+    """Return the share of what loads bring from DRAM that no other walk of the buffer brings.
+
+    Of one configuration; of loads that meet others only.
+
+    Parameters
+    ----------
+    instance, requests, groups, shape
+        A launch, its global accesses, which of them share strides, and its blocks.
+    atom : int
+        What DRAM brings at least [B].
+    wave : int
+        Blocks that run at a time.
+    touched : sequence of array
+        Bytes that each access touches.
+    dram_reads : sequence of array
+        Bytes that each reads from DRAM by itself.
+    l2_size : float
+        [B]
+    apart : collection of int
+        Positions of loads that come back to data, of which that is known already.
+    """
+    if math.prod(instance.shape) != 1:
+        return {}
+    kept = held(_at_a_time(instance, requests, touched, wave), l2_size)
+    if not agreed(kept > 0):
+        return {}
+    found: dict[int, Array] = {}
+    for walks in _walks(instance, requests, groups, apart):
+        for members, own, new in _first_brought(instance, requests, walks, shape, atom, wave):
+            by_itself = sum((dram_reads[i] for i in members), _ZERO)
+            # Ends of rows may be left out of what is brought.
+            share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
+            found |= dict.fromkeys(members, 1 - kept * (1 - share))
+    return found
+
+
+def _at_a_time(
+    instance: Instance, requests: Sequence[Requests], touched: Sequence[Array], wave: int
+) -> Array:
+    """Return the bytes that blocks that run together touch: all of what they do not share out."""
+    part = min(1.0, wave / float(np.max(instance.blocks)))
+    every = _ZERO
+    for r, size in zip(requests, touched, strict=True):
+        whole = r.strides is not None and any(
+            agreed((r.strides[f"blockIdx.{axis}"] == 0) & (np.asarray(extent) > 1))
+            for axis, extent in zip(AXES, instance.grid, strict=True)
+        )
+        every = every + size * (1.0 if whole or not _known(instance, r) else part)
+    return every
+
+
+def _walks(
+    instance: Instance,
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    apart: Collection[int],
+) -> list[list[tuple[int, ...]]]:
+    """Return the walks of each buffer that several go through, as positions of their loads.
+
+    Those that are sure to take place come first: what others bring is there for the rest. Loads
+    without strides are one: what they have in common is known already.
+    """
+    own = {i: g.members for g in groups for i in g.members}
+    loads = [i for i, r in enumerate(requests) if r.access.kind == "load" and _known(instance, r)]
+    irregular: dict[str, tuple[int, ...]] = {}
+    for i in loads:
+        r = requests[i]
+        if r.strides is None:
+            irregular[r.access.buffer] = (*irregular.get(r.access.buffer, ()), i)
+    own |= {i: members for members in irregular.values() for i in members}
+    buffers: dict[str, dict[tuple[int, ...], bool]] = {}
+    for i in loads:
+        r, members = requests[i], own.get(i, (i,))
+        if not any(m in apart for m in members):
+            walks = buffers.setdefault(r.access.buffer, {})
+            walks[members] = walks.get(members, True) and _sure(instance, r)
+    found = []
+    for walks in buffers.values():
+        if len(walks) > 1 and any(walks.values()):
+            found.append(sorted(walks, key=lambda members: not walks[members]))
+    return found
+
+
+def _known(instance: Instance, r: Requests) -> bool:
+    """Say whether a load's addresses follow from where its thread is."""
+    index = instance.expression(r.access.index)
+    if uses_random(index) or r.period is not None or not agreed(r.requests > 0):
+        return False
+    return names(index) <= _places(instance, r)
+
+
+def _sure(instance: Instance, r: Requests) -> bool:
+    """Say whether the same tells who takes part."""
+    guard = r.access.guard
+    return r.access.counted is None and (
+        guard is None or names(instance.expression(guard)) <= _places(instance, r)
+    )
+
+
+def _places(instance: Instance, r: Requests) -> frozenset[str]:
+    """Return the names that say where a thread is."""
+    loops = (loop.variable for loop in instance.kernel.loop_nest(r.access.loop))
+    indices = (f"{kind}Idx.{axis[-1]}" for kind in ("block", "thread") for axis in AXES)
+    return frozenset((*instance.known, *loops, *indices))
+
+
+def _first_brought(
+    instance: Instance,
+    requests: Sequence[Requests],
+    walks: Sequence[tuple[int, ...]],
+    shape: BlockShape,
+    atom: int,
+    wave: int,
+) -> list[tuple[tuple[int, ...], float, float]]:
+    """Return the bytes of DRAM's atoms that each walk touches, and is the first to bring [B]."""
+    trips = {
+        i: {
+            loop.variable: int(np.max(instance.trips[loop.variable]))
+            for loop in instance.kernel.loop_nest(requests[i].access.loop)
+        }
+        for members in walks
+        for i in members
+    }
+    lanes = sum(math.prod(t.values()) for t in trips.values()) * shape.warps * WARP_SIZE
+    grid = tuple(int(np.max(extent)) for extent in instance.grid)
+    blocks = math.prod(grid)
+    run = min(blocks, wave, 2 * MOST_LANES // max(lanes, 1))
+    if run < 1:
+        return []
+    launch = FollowedLaunch(instance, shape, grid)
+    numbers = np.arange(run) + (blocks - run) // 2
+    inner = max(run // _INNER, 1)
+    first = (run - inner) // 2
+    brought = np.empty(0, dtype=np.int64)
+    found = []
+    for members in walks:
+        parts = [touched_sectors(launch, requests[i], numbers, trips[i]) for i in members]
+        block, sector = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        atoms = sector // (atom // SECTOR)
+        own = distinct(atoms[(block >= first) & (block < first + inner)])
+        if len(own):
+            new = int(np.count_nonzero(np.isin(own, brought, assume_unique=True, invert=True)))
+            every = float(atom) * blocks / inner
+            found.append((members, len(own) * every, new * every))
+        if all(_sure(instance, requests[i]) for i in members):
+            brought = distinct(np.concatenate([brought, atoms]))
+    return found
