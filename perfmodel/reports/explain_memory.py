@@ -35,13 +35,15 @@ def l2_steps(details: Details) -> Iterator[Step]:
     section = "L2"
     inputs = details.time.inputs
     yield step(section, named(L2_READS, "asked"), inputs["l2_reads"])
-    yield step(section, named(L2_TIME, "time of l2"), inputs["l2"])
+    crosses = bool(np.any(inputs["sides"]["crossing"] > 0))
+    own = "own time of l2" if crosses else "time of l2"
+    yield step(section, named(L2_TIME, own), inputs["l2"])
     if "hot_stores" in inputs:
         yield step(section, named(HOT_STORES_TIME, "hot stores"), inputs["hot_stores"])
         yield step(section, named(SLOWEST_SLICE, "slowest slice"), inputs["slowest_slice"])
-    if np.any(inputs["sides"]["crossing"] > 0):
+    if crosses:
         yield step(section, named(CROSSING_TIME, "crossing"), inputs["crossing"])
-        yield step(section, named(SIDES_TIME, "time of both sides"), inputs["sides"])
+        yield step(section, named(SIDES_TIME, "time of l2"), inputs["sides"])
 
 
 def dram_steps(details: Details, shares: Sequence[AccessShare]) -> Iterator[Step]:

@@ -17,13 +17,14 @@ Array = npt.NDArray[Any]
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
-    text="(reads + filled + unpacked + pinned)/read + scattered/dram",
+    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, packed/dram)",
     symbols={
         "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
         "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
+        "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "read": "L2 bandwidth of reads alone [B/s]",
     },

@@ -20,6 +20,7 @@ from perfmodel.models.bandwidth.l2 import (
 )
 from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.caches.sides import (
+    ALONE_SHARP,
     CROSSING_TIME,
     SIDES_TIME,
     crossing_inputs,
@@ -44,17 +45,18 @@ BYTES_TIME = Formula(
 
 def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tuple[Array, Inputs]:
     """Return L2's time [s], and what went into its formulas; `hot` is of `HOT_STORES_TIME`."""
+    # What makes sectors whole is read while L2 takes other stores.
+    fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
     asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic, device) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
         "pinned": np.atleast_1d(pinned_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
+        "packed": np.atleast_1d(np.where(traffic.compression > 1, fetched, 0.0)),
         "dram": device.dram_read_bandwidth,
         "read": device.l2_read_bandwidth,
     }
-    # What makes sectors whole is read while L2 takes other stores.
-    fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
     own = {
         "asked": np.atleast_1d(L2_READS(**asked)),
         "hits": asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched),
@@ -68,7 +70,11 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
     sides = {
         "own": np.atleast_1d(L2_TIME(**own)),
         "crossing": np.atleast_1d(CROSSING_TIME(**crossing)),
-        "p": sharpness(crossing["fetched"], crossing["written"]),
+        "p": np.where(
+            traffic.compression > 1,
+            ALONE_SHARP,
+            sharpness(crossing["fetched"], crossing["written"]),
+        ),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
     if hot is not None:
