@@ -97,7 +97,7 @@ def test_svg_has_its_labels_as_text(both: list[Prediction], tmp_path: Path) -> N
         "gemm:naive",
         "gemm:coalesced",
         "L1 33.5 TB/s",
-        "L2 7.83 TB/s",
+        "L2 7.40 TB/s",
         "DRAM 3.35 TB/s",
         "FP32, FP64 tensor",
         "66.9 TFLOP/s",
