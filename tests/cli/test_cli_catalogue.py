@@ -44,11 +44,11 @@ def test_device_report_shows_figures_with_sources(run: Run) -> None:
 def test_latency_comes_in_cycles_and_ns_and_disagreement_shows(run: Run) -> None:
     lines = run("devices", "h100-sxm").split("\n")
     at = next(i for i, line in enumerate(lines) if line.startswith("L2 "))
-    # 295 cycles at 1980 MHz are 149.0 ns; another source gives 290 cycles, 146.5 ns.
-    assert " 295[" in lines[at]
-    assert " 149 " in lines[at]
-    assert " 290[" in lines[at + 1]
-    assert " 146" in lines[at + 1]
+    # 284.6 cycles at 1980 MHz are 143.7 ns; another source gives 295 cycles, 149.0 ns.
+    assert " 285[" in lines[at]
+    assert " 144 " in lines[at]
+    assert " 295[" in lines[at + 1]
+    assert " 149" in lines[at + 1]
     assert lines[at].endswith("GPU   hardware") or "hardware" in lines[at]
 
 
@@ -65,15 +65,15 @@ def test_device_json(run: Run) -> None:
     found = json.loads(run("devices", "h100-sxm", "--json"))
     device = load_device("h100-sxm")
     assert found["schema"] == "perfmodel.device/1"
-    assert found["values"]["dram_bandwidth"] == 3352e9
+    assert found["values"]["dram_bandwidth"] == 3352.3e9
     assert found["values"]["l2_size"] == 52428800
     figure = found["figures"]["l2_latency"]
-    assert (figure["value"], figure["unit"], figure["kind"]) == (295, "cycles", "measured")
+    assert (figure["value"], figure["unit"], figure["kind"]) == (284.6, "cycles", "measured")
     assert len(figure["also"]) == len(device.figures["l2_latency"].also)
     assert [level["name"] for level in found["hierarchy"]] == [x.name for x in hierarchy(device)]
     l2 = found["hierarchy"][3]
-    assert l2["latency_cycles"] == pytest.approx(295)
-    assert l2["latency_s"] == pytest.approx(295 / 1.98e9)
+    assert l2["latency_cycles"] == pytest.approx(284.6)
+    assert l2["latency_s"] == pytest.approx(284.6 / 1.98e9)
 
 
 def test_devices_json_lists_all(run: Run) -> None:

@@ -157,7 +157,7 @@ def test_report_says_what_matters(run: Run) -> None:
     assert "The L1 data stage is busy" in text
     for name in predicted.terms_s:
         assert f"\n{name} " in text
-    for part in ("load A", "load B", "store C", "L2 ", "DRAM ", "occupancy", "roofline", "warning"):
+    for part in ("load A", "load B", "store C", "L2 ", "DRAM ", "occupancy", "roofline"):
         assert f"\n{part}" in text
 
 
