@@ -162,7 +162,8 @@ def transfers(
     workers : int
         Processes that share the work.
     """
-    ours = {n: f for n, f in folders.measured().items() if n != teacher.name}
+    listed_names = set(device_names()) - {teacher.name}  # folders of other programs name no device
+    ours = {n: f for n, f in folders.measured().items() if n in listed_names}
     others = {n: f for n, f in folders.published().items() if n != teacher.name}
     topics = {t for r in find_recordings(teacher.name) for t in r.topics} if ours else set()
     found = []

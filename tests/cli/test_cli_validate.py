@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,9 +18,12 @@ from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.validate import announce
 from perfmodel.drills import load_drills
 from perfmodel.drills.sources import Measured
+from perfmodel.hardware import load_device
+from perfmodel.measure import folders
 from perfmodel.measure.folders import measured, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
+from perfmodel.validation.validate import transfers
 
 ROOT = Path(__file__).parents[2]
 SESSION = 'format = 1\n\n[machine]\ndevice = "h200-sxm"\ngpu = "NVIDIA H200"\n'
@@ -205,6 +209,31 @@ def test_the_committed_report_is_of_what_is_recorded(gpu: str) -> None:
     transfer = text[text.index("## Transfer to other GPUs") :]
     assert "| a100-sxm-80 | gpu-stream: stream-read |" in transfer
     assert (ROOT / "reports" / f"validation-{gpu}.svg").exists()
+
+
+def test_a_transfer_takes_what_we_measured_of_other_gpus(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # by hand: of 18 copies every third is kept from fitting; other programs' folders are no GPUs
+    ours = {"h100-sxm": [folder], "h200-sxm": [folder], "h200-gather": [folder]}
+    monkeypatch.setattr(folders, "measured", lambda: ours)
+    monkeypatch.setattr(folders, "published", dict)
+    teacher = load_device("h100-sxm")
+    (found,) = transfers(teacher)
+    assert (found.device, found.teacher, found.published) == ("h200-sxm", "h100-sxm", False)
+    assert len(found.taught) == len(found.own) == 6
+    # and topics that the teacher does not have are no part of it
+    other = folder.with_name("other")
+    shutil.copytree(folder, other)
+    (other / "streams.csv").rename(other / "launch.csv")
+    seal(other)
+    ours["h100-sxm"] = [other]
+    assert transfers(teacher)[0].taught == ()
+    # property: what is taught is the teacher's launch floor, not the H200's own
+    small = [j.case.predicted_s for j in (found.taught[0], found.own[0])]
+    assert small[0] - small[1] == pytest.approx(
+        teacher.launch_floor - load_device("h200-sxm").launch_floor, rel=0.3
+    )
 
 
 def test_many_launches_are_announced_where_no_bar_shows_them(
