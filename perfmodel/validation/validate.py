@@ -178,7 +178,7 @@ def transfers(
         # A GPU outside the catalogue comes with a device file that extends the teacher's.
         own_file = folder / "device.toml"
         listed = load_device(own_file) if own_file.exists() else load_device(name)
-        found.append(_transfer(listed, teacher, [read_recording(folder)], workers, name=name))
+        found.append(_transfer(listed, teacher, [read_recording(folder)], workers))
     if progress is not None:
         progress(len(ours) + len(others), len(ours) + len(others))
     return found
@@ -190,13 +190,12 @@ def _transfer(
     recordings: Sequence[Recording],
     workers: int,
     use: Use | None = None,
-    name: str = "",
 ) -> Transfer:
     own = listed.name in device_names()
     target = transferred(listed, teacher)
     machine = recordings[0].machine
     return Transfer(
-        device=name or listed.name,
+        device=listed.name,
         gpu=str(machine.get("gpu", listed.name)),
         teacher=teacher.name,
         taught=validate(recordings, target, workers=workers, use=use).judged,
