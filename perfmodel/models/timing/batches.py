@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,18 +13,18 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
-from perfmodel.models.blocks.waves import at_work_share, taking_part, warps_let_in
+from perfmodel.models.blocks.waves import at_work_share, taking_part
 from perfmodel.models.caches.l1_tables import early_misses
 from perfmodel.models.caches.table_costs import batch_misses
-from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import reached_bytes
-from perfmodel.models.timing.chain import Batch, Firsts
+from perfmodel.models.timing.chain import MOST_SPREAD, Batch
 from perfmodel.models.timing.first_passes import first_passes
-from perfmodel.models.timing.first_readers import at_work, pages_at_once, reading_alike
+from perfmodel.models.timing.first_readers import pages_at_once, reading_alike
+from perfmodel.models.timing.in_phase import firsts, in_phase, in_step
 from perfmodel.models.timing.joined_waits import fetched_share, neighbours_wait
 from perfmodel.traffic import Traffic
 
@@ -57,12 +57,6 @@ LINE_CLOCKS: Final = 2.6
 Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
 321 and 375 on all (measurements/h200-bursts/bursts.csv), and 79 to 90 more for 32 than for 1 in
 h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
-"""
-MOST_SPREAD: Final = 16.0
-"""DRAM reads of a batch up to which the slowest is later; no more were measured.
-
-Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
-from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
 """
 
 
@@ -132,14 +126,14 @@ def load_batch(
     regular = regular or all(requests[i].access.kind == "atomic" for i in members)
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
     met = loop is None or any(b.loop == loop for b in instance.kernel.barriers)
-    apart = sum((_in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
+    apart = sum((in_step(requests[i], warps / blocks) for i in members), np.zeros(1)) * unroll
     part = taking_part([requests[i] for i in members])  # who has no work waits for nothing
     if instance.kernel.block_work:
         part = np.minimum(part, at_work_share(instance))
     at_most = np.asarray(instance.runs(loop), dtype=float)
     done = np.where(at_most > 0, times / np.maximum(at_most, 1e-9), 1.0)
     there = {i: np.minimum(_there(requests[i], part) / done, part) for i in members}
-    asked = (_in_step(requests[i], warps / blocks) * there[i] for i in members)
+    asked = (in_step(requests[i], warps / blocks) * there[i] for i in members)
     new = np.minimum(filled / np.maximum(sum(asked, np.zeros(1)) * unroll, 1e-9), 1.0)
     lines_at_once = apart if met else np.minimum(fresh, apart)
     some_new = 1 - (1 - new) ** lines_at_once
@@ -183,7 +177,7 @@ def load_batch(
         waiting = min((1.0 if c is None else c.met for c in counts), default=1.0)
         inputs["p1"] = np.minimum(inputs["p1"] * waiting, 1.0)
     if loop is not None and regular:
-        inputs |= _in_phase([requests[i] for i in members], loop, unroll, new, inputs, device)
+        inputs |= in_phase([requests[i] for i in members], loop, unroll, new, inputs, device)
     first_time = np.ones(1)
     # Else what a loop waits for is in the clocks of all instructions, which were fitted.
     known = any(p.loop == loop for p in instance.kernel.paces)
@@ -216,10 +210,10 @@ def load_batch(
         inputs["p2"] = np.maximum(inputs["p2"], waits)
     first = None
     if loop is not None and all(requests[i].strides is not None for i in members):
-        first = _firsts(
+        leaders = firsts(
             instance, [requests[i] for i in members], loop, unroll, filled / part, fresh
         )
-        first = replace(first, advance=first.advance * first_time)
+        first = replace(leaders, advance=leaders.advance * first_time)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     apart = pages_at_once([requests[i] for i in members])
     leading = {
@@ -251,7 +245,7 @@ def _share_of_waits(
     misses = np.zeros(1)
     for i in members:
         r = requests[i]
-        asked = np.maximum(_in_step(r, warps) * turns * _there(r, part), 1e-9)
+        asked = np.maximum(in_step(r, warps) * turns * _there(r, part), 1e-9)
         new = np.clip(traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(members)
@@ -271,95 +265,6 @@ def _there(r: Requests, part: Array) -> Array:
         if not v.target.startswith(("threadIdx", "blockIdx")):
             found = found / np.maximum(r.warp_shares.get(v.name, 1.0), 1e-9)
     return np.asarray(np.minimum(found, part))
-
-
-def _in_phase(
-    requests: Sequence[Requests],
-    loop: str,
-    unroll: Array,
-    new: Array,
-    inputs: Mapping[str, Any],
-    device: Device,
-) -> dict[str, Array]:
-    """Return the probabilities of lanes that come to new sectors in the same iterations.
-
-    Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
-    in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
-    and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
-    (measurements/h200-lone/steps.csv). Lanes 200 bytes apart are at 4 places in their sectors, and
-    some come to new ones in every eighth iteration (measurements/h200-textbook, compare_strings).
-    """
-    if not all(r.strides is not None and r.access.kind == "load" for r in requests):
-        return {}
-    together = np.ones(1, dtype=bool)
-    reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
-    for r in requests:
-        assert r.strides is not None
-        reach = np.maximum(reach, np.abs(r.strides[loop]) * unroll)
-        often = np.maximum(often, _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR)
-        for v in r.variables:
-            if v.in_lane:
-                together = together & (np.asarray(r.strides[v.name]) % SECTOR == 0)
-        lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
-        rows = np.maximum(rows, footprint(lanes, r.width, LINE))
-    first = np.clip(np.maximum(new, often), 0.0, 1.0)
-    atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
-    return {
-        "p1": np.minimum(inputs["p1"], first),
-        "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
-        "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
-    }
-
-
-def _in_step(r: Requests, warps: Array) -> Array:
-    """Return the distinct sectors that the warps of a block ask for in one iteration."""
-    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
-    if r.strides is None:
-        return every
-    extents = [
-        Extent(r.strides[v.name], v.extent)
-        for v in r.variables
-        if not v.is_block and v.target.startswith("threadIdx")
-    ]
-    return np.minimum(every, footprint(extents, r.width, SECTOR))
-
-
-def _firsts(
-    instance: Instance,
-    requests: Sequence[Requests],
-    loop: str,
-    unroll: Array,
-    filled: Array,
-    lines: Array,
-) -> Firsts:
-    """Return what warps that walk together wait for in a batch; `filled` of a block at work."""
-    trips = np.asarray(instance.trips[loop], dtype=float)
-    batches = np.maximum(trips / np.maximum(unroll, 1.0), 1.0)
-    advance = apart = np.zeros(1)
-    for r in requests:
-        assert r.strides is not None
-        turn = Extent(r.strides[loop], trips)
-        threads = [v for v in r.variables if v.target.startswith("threadIdx")]
-        every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
-        lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
-        # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
-        stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
-        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
-        advance = np.maximum(advance, on)
-        apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
-    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
-    return Firsts(np.asarray(advance), np.asarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
-
-
-def _phases(r: Requests) -> Array:
-    """Return how many places in their sectors the lanes of a warp are at."""
-    assert r.strides is not None
-    found = np.ones(1)
-    for v in r.variables:
-        if v.in_lane:
-            apart = np.abs(np.asarray(r.strides[v.name])).astype(np.int64)
-            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
-    return np.asarray(np.minimum(found, SECTOR))
 
 
 def _sum(requests: Sequence[Requests], members: Sequence[int], field: str) -> Array:
