@@ -8,21 +8,25 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.models.timing.latency import LATENCY_TIME
+from perfmodel.models.timing.step_work import (
+    OPERANDS_TIME,
+    SCHEDULERS,
+    WARPS_TIME,
+    operands_beside,
+    strands_at_work,
+    warps_times,
+    work_times,
+)
 from perfmodel.models.timing.steps import (
     AHEAD_TIME,
     BLOCK_TIME,
-    SCHEDULERS,
     STEP_WAIT,
     STEPS_TIME,
-    WARPS_TIME,
     block_ahead,
     block_queue,
     oldest_block,
     rounds_of_steps,
     step_loop,
-    strands_at_work,
-    warps_times,
-    work_times,
 )
 from perfmodel.models.timing.turns import AFTER_OLDEST
 from perfmodel.prediction.details import Details
@@ -52,6 +56,9 @@ def steps_of(details: Details) -> Iterator[Step]:
         queue,
         f"a scheduler has {warps:g} warps with {scalar(given['strands']):g} strands each",
     )
+    if scalar(given["operands"]):
+        turn = WARPS_TIME(**queue) * given["warps"] / SCHEDULERS
+        yield step(STEPS, OPERANDS_TIME, operands_beside(given, np.asarray(turn)))
     rounds = rounds_of_steps(given)
     yield step(STEPS, BLOCK_TIME, _queue(given, held), f"{held:g} blocks, as many as an SM holds")
     if scalar(rounds["tail"]):

@@ -55,8 +55,8 @@ BANDS: dict[tuple[str, str, str, str], tuple[int, float, float]] = {
     ("layernorm", "torch", "fp32", "warm"): (19, 0.060, 0.195),  # 5.3%, 19.0%
     ("layernorm", "torch", "halves", "cold"): (25, 0.065, 0.180),  # 6.1%, 17.4%
     ("layernorm", "torch", "halves", "warm"): (25, 0.045, 0.165),  # 4.0%, 16.1%
-    ("prefill-attention", "flash", "halves", "cold"): (23, 0.075, 0.155),  # 6.8%, 14.7%
-    ("prefill-attention", "flash", "halves", "warm"): (23, 0.075, 0.140),  # 6.8%, 13.6%
+    ("prefill-attention", "flash", "halves", "cold"): (20, 0.040, 0.115),  # 3.6%, 10.7%
+    ("prefill-attention", "flash", "halves", "warm"): (20, 0.045, 0.125),  # 3.8%, 11.6%
     ("prefill-attention", "own-naive", "halves", "cold"): (9, 0.055, 0.140),  # 5.0%, 13.4%
     ("prefill-attention", "own-naive", "halves", "warm"): (9, 0.050, 0.115),  # 4.6%, 10.7%
     ("softmax", "torch", "fp32", "cold"): (31, 0.090, 0.155),  # 8.4%, 15.2%
@@ -121,6 +121,8 @@ def errors() -> Errors:
             if row["impl"] in ("efficient", "cudnn", "matmul"):
                 continue
             name, first_us = first[row["point"], row["cache"]]
+            if row["operator"] == "prefill-attention" and "splitkv" in name:
+                continue  # of few queries the keys are split, as of a token's: no such built-in
             kernel, mapping, params = launch(row, name)
             words = tuple((k, v) for k, v in params.items() if isinstance(v, str))
             numbers = {k: v for k, v in params.items() if not isinstance(v, str)}

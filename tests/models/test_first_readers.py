@@ -43,6 +43,7 @@ def test_the_block_ahead_counts_where_it_is_the_last() -> None:
     one = np.ones(1)
     given = {
         **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
+        **{"sfu": 0.0 * one, "operands": 0.0 * one},
         "blocks": one,
         **{"held": one, "steps": 10 * one, "load": 1e-7 * one, "lead": 5e-7 * one},
         **{"barriers": one, "met": one, "strands": one, "alone": one * 0, "outside": 0.0 * one},
@@ -59,6 +60,7 @@ def test_the_last_of_blocks_in_steps_leave_schedulers_idle_in_one_round() -> Non
     one = np.ones(1)
     given = {
         **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
+        **{"sfu": 0.0 * one, "operands": 0.0 * one},
         **{"blocks": 64 * one, "held": 64 * one, "steps": 10 * one, "load": 1e-7 * one},
         **{"lead": 1e-7 * one, "barriers": one, "met": one, "strands": one, "alone": one * 0},
         **{"outside": 0.0 * one, "clock": 1e9, "start": 0.0, "warp": 0.0},

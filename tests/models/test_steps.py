@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import kernel_from_table
 from perfmodel.models.requests.wavefronts import data_wavefronts
-from perfmodel.models.timing.steps import (
-    BLOCK_TIME,
+from perfmodel.models.timing.step_work import (
+    OPERANDS_OVERLAP,
     WARPS_TIME,
-    block_queue,
     warps_times,
     work_times,
 )
+from perfmodel.models.timing.steps import BLOCK_TIME, block_queue
 from perfmodel.prediction import predict
 
 seconds = st.floats(1e-9, 1e-3)
@@ -28,6 +28,7 @@ def work(
     issue: float, l1: float, warps: float = 8, strands: float = 1, tensor: float = 0
 ) -> dict[str, Any]:
     one = {"issue": issue, "l1": l1, "tensor": tensor, "warps": warps, "strands": strands}
+    one |= {"sfu": 0, "operands": 0}
     return {name: np.array([float(value)]) for name, value in one.items()}
 
 
@@ -54,6 +55,19 @@ def test_equal_units_share_a_queue_as_the_textbook_says(time: float) -> None:
     # and three of them n/(n + 2)
     for n, each in enumerate(warps_times(work(time, time, warps=4, tensor=time), 12), 1):
         assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 2) / n)
+
+
+@given(seconds, seconds, seconds)
+def test_operands_are_read_while_products_are_made(tensor: float, sfu: float, l1: float) -> None:
+    # limits: nothing to read, and nothing but that; between, neither one after the other nor free
+    given = work(0, 0, warps=4, tensor=tensor) | {"sfu": np.array([sfu])}
+    alone = work_times(given, [1])[0][0]
+    assert alone == pytest.approx(tensor + sfu)
+    found = work_times(given | {"operands": np.array([l1])}, [1])[0][0]
+    assert found == pytest.approx(
+        (alone**OPERANDS_OVERLAP + l1**OPERANDS_OVERLAP) ** (1 / OPERANDS_OVERLAP)
+    )
+    assert max(alone, l1) < found * (1 + 1e-9) <= (alone + l1) * (1 + 2e-9)
 
 
 def block_time(wait: float, works: list[float], blocks: int) -> float:

@@ -1,14 +1,13 @@
 """Steps: loops whose threads wait for one another, as products through shared memory have them.
 
 In a step a block waits for its data, then computes. While one block waits others compute: a closed
-queue of the SM's resident blocks. Those that compute share the schedulers, L1 and the tensor cores,
-between which each warp goes to and fro: a closed queue of warps in turn, one continuous model from
-one warp a scheduler, which uses one unit after the other, to many, which keep the slowest one busy.
+queue of the SM's resident blocks. How those that compute share the SM is in
+`perfmodel.models.timing.step_work`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,14 +25,11 @@ from perfmodel.models.timing.issue import pipe_cycles
 from perfmodel.models.timing.l1 import PORT_CLOCKS
 from perfmodel.models.timing.latency import BARRIER_START, LATENCY_TIME
 from perfmodel.models.timing.sm_times import SM_TIME
+from perfmodel.models.timing.step_work import SCHEDULERS, work_times
 from perfmodel.models.timing.turns import AFTER_OLDEST, oldest_inputs
 
 Array = npt.NDArray[Any]
 
-SCHEDULERS: Final = 4
-"""Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
-MOST_STRANDS: Final = 32
-"""Strands of a scheduler's warps past which more change nothing."""
 STEP_BARRIER: Final = 6.0
 STEP_BARRIER_WARP: Final = 2.1
 """Clocks that a barrier of a step adds to its loop, and for each warp that waits at it.
@@ -43,24 +39,6 @@ memory and a load from it between them 78 and 216. The warps of a step that wait
 the next barrier one by one, and it costs nothing for each: a load and a barrier take 339 clocks for
 1 warp and 342 for 32 (measurements/h200-products/barrier-steps.csv, the slowest of 132 blocks).
 """
-_QUEUES: Final = {"a": "issue", "b": "l1", "c": "tensor"}
-WARPS_TIME = Formula(
-    name="time of a block's work beside other warps",
-    unit="s",
-    text="(issue*(1 + a) + l1*(1 + b) + tensor*(1 + c) + delay)/n",
-    symbols={
-        "issue": "the schedulers' time for the work of one block, spread over its warps [s]",
-        "l1": "L1's time for it [s]",
-        "tensor": "the tensor cores' time for it, by mma.sync [s]",
-        "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
-        "b": "strands at L1 then [1]",
-        "delay": "how long a warp waits for its own results, units apart [s]",
-        "c": "strands at the tensor core then [1]",
-        "n": "strands of a scheduler's warps [1]",
-    },
-    holds="one warp a scheduler, which uses one unit after the other, to many",
-    source="Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks (1980)",
-)
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
@@ -174,6 +152,7 @@ def time_in_steps(
         busiest_pipe(apart),
         terms["l1"],
         terms.get("tensor16", np.zeros(1)),
+        apart.get("sfu", np.zeros(1)),
         occupied.resident,
         device.sm_count,
         uneven,
@@ -197,7 +176,8 @@ def steps_time(given: Mapping[str, Any]) -> Array:
 def oldest_block(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `AFTER_OLDEST` takes; `given` is the "steps" of a prediction's inputs."""
     wait = given["steps"] * STEP_WAIT(**given) + given["outside"]
-    busiest = np.maximum(np.maximum(given["issue"], given["l1"]), given["tensor"])
+    units = ("issue", "l1", "operands", "tensor", "sfu")
+    busiest = np.maximum.reduce(np.broadcast_arrays(*(given[unit] for unit in units)))
     alone = wait + work_times(given, [1.0])[0]
     return oldest_inputs(alone, given["blocks"] * busiest, busiest)
 
@@ -214,6 +194,7 @@ def _inputs(
     issue: Array,
     l1: Array,
     tensor: Array,
+    sfu: Array,
     resident: Array,
     sm_count: int,
     uneven: Any,
@@ -226,9 +207,9 @@ def _inputs(
         Of a kernel with barriers in a loop.
     chain : Chain
         What one block does, for the latency of its loads.
-    issue, l1, tensor : array
-        Seconds that the schedulers (or the busiest arithmetic pipe), L1 and the tensor cores of the
-        busiest SM need, products by mma.sync with the tensor cores only.
+    issue, l1, tensor, sfu : array
+        Seconds that the schedulers (or the busiest arithmetic pipe), L1, the tensor cores and the
+        special functions of the busiest SM need, products by mma.sync with the tensor cores only.
     resident : array
         Blocks that an SM holds.
     sm_count : int
@@ -263,11 +244,15 @@ def _inputs(
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
     rounds = np.ceil(here / resident)
+    # Operands are read ahead, and products wait for exponentials; known code has both in its pace.
+    products = (np.atleast_1d(tensor) > 0) & (chain.paced is None)
     alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
     return {
         "issue": np.atleast_1d(issue) / here,
-        "l1": np.atleast_1d(l1) / here,
+        "l1": np.where(products, 0.0, l1 / here),
+        "operands": np.where(products, l1 / here, 0.0),
         "tensor": np.atleast_1d(tensor) / here,
+        "sfu": np.where(products, sfu / here, 0.0),
         "warps": np.atleast_1d(chain.overhead["warps"]),
         "blocks": here,
         "held": np.atleast_1d(np.minimum(resident, here)),
@@ -319,46 +304,6 @@ def rounds_of_steps(given: Mapping[str, Any]) -> dict[str, Any]:
         "tail": tail,
         "last": BLOCK_TIME(**block_queue(wait + given["outside"], work, np.maximum(tail, 1.0))),
     }
-
-
-def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> list[Array]:
-    """Return a block's time to compute, over the blocks that compute beside it, for each number.
-
-    With `j` blocks the whole takes j times as long as returned for j.
-    """
-    warps = given["warps"]
-    there = np.stack([j * warps / SCHEDULERS for j in blocks])
-    count = strands_at_work(given, there)
-    # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
-    share = np.minimum(there, 1.0)
-    units = (given[unit].shape for unit in ("issue", "l1", "tensor"))
-    found = np.zeros(np.broadcast_shapes(there.shape, *units))
-    for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
-        work = WARPS_TIME(**each) * warps / SCHEDULERS / share
-        found = np.where(count == n, work, found)
-    return list(found)
-
-
-def strands_at_work(given: Mapping[str, Any], warps: Any) -> Array:
-    """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
-    return np.asarray(np.clip(np.rint(warps * given["strands"]), 1, MOST_STRANDS))
-
-
-def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]:
-    """Yield what `WARPS_TIME` takes for 1, 2, ... `most` strands of a scheduler.
-
-    Each warp has its scheduler with a tensor core, and a quarter of L1: the other schedulers use
-    the rest.
-    """
-    units = {unit: SCHEDULERS * given[unit] / given["warps"] for unit in _QUEUES.values()}
-    # What a lone warp takes beyond all units, it waits for its own results.
-    delay = np.maximum(given.get("alone", 0.0) - sum(units.values()), 0.0)
-    there = {name: np.zeros(1) for name in _QUEUES}
-    for n in range(1, most + 1):
-        found = {**units, **there, "delay": delay, "n": float(n)}
-        yield found
-        each = np.maximum(WARPS_TIME(**found), 1e-30)
-        there = {q: units[unit] * (1 + there[q]) / each for q, unit in _QUEUES.items()}
 
 
 def block_queue(wait: Array, work: Sequence[Array], blocks: Array) -> dict[str, Any]:
