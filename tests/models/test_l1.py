@@ -90,6 +90,57 @@ def test_slowest_of_a_batch_from_dram() -> None:
     assert loads == MOST_SPREAD
 
 
+@pytest.mark.parametrize(("floats", "loads"), [(32, 2), (32, 16), (5000, 2), (5000, 16)])
+def test_lines_in_a_row_are_later_by_half_as_much(floats: int, loads: int, tmp_path: Path) -> None:
+    # measured: one warp on one SM, on 16 and on all (fit rows, medians), within 30 ns
+    medians = {
+        (level, n): np.median(
+            [
+                r["clocks_per_batch"]
+                for r in rows("batches", MEASURED, level=level, loads=n, warps=1)
+                if r["step_floats"] == floats
+            ]
+        )
+        / 1.98e9
+        for level in ("l2", "dram")
+        for n in (1, loads)
+    }
+    measured = medians["dram", loads] - medians["l2", loads] - medians["dram", 1] + medians["l2", 1]
+    path = tmp_path / "lines.toml"
+    path.write_text(LINES.format(loads=loads, floats=floats))
+    (batch,) = [
+        b
+        for b in predict(path, device="h200-sxm", cache="cold").details.time.chain.batches
+        if b.loop == "j"
+    ]
+    later = batch.inputs["spread"] * np.log2(batch.inputs["m"])
+    assert float(later[0]) == pytest.approx(measured, abs=30e-9)
+
+
+LINES = """
+name = "lines"
+summary = "warps that wait for so many lines at a time"
+loads_in_flight = {loads}
+[launch]
+grid = 132
+block = 32
+[buffers]
+x = {{ length = "132*64*{floats} + 32", element_bytes = 4 }}
+y = {{ length = 132, element_bytes = 4 }}
+[[loops]]
+variable = "j"
+trips = 64
+[[accesses]]
+load = "x"
+index = "(blockIdx.x*64 + j)*{floats} + threadIdx.x"
+loop = "j"
+[[accesses]]
+store = "y"
+index = "blockIdx.x"
+guard = "threadIdx.x < 1"
+"""
+
+
 def test_waiting_by_hand(tmp_path: Path) -> None:
     """132 blocks of 8 warps walk 1000 columns; a sector holds 8 of them.
 

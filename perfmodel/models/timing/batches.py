@@ -13,6 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.caches.table_costs import batch_misses
+from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.timing.batch_loads import BatchLoads, batch_loads
@@ -31,6 +32,16 @@ DRAM_SPREAD: Final = 35e-9
 
 Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
 from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
+"""
+NEAR_SPREAD: Final = 0.5
+NEAR_BYTES: Final = 512
+"""Share of that for loads which follow on one another, no more than so many bytes on: rows of DRAM
+are open for them, it seems.
+
+Fitted: warps that wait for 2, 4, 8 and 16 lines in a row take 34, 64, 91 and 138 clocks more from
+DRAM than for one, besides what they take from L2, for such 20 KB apart 77, 155, 228 and 342, of
+4 KB in between (measurements/h200-l1/batches.csv; lines 512 B apart, 132 blocks of four warps: 0
+for four of them, h200-waits/loops.csv). Parts of lines were not measured.
 """
 WRITE_TURN: Final = 490e-9
 """Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
@@ -83,7 +94,7 @@ def load_batch(
     lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
     inputs: dict[str, Any] = {
         **_latencies(b, late),
-        "m": np.clip(b.unroll * len(b.members) * missing, 1.0, MOST_SPREAD),
+        "m": _reads_apart(b, missing),
         "p1": share,
         "p2": batch_misses(traffic, requests, b.members, missing, lines),
     }
@@ -110,6 +121,17 @@ def load_batch(
         joins=joins.pop() if len(joins) == 1 else "",
         first_time=first_time,
     )
+
+
+def _reads_apart(b: BatchLoads, missing: Array) -> Array:
+    """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
+    every = np.clip(b.unroll * len(b.members) * missing, 1.0, MOST_SPREAD)
+    if b.loop is None or not b.in_order:
+        return np.asarray(every)
+    strides = np.broadcast_arrays(*(np.abs(r.strides[b.loop]) for r in b.own if r.strides))
+    near = (np.minimum.reduce(strides) >= LINE) & (np.maximum.reduce(strides) <= NEAR_BYTES)
+    beside = np.clip(np.minimum(b.unroll, every), 1.0, MOST_SPREAD)
+    return np.asarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
 
 
 def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def neighbours_wait(
     for i in members:
         r = requests[i]
         lanes = r.active_lanes / np.maximum(r.requests, 1e-9) * r.width
-        found = found + _fetches(lanes, part / warps, float(r.width), size) / WHOLE_LINE
+        fetches = _fetches(lanes, part / warps, float(r.width), size) / WHOLE_LINE
+        found = found + fetches / len(members)
     once = (filled < READ_ONCE * every) & (share > 0)
     return np.where(once, np.minimum(share, 1.0), 0.0), np.where(once, found, 1.0)
 
