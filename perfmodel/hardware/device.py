@@ -227,8 +227,11 @@ class Device:
     dram_access_size: int = quantity("bytes", "least that an L2 miss moves, default granularity")
 
     launch_floor: float = quantity("seconds", "an empty kernel by the profiler")
-    launch_fetch: float | None = quantity(
+    launch_code: float | None = quantity(
         "seconds", "what a launch with any work takes beyond an empty one", required=False
+    )
+    launch_fetch: float | None = quantity(
+        "seconds", "the same on every SM by a profiler that leaves caches alone", required=False
     )
     launch_warp: float | None = quantity(
         "seconds", "what a profiler adds to the start of each warp of an SM", required=False
