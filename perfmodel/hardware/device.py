@@ -212,6 +212,9 @@ class Device:
     atomic_full_sector_rate: float | None = quantity(
         "operations/second", "the same where lanes fill the sectors", required=False
     )
+    l2_kept_half: float | None = quantity(
+        "ratio", "lines that a launch touches, over L2: the next one finds half", required=False
+    )
     l2_persisting_max: int | None = quantity(
         "bytes", "L2 that can be set aside for persisting accesses", required=False
     )
