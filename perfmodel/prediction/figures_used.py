@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from perfmodel.hardware.device import Device, quantities
 from perfmodel.hardware.figure import Figure
+from perfmodel.hardware.watched import watched
 from perfmodel.models.roofline import ceilings
 from perfmodel.prediction.evaluate import evaluate
 from perfmodel.prediction.interval import time_on
@@ -63,37 +63,22 @@ def figures_used(prediction: Prediction) -> tuple[UsedFigure, ...]:
         Of simulated traffic, what its time model and the closed forms beside it read.
     """
     device = prediction.details.device
-    watched, read = _watched(device)
+    seen, read = watched(device)
     evaluate(
         prediction.details.instance,
-        watched,
+        seen,
         prediction.timing,
         prediction.cache,
         prediction.details.setting,
     )
     for_time = frozenset(read)
-    ceilings(watched)
+    ceilings(seen)
     influences = _influences(prediction, for_time)
     return tuple(
         UsedFigure(name, figure, "time" if name in for_time else "roofline", influences.get(name))
         for name, figure in device.figures.items()
         if name in read
     )
-
-
-def _watched(device: Device) -> tuple[Device, set[str]]:
-    """Return an equal device, and the set in which it notes the figures that are read of it."""
-    read: set[str] = set()
-    known = quantities().keys()
-
-    class Watched(Device):
-        def __getattribute__(self, name: str) -> Any:
-            if name in known:
-                read.add(name)
-            return super().__getattribute__(name)
-
-    values: dict[str, Any] = {f.name: getattr(device, f.name) for f in fields(Device)}
-    return Watched(**values), read
 
 
 def _influences(prediction: Prediction, names: frozenset[str]) -> Mapping[str, float]:

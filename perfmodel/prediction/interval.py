@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.hardware.watched import watched
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.details import Details
@@ -233,14 +234,14 @@ def spread(details: Details, timing: Timing) -> float:
     Each figure that states a standard error is moved by it, and the time predicted again from the
     same traffic; the changes are taken as independent.
     """
-    moved = _uncertain(details.device)
-    if not moved:
+    errors = _relative_errors(details.device)
+    if not errors:
         return 0.0
-    time = float(details.time.time_s[0])
-    total = 0.0
-    for device in moved:
-        total += (time_on(device, details, timing) / time - 1) ** 2
-    return math.sqrt(total)
+    seen, read = watched(details.device)
+    # Not the predicted time: of this traffic, reads are merged already.
+    time = time_on(seen, details, timing)
+    moved = (_moved(details.device, name, errors[name]) for name in errors if name in read)
+    return math.hypot(*(time_on(device, details, timing) / time - 1 for device in moved))
 
 
 def time_on(device: Device, details: Details, timing: Timing) -> float:
@@ -257,16 +258,19 @@ def time_on(device: Device, details: Details, timing: Timing) -> float:
     return float(model.time_s[0])
 
 
-def _uncertain(device: Device) -> tuple[Device, ...]:
-    """Return the device once for each figure with a standard error, that figure moved by it."""
-    found = []
-    for name, figure in device.figures.items():
-        value = getattr(device, name)
-        if figure.standard_error and isinstance(value, float) and figure.value:
-            share = figure.standard_error / figure.value
-            moved: dict[str, Any] = {name: value * (1 + share)}
-            found.append(replace(device, **moved))
-    return tuple(found)
+def _relative_errors(device: Device) -> dict[str, float]:
+    """Return the standard errors of the figures that have one, over their values."""
+    return {
+        name: figure.standard_error / figure.value
+        for name, figure in device.figures.items()
+        if figure.standard_error and figure.value and isinstance(getattr(device, name), float)
+    }
+
+
+def _moved(device: Device, name: str, share: float) -> Device:
+    """Return the device with one of its figures larger by a share."""
+    values: dict[str, Any] = {name: getattr(device, name) * (1 + share)}
+    return replace(device, **values)
 
 
 @lru_cache(maxsize=1)

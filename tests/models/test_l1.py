@@ -9,7 +9,8 @@ import pytest
 from measured import FOLDER, rows
 
 from perfmodel import predict
-from perfmodel.models.timing.batches import DRAM_SPREAD, MOST_SPREAD
+from perfmodel.models.timing.batches import DRAM_SPREAD
+from perfmodel.models.timing.chain import MOST_SPREAD
 from perfmodel.models.timing.l1 import PORT_CLOCKS, l1_stages
 from perfmodel.validation.sweeps import KERNELS
 

@@ -48,6 +48,16 @@ def test_an_error_of_bandwidth_is_that_of_a_long_copy() -> None:
     assert found.figure_spread == pytest.approx(0.01, rel=0.08)
 
 
+@pytest.mark.parametrize("mapping", ["blocktile-1d", "vectorized", "warptile"])
+def test_an_error_of_a_figure_that_nothing_waits_for_does_not_count(mapping: str) -> None:
+    # by hand: products merge reads of several SMs, and no atomics are among them
+    device = only_error(H200, "atomic_interval", 0.5)
+    assert predict("gemm", device=device, mapping=mapping, N=2048).figure_spread == 0
+    # 1e-9 of any other error is no more than that of the time
+    device = only_error(H200, "dram_latency", 1e-9)
+    assert predict("gemm", device=device, mapping=mapping, N=2048).figure_spread <= 1e-9
+
+
 def test_errors_of_figures_and_of_the_model_add_in_quadrature() -> None:
     # independent: by hand from the two files
     found = predict("copy", device=only_error(H200, "launch_floor", 0.1), bytes=1 << 16)

@@ -18,12 +18,11 @@ from perfmodel.frontends.assembly.branch_tables import ways_of
 from perfmodel.frontends.assembly.machine_instructions import unrolled_loops
 from perfmodel.frontends.assembly.sure_waits import waits_within
 from perfmodel.frontends.assembly.unrolling import COPIES, LAST_COPIES, first_copy
-from perfmodel.frontends.emulation.accesses import access
-from perfmodel.frontends.emulation.bulk import Arrivals, barrier_step, bulk_copy
-from perfmodel.frontends.emulation.contracted import contracted, contracted_step
+from perfmodel.frontends.emulation.any_step import any_step
+from perfmodel.frontends.emulation.bulk import Arrivals
+from perfmodel.frontends.emulation.contracted import contracted
 from perfmodel.frontends.emulation.counts import Counter
 from perfmodel.frontends.emulation.deciding import mark_deciding
-from perfmodel.frontends.emulation.instructions import step
 from perfmodel.frontends.emulation.layout import (
     EmulatedLaunch,
     lay_out,
@@ -355,17 +354,15 @@ class LockStep:
         raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
-        if instruction.opcode == "mbarrier":
-            return barrier_step(self.machine, instruction, self.arrivals)
-        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
-            return bulk_copy(self.machine, at, instruction, self.counter, self.arrivals)
-        run = access(self.machine, at, instruction, self.counter.report)
-        if run is not None:
-            return run
-        if at in self.contracted:
-            return contracted_step(self.machine, instruction, self.contracted[at])
-        made = step(self.machine, instruction)
-        return made and self.odd.watched(self.machine, at, instruction, made)
+        return any_step(
+            self.machine,
+            at,
+            instruction,
+            self.counter,
+            self.arrivals,
+            self.contracted,
+            self.odd,
+        )
 
     def result(self) -> Emulation:
         """Return what was counted."""

@@ -19,14 +19,12 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.caches.competing_misses import (
     CompetingMisses,
-    TableLaunch,
-    buffer_uses,
     competing_misses,
     is_private,
-    table_use,
 )
 from perfmodel.models.caches.followed_loads import comes_back
 from perfmodel.models.caches.private_sets import settled_share
+from perfmodel.models.caches.table_uses import TableLaunch, buffer_uses, table_use
 from perfmodel.models.caches.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.counted_requests import uses_random

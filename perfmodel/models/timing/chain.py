@@ -81,6 +81,12 @@ warp each (measurements/h200-sxm-suite/chains.csv, past L1; fit rows and 33 SMs 
 places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
 (measurements/h200-sxm-contention/slice-latency.csv).
 """
+MOST_SPREAD: Final = 16.0
+"""DRAM reads of a batch up to which the slowest is later; no more were measured.
+
+Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
+from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
-`perfmodel.models.timing.batches.MOST_SPREAD` measured."""
+`perfmodel.models.timing.chain.MOST_SPREAD` measured."""
 
 MOST_PAGES: Final = 8.0
 """Pages of a block's turn up to which the slowest is later.

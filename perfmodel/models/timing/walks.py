@@ -22,8 +22,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
-from perfmodel.models.timing.batches import MOST_SPREAD
-from perfmodel.models.timing.chain import BATCH_LATENCY, Batch, Chain
+from perfmodel.models.timing.chain import BATCH_LATENCY, MOST_SPREAD, Batch, Chain
 from perfmodel.models.timing.first_readers import DRAM_PAGE, at_work
 from perfmodel.traffic import Traffic
 
