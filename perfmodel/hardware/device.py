@@ -212,6 +212,9 @@ class Device:
     atomic_full_sector_rate: float | None = quantity(
         "operations/second", "the same where lanes fill the sectors", required=False
     )
+    l2_kept_half: float | None = quantity(
+        "ratio", "lines that a launch touches, over L2: the next one finds half", required=False
+    )
     l2_persisting_max: int | None = quantity(
         "bytes", "L2 that can be set aside for persisting accesses", required=False
     )
@@ -227,8 +230,11 @@ class Device:
     dram_access_size: int = quantity("bytes", "least that an L2 miss moves, default granularity")
 
     launch_floor: float = quantity("seconds", "an empty kernel by the profiler")
-    launch_fetch: float | None = quantity(
+    launch_code: float | None = quantity(
         "seconds", "what a launch with any work takes beyond an empty one", required=False
+    )
+    launch_fetch: float | None = quantity(
+        "seconds", "the same on every SM by a profiler that leaves caches alone", required=False
     )
     launch_warp: float | None = quantity(
         "seconds", "what a profiler adds to the start of each warp of an SM", required=False

@@ -45,7 +45,7 @@ from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
-from perfmodel.models.reuse.reuse_windows import atoms_over_sectors, warm_held
+from perfmodel.models.reuse.reuse_windows import WARM_HALF, atoms_over_sectors, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]
@@ -118,8 +118,8 @@ def closed_form_traffic(
         sizes = zip(requests, misses.touched, misses.copies, strict=True)
         lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
         random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), _ZERO)
-        room = accesses.l2_size * working_share(device)
-        kept = warm_held(sum(lines, _ZERO), room, random)
+        half = device.l2_kept_half or WARM_HALF * working_share(device)
+        kept = warm_held(sum(lines, _ZERO), accesses.l2_size, random, half)
         tables = [replace(t, kept=np.maximum(kept, t.kept)) for t in tables]
         misses, besides = _without_kept(accesses, misses, tables, kept)
     for table in tables:

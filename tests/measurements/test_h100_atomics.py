@@ -54,7 +54,7 @@ TOPICS = [
     ("unseen-atomics", 7, 0.05, 0.16, 0.04),
     ("contention-atomics", 97, 0.05, 0.15, 0.04),
     ("privatized", 5, 0.06, 0.12, 0.05),
-    ("random-reads", 3, 0.06, 0.20, 0.05),
+    ("random-reads", 3, 0.06, 0.20, 0.06),
     ("shared-atomics", 4, 0.07, 0.15, 0.06),
     ("retries", 90, 0.13, 0.35, 0.11),
 ]

@@ -44,8 +44,9 @@ WARM_HELD = Formula(
     text="min(1, (1 + 2**((0.4 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
     symbols={
         "f": "lines that the launch touches, data that both L2 sides read counted twice [B]",
-        "c": "capacity, see `perfmodel.models.bandwidth.slices.working_share` [B]",
-        "half": "footprint over capacity of which half is left [1]",
+        "c": "capacity [B]",
+        "half": "footprint over capacity of which half is left, the device's or `WARM_HALF` by "
+        "`perfmodel.models.bandwidth.slices.working_share` [1]",
         "step": "footprint over capacity that halves what little is lost before [1]",
     },
     holds="strided copies of 5 to 79 MB on an H200: 0.02 rms, 0.05 on 40 points never fitted on",
@@ -54,7 +55,8 @@ WARM_HELD = Formula(
 )
 WARM_HALF: Final = 0.713
 WARM_STEP: Final = 0.0365
-"""See `WARM_HELD`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2."""
+"""See `WARM_HELD`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2. By their
+times copies of 16 B a lane lose the last of it later, on an H100 at 1.2 times L2."""
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
     unit="1",
@@ -181,20 +183,23 @@ def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) 
     )
 
 
-def warm_held(footprint_bytes: Any, capacity: Any, at_random: Any = 0.0) -> Array:
+def warm_held(
+    footprint_bytes: Any, capacity: Any, at_random: Any = 0.0, half: float = WARM_HALF
+) -> Array:
     """Return the share of its data that a launch finds where the same one has just run, 0 to 1.
 
-    `at_random` are the bytes of those lines that lie at random places.
+    `at_random` are the bytes of those lines that lie at random places, `half` the footprint over
+    capacity of which half is left.
     """
     sizes = {"f": np.asarray(footprint_bytes, float), "c": np.asarray(capacity, float)}
     step = UNEVEN_STEP(
         even=WARM_STEP,
-        half=WARM_HALF,
+        half=half,
         r=np.minimum(at_random, 2 * sizes["c"]),
         c=sizes["c"],
         w=float(WAYS),
     )
-    return np.asarray(WARM_HELD(**sizes, half=WARM_HALF, step=step))
+    return np.asarray(WARM_HELD(**sizes, half=half, step=step))
 
 
 def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:

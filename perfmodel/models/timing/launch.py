@@ -13,13 +13,18 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 CODE_FETCH: Final = 0.25e-6
-"""Seconds that a launch with any work takes beyond an empty one, unless the device says.
+"""Seconds that a launch with any work takes beyond an empty one, unless the device says: an H200's.
 
 Fitted: writes and reads of 64 to 384 KiB, each protocol against its own empty kernel
-(measurements/h200-sxm-suite, streams.csv and launch.csv, fit rows). Part of
+(measurements/h200-sxm-suite, streams.csv and launch.csv, fit rows); 0.26 up to 4 MiB. Part of
 it is the profiler's doing, which empties the instruction caches before each launch: straight code
 of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
 0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
+
+An H100's empty kernels take longer than an H200's, by 0.29 (CUPTI), 0.41 (events) and 0.65 us
+(Nsight Compute). Under CUPTI launches with work take 0.25 us longer on one SM, 0.16 on 64 to 128
+and 0.10 to 0.13 from all SMs on, to 5 us (operators.csv of h100-operators and h200-operators, fit
+rows): what empty kernels wait for there goes on while others work.
 """
 COLD_CODE: Final = 0.13e-6
 """Seconds that a launch takes longer when its code and arguments have to come from DRAM.
@@ -154,7 +159,8 @@ def launch_floor(device: Device, timing: str, cold: bool) -> float:
 def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
     if device.launch_fetch is None:
-        return np.full(np.shape(blocks), CODE_FETCH)
+        code = CODE_FETCH if device.launch_code is None else device.launch_code
+        return np.full(np.shape(blocks), code)
     sms = np.clip(blocks, 1.0, device.sm_count)
     return np.asarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=float(device.sm_count)))
 
