@@ -70,12 +70,12 @@ RANDOM_DIRTY: Final = 0.395
 """Share of L2 that changed lines of a table take up before the first is written back, of what works
 of an H200's; fitted, with `RANDOM_WRITES`: none of 24 MiB of 60, half of the passes of 32 MiB. An
 H100 keeps 0.415 of its 50 (measurements/h100-atomics, tables.csv)."""
-RANDOM_READ, RANDOM_WRITE = 2.3, 4.39
+RANDOM_READ, RANDOM_WRITE = 2.25, 4.28
 """DRAM time of a byte read and written back at random places of a large table, over a dense one's,
 on an H200; fitted, with `TABLE_ROWS`, to cold times of 16 MiB to 1 GiB, the smaller ones with their
 bytes counted (tables.csv of measurements/h200-contended and h100-atomics, atomics.csv and
 atomics-outgrown.csv of h200-sxm-suite and h100-sxm-suite, fit rows)."""
-TABLE_ROWS: Final = 16.8 * 2**20
+TABLE_ROWS: Final = 13.5 * 2**20
 """Bytes of a table of which half of what moves finds the DRAM row of another: what is read and what
 leaves L2 at a time lie closer in a small one."""
 ISOLATED_READ: Final = 48.0
