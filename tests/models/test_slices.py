@@ -31,8 +31,9 @@ def test_the_busiest_slice_has_no_less_than_the_average_and_no_more_than_all() -
 def _clocks(
     sectors: float, most: float, answers: bool = False, lines: bool = False, pieces: bool = False
 ) -> float:
-    given = [np.array(v) for v in (1.48 / CLOCK, sectors, most, answers, 0.0, lines, pieces)]
-    return float(slice_slot(*given, CLOCK)) * CLOCK
+    alone, lone = np.array(1.48 / CLOCK), (np.array(lines), np.array(pieces))
+    given = np.array(sectors), np.array(most), np.array(answers), np.array(0.0)
+    return float(slice_slot(alone, *given, *lone, CLOCK)) * CLOCK
 
 
 @pytest.mark.parametrize("answers", [False, True])
