@@ -77,7 +77,7 @@ def tables(use: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(
     ("use", "reads", "writes", "times"),
-    [("fit", 0.09, 0.13, 0.18), ("validation", 0.09, 0.13, 0.21)],
+    [("fit", 0.09, 0.13, 0.18), ("validation", 0.09, 0.13, 0.225)],
 )
 def test_cold_tables_at_random_places(use: str, reads: float, writes: float, times: float) -> None:
     # measured: what DRAM moves for additions at random places of cold tables, and how long they
@@ -93,7 +93,7 @@ def test_cold_tables_at_random_places(use: str, reads: float, writes: float, tim
             assert written == pytest.approx(float(r["dram_write_bytes"]), rel=writes), r
         off.append(p.time_s * 1e6 / float(r["time_us"]) - 1)
     assert max(map(abs, off)) < times
-    assert median(map(abs, off)) < 0.065
+    assert median(map(abs, off)) < 0.05
 
 
 def test_a_place_decides_how_long_retries_take() -> None:

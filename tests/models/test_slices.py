@@ -28,13 +28,26 @@ def test_the_busiest_slice_has_no_less_than_the_average_and_no_more_than_all() -
         assert float(found[-1]) == pytest.approx(pieces[-1] / slices, rel=0.05)
 
 
-def test_few_pieces_wait_for_each_pass() -> None:
-    single, four = np.array(1.48 / CLOCK), np.array(4.0)
-    for answers in (False, True):
-        for most in (1, 2):
-            given = (np.array(most), np.array(answers), np.zeros(1))
-            found = slice_slot(single, four, *given, CLOCK)
-            assert float(found[0]) == float(single)
+def _clocks(
+    sectors: float, most: float, answers: bool = False, lines: bool = False, pieces: bool = False
+) -> float:
+    alone, lone = np.array(1.48 / CLOCK), (np.array(lines), np.array(pieces))
+    given = np.array(sectors), np.array(most), np.array(answers), np.array(0.0)
+    return float(slice_slot(alone, *given, *lone, CLOCK)) * CLOCK
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_few_pieces_wait_for_each_pass(answers: bool) -> None:
+    assert _clocks(4, 1, answers) == pytest.approx(1.48)
+    # lone sectors of one line at random
+    assert _clocks(1, 2, answers) == pytest.approx(1.48)
+    # measured: 16 words 32 B apart, 12 words 256 B apart, and 2 and 16 words 128 B apart
+    assert _clocks(4, 2, answers) == pytest.approx(1.36)
+    assert _clocks(1, 2, answers, pieces=True) == pytest.approx(1.36)
+    assert _clocks(1, 1, answers, lines=True) == pytest.approx(1.68)
+    assert _clocks(1, 2, answers, lines=True) == pytest.approx(1.5)
+
+
+def test_several_pieces_keep_a_slice_busy() -> None:
     # measured: 0.98 clocks a pass with packets of four sectors
-    many = slice_slot(single, four, np.array(6.0), np.array(False), np.zeros(1), CLOCK)
-    assert float(many[0]) * CLOCK == pytest.approx(0.98, rel=0.01)
+    assert _clocks(4, 6) == pytest.approx(0.98, rel=0.01)

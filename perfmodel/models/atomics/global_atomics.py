@@ -26,7 +26,13 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import LOCK_TIME, lock_inputs
 from perfmodel.models.atomics.packets import Packets, packets_of, popular_places
-from perfmodel.models.atomics.retries import LOOP_TIME, contenders, loop_inputs
+from perfmodel.models.atomics.retries import (
+    LOOP_TIME,
+    contenders,
+    first_reads,
+    loop_inputs,
+    way_of_tries,
+)
 from perfmodel.models.atomics.slice_passes import pass_inputs
 from perfmodel.models.atomics.to_slices import (
     NETWORK_TIME,
@@ -227,9 +233,13 @@ def _again(
     span = np.minimum(shared.addresses, sent.lanes / meet) * shared.pitch
     # Sources state the first reads themselves.
     loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")
-    rate = device.require("atomic_sector_rate")
-    first = r.requests * conflicts.sectors / rate * (r.access.buffer not in loads)
-    given = loop_inputs(wanted, usual, meet, r.requests, blocks, span, (first, *tries), device)
+    first = first_reads(r.requests * conflicts.lines, r.requests * conflicts.sectors, device)
+    once_each = (
+        first * (r.access.buffer not in loads),
+        once["slice"],
+        way_of_tries(sent, meet, device),
+    )
+    given = loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
     return "loop", np.atleast_1d(LOOP_TIME(**given["loop"])), given
 
 

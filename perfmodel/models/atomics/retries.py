@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.models.atomics.packets import Packets
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -123,11 +124,49 @@ STEADY: Final = 0.371
 OVERLAP_OWN: Final = 7.0
 """`own` of `LOOP_TIME`; fitted (the same rows: tries of up to 8 warps of one SM cost nothing beside
 their rounds)."""
-OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.56, 1.96, 1.318
+OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.53, 2.2, 1.27
 """`p` of `LOOP_TIME` where only lanes of one warp meet, how much more it is for each part of the
-work that is not the last wave's, and where others meet; fitted (the same rows)."""
-READ_COST: Final = 1.66
-"""First reads of lone sectors over as many additions; fitted (the same rows)."""
+work that is not the last wave's, and where others meet; fitted, as the costs below, to an H200 and
+an H100 (retries.csv, fit rows), whose one or two SMs alone were near their places."""
+READ_COST, READ_LINES = 2.03, 0.6
+"""First reads of lone sectors over as many additions, and the share of it that goes by lines."""
+LONE_COST, PAIR_COST, LANE_COST = 0.92, 1.76, 0.53
+"""Time on the way of a try's packet with one lane over an addition's, how much longer it is with a
+second sector, and with each lane beyond two: the more lanes, the longer a packet keeps its SM."""
+SHARED_COST: Final = 1.4
+"""The same of a lane whose neighbours want the same word: what one that returns takes."""
+SEVERAL: Final = 2.0
+"""Lanes of a warp at one word from which on its tries travel one by one."""
+
+
+def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
+    """Return the time of all SMs to send one try of every lane [s].
+
+    Parameters
+    ----------
+    sent : Packets
+    together : array
+        Lanes of a warp that want one address.
+    device : Device
+    """
+    lone = np.where(together > SEVERAL, SHARED_COST, LONE_COST)
+    lanes = sent.lanes / np.maximum(sent.packets, 1e-9)
+    second = np.clip(sent.sectors - 1, 0.0, 1.0)
+    packet = lone + second * (PAIR_COST + LANE_COST * np.maximum(lanes - 2, 0.0))
+    return np.asarray(sent.packets * packet / device.require("atomic_sector_rate"))
+
+
+def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
+    """Return the time of all SMs to read every lane's element once [s].
+
+    Parameters
+    ----------
+    lines, sectors : array
+        That the requests of the launch go to, each counted on its own.
+    device : Device
+    """
+    asked = READ_LINES * lines + (1 - READ_LINES) * sectors
+    return np.asarray(READ_COST * asked / device.require("atomic_sector_rate"))
 
 
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
@@ -176,8 +215,8 @@ def loop_inputs(
     span : array
         Bytes from the first address to the last.
     once : tuple of three arrays
-        Time of all SMs for as many additions to every lane's element, of the busiest slice for one
-        try of every lane, and of all SMs to send these [s].
+        Time of all SMs to read every lane's element, of the busiest slice for one try of every
+        lane, and of all SMs to send these [s].
     device : Device
     """
     waves, sms = waves_and_sms(requests, blocks, device)
@@ -221,7 +260,7 @@ def loop_inputs(
             "rounds": np.asarray(ROUNDS_TIME(**rounds)),
             "slice": found * slices,
             "send": found * network * fewer,
-            "first": READ_COST * first * fewer,
+            "first": first * fewer,
             "own": OVERLAP_OWN,
             "p": (1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
         },

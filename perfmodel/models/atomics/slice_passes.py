@@ -12,8 +12,8 @@ from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
 from perfmodel.models.bandwidth.slices import slice_slot
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.contention import Hot
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -85,7 +85,10 @@ def pass_inputs(
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
         each = partial + (in_full - partial) * whole
         operands = returns | HALVES[dtype]
-        slot = slice_slot(each, sent.sectors, pieces, operands, sent.filled, device.sm_clock)
+        pitch, places = r.sharing.pitch, r.sharing.addresses
+        lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
+        filled, clock = sent.filled, device.sm_clock
+        slot = slice_slot(each, sent.sectors, pieces, operands, filled, *lone, clock)
         # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
         slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
     turn_of_float = device.atomic_float_interval or device.require("atomic_interval")

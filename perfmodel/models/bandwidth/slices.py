@@ -45,7 +45,7 @@ PACKET_SLOT = Formula(
         "sector": "for each sector of it [clocks]",
         "s": "sectors of a packet [1]",
     },
-    holds="three pieces of 256 B and more at the slice: of fewer, each pass waits for the last",
+    holds="three pieces of 256 B and more at the slice: see `TWO_PIECES`",
     source="fitted: 1, 2 and 4 sectors a packet take 1.31, 1.20 and 0.98 clocks a pass "
     "(slices.csv, fit rows)",
 )
@@ -127,6 +127,14 @@ SECTOR_CLOCKS: Final = 0.87
 ANSWER_CLOCKS: Final = (1.4, 1.8)
 """Clocks of a pass that gives old values back, and of half2, with one lane a sector and with full
 sectors: 1.34 to 1.55, and 1.74 to 1.82 (slices.csv, atomics.csv, fit rows)."""
+TWO_PIECES: Final = 1.36
+"""Clocks of a pass where a slice has two pieces of 256 B and goes through sectors of a packet, or
+through pieces of one sector: 1.33 to 1.39, whatever goes back. Where lone sectors of one line
+follow at random, each waits for the last as if there were one piece (both: atomics.csv, fit rows of
+an H200 and an H100; contention-atomics.csv, which was in view)."""
+TWO_LINES: Final = (1.68, 1.5)
+"""The same where pieces have two lines of one sector each, one piece and two at the slice: what
+alternates between such lines waits. Both of an H200 and an H100 (atomics.csv, fit rows)."""
 
 
 STACK: Final = 16
@@ -208,7 +216,14 @@ def _like(slices: float, measured: Iterable[int]) -> int:
 
 
 def slice_slot(
-    single: Array, s: Array, most: Array, answers: Array, filled: Array, clock: float
+    single: Array,
+    s: Array,
+    most: Array,
+    answers: Array,
+    filled: Array,
+    lone_lines: Array,
+    lone_pieces: Array,
+    clock: float,
 ) -> Array:
     """Return the time from one pass of the busiest slice to the next [s].
 
@@ -224,6 +239,10 @@ def slice_slot(
         Whether old values go back, or the type takes as long.
     filled : array
         Share of a sector's bytes that a pass changes, beyond one lane's.
+    lone_lines : array
+        Whether a piece has two lines, of a sector each.
+    lone_pieces : array
+        Whether a piece has one sector.
     clock : float
         SM clock [Hz].
     """
@@ -232,5 +251,10 @@ def slice_slot(
     )
     one, full = ANSWER_CLOCKS
     busy = np.where(answers, (one + (full - one) * filled) / clock, silent)
-    several = np.clip(np.asarray(most) - 2.0, 0.0, 1.0)
-    return np.asarray(single * (1 - several) + busy * several)
+    slow_one, slow_two = TWO_LINES
+    alone = np.where(lone_lines, slow_one / clock, single)
+    apart = np.maximum(np.clip(s - 1, 0.0, 1.0), lone_pieces)
+    two = single - apart * np.maximum(single - TWO_PIECES / clock, 0.0)
+    two = np.where(lone_lines, slow_two / clock, two)
+    second, third = (np.clip(np.asarray(most) - n, 0.0, 1.0) for n in (1.0, 2.0))
+    return np.asarray(alone * (1 - second) + two * (second - third) + busy * third)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.bandwidth.dram import rows_cost
+from perfmodel.models.bandwidth.slices import working_share
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
@@ -65,12 +66,18 @@ _KEPT: Final = 1 << 17
 """Lanes of a sample at most: see `perfmodel.frontends.emulation.counts`."""
 DIRTY_SHARE: Final = 0.3
 """`d` of `ATOMIC_WRITES`."""
-RANDOM_DIRTY: Final = 0.39
-"""Share of L2 that changed lines of a table take up before the first is written back; fitted, with
-`RANDOM_WRITES`: none of 24 MiB of 60, half of the passes of 32 MiB."""
-CLOSE: Final = 0.5
-"""How much less a byte written back takes where all lines of a table are changed: what leaves at a
-time lies closer; fitted to times (the same rows)."""
+RANDOM_DIRTY: Final = 0.395
+"""Share of L2 that changed lines of a table take up before the first is written back, of what works
+of an H200's; fitted, with `RANDOM_WRITES`: none of 24 MiB of 60, half of the passes of 32 MiB. An
+H100 keeps 0.415 of its 50 (measurements/h100-atomics, tables.csv)."""
+RANDOM_READ, RANDOM_WRITE = 2.25, 4.28
+"""DRAM time of a byte read and written back at random places of a large table, over a dense one's,
+on an H200; fitted, with `TABLE_ROWS`, to cold times of 16 MiB to 1 GiB, the smaller ones with their
+bytes counted (tables.csv of measurements/h200-contended and h100-atomics, atomics.csv and
+atomics-outgrown.csv of h200-sxm-suite and h100-sxm-suite, fit rows)."""
+TABLE_ROWS: Final = 13.5 * 2**20
+"""Bytes of a table of which half of what moves finds the DRAM row of another: what is read and what
+leaves L2 at a time lie closer in a small one."""
 ISOLATED_READ: Final = 48.0
 """DRAM bytes read for an isolated sector that an atomic misses: measured, 48.0 for sectors 64, 128
 and 256 B apart (atomics-outgrown.csv); dense ones read 32, and of a table at random places 48 less
@@ -166,9 +173,9 @@ def atomic_memory(
     if warm:
         first = first * (1 - stays)
     misses = np.asarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
-    changed = np.zeros(1)
     if r.random and (r.sampled is None or some):
-        changed = np.minimum(RANDOM_DIRTY * capacity / np.maximum(span, LINE), 1 - 1e-9)
+        room = RANDOM_DIRTY * working_share(device) * capacity
+        changed = np.minimum(room / np.maximum(span, LINE), 1 - 1e-9)
         # Of a row at a random place all sectors of a line come at once.
         each = r.sectors / np.maximum(r.lines, 1.0) if some else 1.0
         before = 0.0 if warm else each * span / LINE * -np.log1p(-changed)
@@ -183,7 +190,13 @@ def atomic_memory(
     if r.random:
         apart = np.where(some & (pitch <= SECTOR), SECTOR, LINE * 4.0)
     octaves = np.log2(apart / SECTOR)
-    write_cost = np.interp(octaves, np.arange(len(_WRITE_COST)), _WRITE_COST)
+    read_cost, write_cost = (
+        np.interp(octaves, np.arange(len(costs)), costs) for costs in (_READ_COST, _WRITE_COST)
+    )
+    if r.random:
+        lone, rows = apart > SECTOR, span / (span + TABLE_ROWS)
+        read_cost = 1 + (np.where(lone, RANDOM_READ, read_cost) - 1) * rows
+        write_cost = 1 + (np.where(lone, RANDOM_WRITE, write_cost) - 1) * rows
     # A sector that others of its 64 B follow brings what one of these would have brought.
     beside = np.where(r.random, sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
     beside = np.where(pitch > SECTOR, 0.0, np.minimum(beside, 1.0))
@@ -196,8 +209,8 @@ def atomic_memory(
         misses=misses,
         read=dense + np.maximum(misses - first, 0.0) * again,
         written=written * SECTOR,
-        read_cost=rows_cost(np.interp(octaves, np.arange(len(_READ_COST)), _READ_COST), device),
-        write_cost=rows_cost(write_cost, device) * (1 - CLOSE * changed),
+        read_cost=rows_cost(read_cost, device),
+        write_cost=rows_cost(write_cost, device),
         footprint=footprint,
     )
 
