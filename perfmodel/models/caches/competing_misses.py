@@ -102,7 +102,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         one.size,
         (one.read - one.size * one.streaming, one.written),
         one.passes,
-        one.capacity,
+        one.capacity * working_share(launch.device),
         past_l1(launch.requests, one.own.members, one.own.loads),
         one.own.members,
         launch.granule,
