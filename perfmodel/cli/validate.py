@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from perfmodel.cli.options import JsonOption, complete_device, figure_option
+from perfmodel.cli.options import DEFAULT_DEVICE, JsonOption, complete_device, figure_option
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from perfmodel.measure.recorded import Recording
     from perfmodel.validation.validate import Transfer, Validation
 
-DEFAULT: Final = "h200-sxm"
 MANY: Final = 1000
 """Launches from which on it takes long enough to say so."""
 
@@ -40,7 +39,7 @@ def validate(
             "--device",
             metavar="NAME|FILE",
             help=f"GPU: a name (see `perfmodel devices`), or a TOML device file. [default: the one "
-            f"that --from names, else {DEFAULT}]",
+            f"that --from names, else {DEFAULT_DEVICE}]",
             autocompletion=complete_device,
             show_default=False,
         ),
@@ -125,7 +124,7 @@ def _validated(
             )
         gpu = load_device(name)
     else:
-        gpu = load_device(DEFAULT if device is None else device)
+        gpu = load_device(DEFAULT_DEVICE if device is None else device)
         recordings = find_recordings(gpu.name)
     announce(recordings)
     with progress_bar("predicting") as tell:

@@ -67,6 +67,15 @@ def test_a_folder_of_ones_own(folder: Path) -> None:
     assert "Worst ten" in found.stdout
 
 
+def test_without_a_device_it_is_the_one_that_is_predicted(
+    folder: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # property: what `predict` takes where none is given
+    monkeypatch.setattr("perfmodel.measure.folders.measured", lambda: {"h100-sxm": [folder]})
+    shown = json.loads(run("validate", "--json"))["device"]
+    assert shown == json.loads(run("predict", "copy", "--json"))["device"]
+
+
 def test_json_has_the_scores(folder: Path, run: Callable[..., str]) -> None:
     found = json.loads(run("validate", "--from", str(folder), "--json"))
     assert found["schema"] == "perfmodel.validation/1"

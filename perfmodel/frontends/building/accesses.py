@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from perfmodel.expressions import Node, Number, Operation, names
+from perfmodel.expressions import Node, Number, names
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic.conditions import TRUE, all_of
+from perfmodel.frontends.symbolic.loop_solver import conjuncts
 from perfmodel.frontends.symbolic.memory_instructions import Moved
 from perfmodel.frontends.symbolic.records import MemoryAccess, is_data
 from perfmodel.frontends.symbolic.sums import Sum
@@ -43,7 +44,7 @@ class Placed:
 
 def known_part(guard: Node) -> Node:
     """Return the part of a condition that no data decides."""
-    return all_of(part for part in _conjuncts(guard) if not is_data(part))
+    return all_of(part for part in conjuncts(guard) if not is_data(part))
 
 
 def data_type(m: Moved, size: int) -> Node | None:
@@ -61,7 +62,7 @@ def three_numbers(sizes: tuple[int, int, int]) -> tuple[Node, Node, Node]:
 
 def factored(accesses: list[Access], loops: Collection[str]) -> tuple[Node | None, list[Access]]:
     """Return the conditions that all accesses share as the kernel's guard, and the rest apart."""
-    parts = [_conjuncts(a.guard) for a in accesses]
+    parts = [conjuncts(TRUE if a.guard is None else a.guard) for a in accesses]
     if not parts:
         return None, accesses
     shared = [
@@ -74,14 +75,6 @@ def factored(accesses: list[Access], loops: Collection[str]) -> tuple[Node | Non
         guard = all_of(p for p in own if p not in shared)
         found.append(replace(access, guard=None if guard == TRUE else guard))
     return all_of(shared), found
-
-
-def _conjuncts(guard: Node | None) -> tuple[Node, ...]:
-    if guard is None:
-        return ()
-    if isinstance(guard, Operation) and guard.operator == "and":
-        return guard.operands
-    return (guard,)
 
 
 def named_accesses(accesses: Sequence[Access]) -> list[Access]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.bandwidth.slices import slice_count
+from perfmodel.models.bandwidth.slices import PEAK_BY_SLICE, slice_count
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -106,10 +106,11 @@ _ROWS_SLICES: Final = 94
 OPENING = Formula(
     name="what opening rows adds to atoms, over what it adds on an H200",
     unit="1",
-    text="min(1.25, max(0.8, bandwidth/slices/51.2e9))",
+    text="min(1.25, max(0.8, bandwidth/slices/usual))",
     symbols={
         "bandwidth": "peak of DRAM [B/s]",
         "slices": "slices of L2, each with its channels of DRAM [1]",
+        "usual": "peak by slice of an H200, on which the costs were measured [B/s]",
     },
     holds="41.9 GB/s a slice (H100) and 51.2 (H200); below is taken as the lower",
     source="derived: a row takes a channel as long on any of them, while faster pins move more "
@@ -237,7 +238,8 @@ def found_early(kept: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
-    return float(OPENING(bandwidth=device.dram_bandwidth, slices=slice_count(device)))
+    slices = slice_count(device)
+    return float(OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE))
 
 
 def row_costs(device: Device) -> RowCosts:
@@ -259,13 +261,18 @@ def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
     """
     pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
     octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
-    isolated = 1 + (np.interp(octaves, np.log2(pitches), costs) - 1) * opened
+    isolated = _as_opened(np.interp(octaves, np.log2(pitches), costs), opened)
     return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+
+
+def _as_opened(cost: Array, opened: Any) -> Array:
+    """Return a cost over dense bytes of which only that part counts that rows add."""
+    return np.asarray(1 + (cost - 1) * opened)
 
 
 def rows_cost(cost: Any, device: Device) -> Array:
     """Return the cost of isolated bytes over dense ones on a device, from an H200's."""
-    return np.asarray(1 + (np.asarray(cost, dtype=float) - 1) * opening(device))
+    return _as_opened(np.asarray(cost, dtype=float), opening(device))
 
 
 def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) -> Array:
@@ -280,8 +287,8 @@ def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) ->
     costs : RowCosts
         Of the device; by default an H200's.
     """
-    dearer = (_by_width(_RANDOM_COST, wide) - 1) * costs.opened
-    return np.asarray(1 + dearer * sparse(table, costs.rows))
+    opened = sparse(table, costs.rows) * costs.opened
+    return _as_opened(_by_width(_RANDOM_COST, wide), opened)
 
 
 def random_wait(wide: Any, table: Any, rows: float = ROWS) -> Array:

@@ -19,6 +19,9 @@ from perfmodel.models.requests.coalescing import SECTOR
 
 Array = npt.NDArray[Any]
 
+PEAK_BY_SLICE: Final = 4814.3e9 / 94
+"""DRAM's peak by slice of L2 of an H200, on which what rows and write-backs cost was measured
+[B/s]."""
 BUSIEST_SLICE = Formula(
     name="share of the busiest L2 slice",
     unit="1",

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.bandwidth.slices import slice_count
+from perfmodel.models.bandwidth.slices import PEAK_BY_SLICE, slice_count
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -155,8 +155,6 @@ _STREAMS: Final = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
 )
 """`each` of `STREAMS_LOSS` by bytes read for each written, a row each, and by `_WAYS`."""
-PEAK_BY_SLICE: Final = 4814.3e9 / 94
-"""DRAM's peak by slice of the L2 that the losses were measured on, an H200's [B/s]."""
 DECIDES: Final = 6.0
 STREAMS_DECIDE: Final = 3.0
 """Exponents of `LOST_TIME` for writes alone or beside tables, and for as many bytes of streams read

@@ -16,7 +16,7 @@ from perfmodel.models.blocks.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.passes import conflict_clocks
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.timing.batches import depths_of
+from perfmodel.models.timing.batch_loads import depths_of
 from perfmodel.models.timing.chain import Chain
 from perfmodel.models.timing.issue import issued, looped_instructions
 from perfmodel.models.timing.latency import (

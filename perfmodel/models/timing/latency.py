@@ -19,7 +19,8 @@ from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.timing.batches import DRAM_SPREAD, depths_of, load_batch
+from perfmodel.models.timing.batch_loads import depths_of
+from perfmodel.models.timing.batches import DRAM_SPREAD, load_batch
 from perfmodel.models.timing.chain import Chain, behind_writes, slowest_sm
 from perfmodel.models.timing.joined_waits import join_waits
 from perfmodel.traffic import Traffic
