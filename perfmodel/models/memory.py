@@ -14,7 +14,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import bank_clocks
-from perfmodel.models.bandwidth.dram import found_early, opening, room_early
+from perfmodel.models.bandwidth.dram import found_early, room_early, row_costs
 from perfmodel.models.bandwidth.l2 import store_cost
 from perfmodel.models.bandwidth.slices import lone_sector, working_share
 from perfmodel.models.bandwidth.writeback import (
@@ -257,8 +257,8 @@ def _below_l1(
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in tables), _ZERO)
     besides = besides + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO)
-    lone, opened = lone_sector(device), opening(device)
-    filled, waited = random_misses(tables, requests, granule, warm, lone, opened)
+    lone, rows = lone_sector(device), row_costs(device).rows
+    filled, waited = random_misses(tables, requests, granule, warm, lone, rows)
     reads, cost = reads + writes.made_whole, cost + writes.made_whole
     if control.compression > 1:
         reads, written = reads / control.compression, written / control.compression
@@ -323,14 +323,14 @@ def _read_cost(
     within = {i: t.size / t.rounds.number for t in tables if t.random for i in t.members}
     usual = (i for i in accesses.of("load", "atomic") if i not in atomics)
     filled = {i: union.of_lines for i, union in misses.unions.items()}
-    opened = opening(accesses.device)
+    rows = row_costs(accesses.device)
     costs = (
         misses.dram_bytes[i]
         * dram_read_cost(
             accesses.instance,
             accesses.requests[i],
             accesses.granule,
-            opened,
+            rows,
             filled.get(i, 0.0),
             within.get(i),
         )

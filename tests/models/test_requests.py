@@ -345,6 +345,32 @@ def test_a_clamped_index_is_counted_with_the_strides_of_its_middle() -> None:
     assert gather("i*i % 1000").strides is None
 
 
+def test_runs_at_random_places_that_go_on_in_the_next_block() -> None:
+    # by hand: of three blocks of 32 the first two end within a run of 24 floats, at a sector's end:
+    # each has two lines, six for four runs, and no sector twice
+    kernel = kernel_from_table(
+        {
+            "name": "runs",
+            "parameters": {"n": {"default": 3072}},
+            "launch": {"grid": "n // 32", "block": 32},
+            "buffers": {"a": {"length": "1 << 30", "element_bytes": 4}},
+            "accesses": [
+                {
+                    "load": "a",
+                    "index": "random((blockIdx.x*32 + threadIdx.x) // 24, 1 << 24)*32"
+                    " + (blockIdx.x*32 + threadIdx.x) % 24",
+                }
+            ],
+        }
+    )
+    got = access_requests(bind(kernel, {}), 0, block_shape((32, 1, 1)), {})
+    assert got.in_blocks is not None
+    assert got.seams is not None
+    assert got.in_blocks[2] * (1 - got.seams[2]) == pytest.approx(3072 / 24, rel=0.01)
+    assert got.in_blocks[0] * (1 - got.seams[0]) == pytest.approx(3072 / 8, rel=0.01)
+    assert float(got.in_blocks[2][0]) == pytest.approx(3072 / 24 * 1.5, rel=0.01)
+
+
 def test_samples_of_a_grid_have_their_share_of_every_box() -> None:
     # property: 1500 points, boxes of a quarter to nearly all of the grid; at random 3% off
     points = enumeration.spread([60, 270, 7], 1500)

@@ -51,7 +51,7 @@ from perfmodel.models.bandwidth.slices import (
     slice_count,
 )
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.counted_requests import uses_random
+from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +95,14 @@ _RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
 """At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
 (measurements/h200-sxm-suite/gather.csv)."""
 _RANDOM_WAIT: Final = {32: 68.0, 64: 53.0, 128: 50.0}
-"""What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`."""
+"""What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`. On an
+H100 it is as many bytes, not as `OPENING` has it: single floats of 16 MiB to 2 GiB are 3.6% rms off
+so, and 5.7 with it (h100-sxm-suite, gather.csv, fit rows)."""
 ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
-2048 MiB (gather.csv, fit rows)."""
+2048 MiB (gather.csv, fit rows). Of an H200: others have as many open for each slice."""
+_ROWS_SLICES: Final = 94
 OPENING = Formula(
     name="what opening rows adds to atoms, over what it adds on an H200",
     unit="1",
@@ -137,6 +140,24 @@ SPARSE = Formula(
     source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
     "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
 )
+
+
+class RowCosts(NamedTuple):
+    """What DRAM rows cost on a device.
+
+    Attributes
+    ----------
+    opened : float
+        See `OPENING`.
+    rows : float
+        See `ROWS` [B].
+    """
+
+    opened: float = 1.0
+    rows: float = ROWS
+
+
+_LIKE_H200: Final = RowCosts()
 
 
 def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
@@ -221,6 +242,11 @@ def opening(device: Device) -> float:
     return float(OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE))
 
 
+def row_costs(device: Device) -> RowCosts:
+    """Return what DRAM rows cost on a device."""
+    return RowCosts(opening(device), ROWS * slice_count(device) / _ROWS_SLICES)
+
+
 def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
     """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
 
@@ -249,7 +275,7 @@ def rows_cost(cost: Any, device: Device) -> Array:
     return _as_opened(np.asarray(cost, dtype=float), opening(device))
 
 
-def random_cost(wide: Any, table: Any = np.inf, opened: float = 1.0) -> Array:
+def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) -> Array:
     """Return the cost of DRAM bytes at random places, relative to dense ones.
 
     Parameters
@@ -258,22 +284,23 @@ def random_cost(wide: Any, table: Any = np.inf, opened: float = 1.0) -> Array:
         Bytes fetched at each place.
     table : array
         Bytes over which the places lie.
-    opened : float
-        See `OPENING`.
+    costs : RowCosts
+        Of the device; by default an H200's.
     """
-    return _as_opened(_by_width(_RANDOM_COST, wide), sparse(table) * opened)
+    opened = sparse(table, costs.rows) * costs.opened
+    return _as_opened(_by_width(_RANDOM_COST, wide), opened)
 
 
-def random_wait(wide: Any, table: Any, opened: float = 1.0) -> Array:
+def random_wait(wide: Any, table: Any, rows: float = ROWS) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table) * opened)
+    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table, rows))
 
 
-def sparse(table: Any) -> Array:
+def sparse(table: Any, rows: float = ROWS) -> Array:
     """Evaluate `SPARSE`."""
     size = np.asarray(table, dtype=float)
     finite = np.where(np.isfinite(size), size, 0.0)
-    return np.where(np.isfinite(size), SPARSE(f=finite, rows=ROWS), 1.0)
+    return np.where(np.isfinite(size), SPARSE(f=finite, rows=rows), 1.0)
 
 
 def _by_width(values: Mapping[int, float], wide: Any) -> Array:

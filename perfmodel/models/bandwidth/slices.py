@@ -182,7 +182,7 @@ def most_pieces(pieces: Any, slices: float) -> Array:
     slices : float
         L2 slices of the GPU; counted with 94, and with 80.
     """
-    like_gpu = _like(slices, _MOST)
+    like_gpu = nearest_measured(slices, _MOST)
     known_pieces, known_most = _PIECES[like_gpu], _MOST[like_gpu]
     g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
     like = np.where(g > _MANY, np.maximum(g * (like_gpu / slices), _MANY), g)
@@ -203,14 +203,14 @@ def busiest_of_table(size: Any, slices: float) -> Array:
     slices : float
         L2 slices of the GPU; measured with 94, and with 80.
     """
-    like_gpu = _like(slices, _TABLE_BUSIEST)
+    like_gpu = nearest_measured(slices, _TABLE_BUSIEST)
     kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
     return np.asarray(
         np.interp(np.log(kib), np.log(_TABLE_KIB[like_gpu]), _TABLE_BUSIEST[like_gpu])
     )
 
 
-def _like(slices: float, measured: Iterable[int]) -> int:
+def nearest_measured(slices: float, measured: Iterable[int]) -> int:
     """Return the measured number of slices that is nearest."""
     return min(measured, key=lambda n: abs(math.log(n / slices)))
 

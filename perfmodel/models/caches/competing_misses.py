@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.bandwidth.slices import working_share
+from perfmodel.models.bandwidth.slices import slice_count, working_share
 from perfmodel.models.bandwidth.writeback import reaching_writes
 from perfmodel.models.caches.followed_loads import comes_back
 from perfmodel.models.caches.followers import caught
@@ -102,7 +102,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         one.size,
         (one.read - one.size * one.streaming, one.written),
         one.passes,
-        one.capacity,
+        one.capacity * working_share(launch.device),
         past_l1(launch.requests, one.own.members, one.own.loads),
         one.own.members,
         launch.granule,
@@ -179,6 +179,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
         running,
         moves,
         device.sm_count,
+        slice_count(device),
         launch.warm,
     )
     met = waiting = np.zeros(1)

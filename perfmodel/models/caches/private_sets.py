@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.agreement import agreed
+from perfmodel.models.bandwidth.slices import nearest_measured
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.residency import DISTANCE, Workings, distance_inputs
 
@@ -48,17 +49,26 @@ PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
     unit="1",
     text="young/(1 + 2.0**min(60, (0.8225 - d/c)/0.027))"
-    " + (1 - young)*max(0.33/(1 + 2.0**min(60, (0.825 - d/c)/0.022)), min(1, (d/c - 0.972)/0.067))",
+    " + (1 - young)*max(0.33/(1 + 2.0**min(60, (0.825 - d/c)/0.022)), min(1, (d/c - end)/width))",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "young": "share of the re-reads before lines have found their side [1]",
+        "end": "share of L2 from which settled sets lose more [1]",
+        "width": "share of L2 beyond, at which they lose all [1]",
     },
     holds="working sets of 1 to 256 MiB on an H200, each SM its own part; such data is held once",
     source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
     "(measurements/h200-sxm/working-set.csv), the other to the re-reads from the 18th on, "
     "and to warm launches (measurements/h200-l2-sets)",
 )
+SETTLED_END: Final = {94: {"end": 0.972, "width": 0.067}, 80: {"end": 0.96, "width": 0.06}}
+"""`end` and `width` of `PRIVATE_KNEE`, by the slices of L2.
+
+Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, cold 6.4% rms where
+the others give 6.9, warm 14 and 16; DRAM reads alone would have all of 50 MiB lost, and 0.03
+(measurements/h100-streams, sets.csv and sets-counters.csv, fit rows).
+"""
 LAUNCHES_BEFORE: Final = 1.8
 """Launches before a warm one, for how far private parts have settled.
 
@@ -66,7 +76,9 @@ Fitted: DRAM reads of the third to eighth launch of sets of 48 to 64 MiB read 16
 (measurements/h200-bursts/settling.csv), and of the third to fifth of sets read 2, 4, 17 and 68
 times (h200-blocks/launches.csv): 0.032 rms of the share missed where sets are read 16 times or
 more, 0.050 with three launches. Of sets read 2 and 4 times it is 0.09, and from the third launch on
-nothing settles any further, which this form does not say.
+nothing settles any further, which this form does not say. Each launch but the first reads the set
+again as often as it reads it: with one time less, times of sets read 2 and 4 times are 11 and 7%
+rms off on an H200, not 10 and 6 (h200-l2-sets, sets.csv), on an H100 14 and 18, not 10 and 15.
 """
 
 
@@ -114,7 +126,13 @@ WARM_DRIFT: Final = 0.6
 
 
 def private_misses(
-    kept: Any, read: Any, written: Any, capacity: float, passes: Any, before: Any = 0.0
+    kept: Any,
+    read: Any,
+    written: Any,
+    capacity: float,
+    passes: Any,
+    before: Any = 0.0,
+    slices: float = 94,
 ) -> Workings:
     """Work out the same where each SM reads its own part again and again.
 
@@ -126,7 +144,10 @@ def private_misses(
         Times that the part is read.
     before : array
         Times that it was read again before the launch.
+    slices : float
+        Of L2; an H200's by default.
     """
+    ends = SETTLED_END[nearest_measured(slices, SETTLED_END)]
     used = distance_inputs(1.0, kept, read, written)
     room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
     age = {
@@ -139,7 +160,7 @@ def private_misses(
         (DISTANCE, used),
         (HALF_SETTLED, room),
         (YOUNG_SHARE, age),
-        (PRIVATE_KNEE, room | {"young": young}),
+        (PRIVATE_KNEE, room | ends | {"young": young}),
     )
 
 
@@ -208,6 +229,7 @@ def part_misses(
     running: Any,
     moves: Any,
     sm_count: int,
+    slices: float,
     warm: bool,
 ) -> tuple[Workings, npt.NDArray[Any]]:
     """Work out the share of the re-reads of parts that miss, and say it.
@@ -228,14 +250,16 @@ def part_misses(
     moves : array
         Blocks by which each moves on after each time; 0: it comes back to its own part.
     sm_count : int
+    slices : float
+        Of L2.
     warm : bool
         Whether the same launch ran before.
     """
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/h200-rows/seen.csv).
     times = np.where(running < 1, 1e9, passes)
-    before = LAUNCHES_BEFORE * (passes - 1) * warm
-    own = private_misses(kept, *between, capacity[0], times, before)
+    before = LAUNCHES_BEFORE * passes * warm
+    own = private_misses(kept, *between, capacity[0], times, before, slices)
     lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
     if not agreed(moves > 0):
         return own, lost

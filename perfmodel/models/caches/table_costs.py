@@ -93,7 +93,7 @@ def random_misses(
     granule: float,
     warm: bool,
     lone: float,
-    opened: float,
+    rows: float,
 ) -> tuple[Array, Array]:
     """Return what misses at random places add to L2's time, beside the loads themselves.
 
@@ -103,8 +103,8 @@ def random_misses(
         As for `scattered_cost`; bytes that a miss fetches.
     lone : float
         Sectors of full lines that cost L2 as much as a lone one.
-    opened : float
-        See `perfmodel.models.bandwidth.dram.OPENING`.
+    rows : float
+        See `perfmodel.models.bandwidth.dram.ROWS` [B].
 
     Returns
     -------
@@ -122,7 +122,7 @@ def random_misses(
             # What crosses from the far side is brought in as well.
             brought = misses + table.again / wide * (1 - table.misses) * table.crossing
             filled = filled + brought * np.maximum(lone, wide / SECTOR)
-            waited = waited + misses * random_wait(wide, table.size / table.rounds.number, opened)
+            waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
     return np.asarray(filled), np.asarray(waited)
 
 

@@ -27,7 +27,7 @@ from perfmodel.models.caches.private_sets import settled_share
 from perfmodel.models.caches.table_uses import TableLaunch, buffer_uses, table_use
 from perfmodel.models.caches.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.counted_requests import uses_random
+from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
 from perfmodel.models.reuse.random_tables import ONE_ROUND, Rounds

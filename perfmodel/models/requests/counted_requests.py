@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, Operation
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import alone
@@ -21,6 +20,7 @@ from perfmodel.models.requests.atomic_requests import sharing, total_lanes
 from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import counted_sharing, stacked_sharing
+from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.enumeration import count
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
@@ -142,13 +142,6 @@ def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> R
     )
 
 
-def uses_random(node: Node) -> bool:
-    """Say whether an index is at random places."""
-    return isinstance(node, Operation) and (
-        node.operator in ("random", "shuffled") or any(uses_random(part) for part in node.operands)
-    )
-
-
 def counted_requests(a: Addressing) -> Requests:
     """Count the requests of an access, address by address."""
     instance, access = a.instance, a.access
@@ -180,5 +173,6 @@ def counted_requests(a: Addressing) -> Requests:
         step=column("step"),
         pages=column("pages"),
         in_blocks=column("in_blocks").T,
+        seams=column("seams").T,
         filled=column("filled"),
     )

@@ -54,6 +54,13 @@ class Places(NamedTuple):
         return np.asarray(np.minimum(np.maximum.reduce([*steps]) / self.reach, 1.0))
 
 
+def uses_random(node: Node) -> bool:
+    """Say whether an index is at random places."""
+    return isinstance(node, Operation) and (
+        node.operator in ("random", "shuffled") or any(uses_random(part) for part in node.operands)
+    )
+
+
 def drawn_places(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int, width: int
 ) -> Places | None:

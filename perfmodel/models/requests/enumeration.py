@@ -24,6 +24,7 @@ from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.bank_turns import BankTurns, counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
+from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
 
 Array = npt.NDArray[Any]
@@ -63,6 +64,8 @@ class Counts:
     in_blocks : tuple of three float
         Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
         executions.
+    seams : tuple of three float
+        Shares of these that the next block along x touches as well, at random places.
     banks : BankTurns or None
         How the lanes of an atomic meet in banks, were they in shared memory.
     sharing : Sharing or None
@@ -84,6 +87,7 @@ class Counts:
     step: float
     pages: float
     in_blocks: tuple[float, float, float]
+    seams: tuple[float, float, float] = (0.0, 0.0, 0.0)
     sharing: Sharing | None = None
     banks: BankTurns | None = None
     filled: float = 1.0
@@ -157,6 +161,7 @@ def count(a: Addressing) -> Counts:
         filled=_filled(a, different, most) if stores else 1.0,
         stored=_some_stores(address, active) if stores else None,
         in_blocks=_in_blocks(address, active, scale * samples * a.pieces),
+        seams=_seams(a, different, points, address, active),
         **_totals(a, address, active, scale),
     )
 
@@ -250,6 +255,32 @@ def _in_blocks(address: Array, active: Array, executions: float) -> tuple[float,
     )
     blocks = executions / len(together)
     return sectors * blocks, halves * blocks, lines * blocks
+
+
+def _seams(
+    a: Addressing, different: _Executions, points: Sequence[Array], address: Array, active: Array
+) -> tuple[float, float, float]:
+    """Return the shares of blocks' sectors, halves and lines that the next one touches as well.
+
+    Of loads at random places: others are counted over many blocks where it matters.
+    """
+    if "blockIdx.x" not in different.extents or not uses_random(a.index):
+        return 0.0, 0.0, 0.0
+    axis = [*different.extents].index("blockIdx.x")
+    few = max(1, _WHOLE_BLOCKS // address[0].size)
+    beside = [np.asarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
+    inside = beside[axis] < [*different.extents.values()][axis]
+    beside = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(beside)]
+    after, there = _addresses(a, different, beside)
+    blocks = len(inside)
+    both = [x[:blocks].reshape(blocks, -1) for x in (address, after)]
+    taking = [active[:blocks].reshape(blocks, -1), there.reshape(blocks, -1) & inside[:, None]]
+    shares = []
+    for part in (SECTOR, LINE // 2, LINE):
+        each = [int(_distinct(x // part, t).sum()) for x, t in zip(both, taking, strict=True)]
+        joint = np.concatenate(both, axis=1) // part, np.concatenate(taking, axis=1)
+        shares.append((sum(each) - int(_distinct(*joint).sum())) / max(each[0], 1))
+    return shares[0], shares[1], shares[2]
 
 
 def _some_stores(address: Array, active: Array) -> tuple[Array, Array]:

@@ -68,6 +68,9 @@ class Requests:
     in_blocks : array of three rows, or None
         Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
         executions; None for a closed form.
+    seams : array of three rows, or None
+        Shares of these that the next block touches as well, at random places; None for a closed
+        form.
     filled : array or None
         Share of their sectors that neighbouring blocks fill; None for a closed form.
     places : Places or None
@@ -98,6 +101,7 @@ class Requests:
     step: Array | None = None
     pages: Array | None = None
     in_blocks: Array | None = None
+    seams: Array | None = None
     filled: Array | None = None
     places: Places | None = None
     pitch: Array | None = None

@@ -33,10 +33,9 @@ from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.counted_requests import (
     counted_requests,
     given_requests,
-    uses_random,
     with_exact_requests,
 )
-from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled
+from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
 from perfmodel.models.requests.request_record import Requests
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]

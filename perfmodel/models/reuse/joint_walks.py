@@ -22,7 +22,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BlockShape
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.counted_requests import uses_random
+from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import MOST_LANES, FollowedLaunch, touched_sectors
 from perfmodel.models.reuse.reuse_windows import Group, held

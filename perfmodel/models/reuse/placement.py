@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
-from perfmodel.models.bandwidth.dram import random_cost, read_cost
+from perfmodel.models.bandwidth.dram import RowCosts, random_cost, read_cost
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.random_tables import drawn_share, fetched_by
@@ -25,7 +25,7 @@ def dram_read_cost(
     instance: Instance,
     r: Requests,
     granule: int,
-    opened: float,
+    costs: RowCosts,
     filled: float = 0.0,
     within: Array | None = None,
 ) -> Array:
@@ -35,8 +35,8 @@ def dram_read_cost(
     ----------
     instance, r, granule
         A launch, an access of its own, and the least that DRAM reads [B].
-    opened : float
-        See `perfmodel.models.bandwidth.dram.OPENING`.
+    costs : RowCosts
+        Of the device.
     filled : float
         Share of the lines that it reads with others, where blocks were followed.
     within : array, optional
@@ -46,8 +46,8 @@ def dram_read_cost(
         return np.ones(1)
     if r.random:
         size = buffer_bytes(instance, r) if within is None else within
-        return random_cost(fetched_by(r, granule), size, opened)
-    return read_cost(_pitch(r, granule), granule, opened)
+        return random_cost(fetched_by(r, granule), size, costs)
+    return read_cost(_pitch(r, granule), granule, costs.opened)
 
 
 def _pitch(r: Requests, granule: int) -> Array:

@@ -14,11 +14,18 @@ from perfmodel.models.reuse import residency
 
 Array = npt.NDArray[Any]
 
-RANDOM_ROOM: Final = 0.96
+RANDOM_ROOM: Final = 0.98
 """Share of L2 that lines at random places fill before the oldest leave.
 
 Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB and runs of 8 and 32
-(measurements/h200-sxm-suite/gather.csv, fit rows), 0.9% rms; 0.95 and 0.97 give 1.0.
+(gather.csv of measurements/h200-sxm-suite and h100-sxm-suite, fit rows): 0.6 and 0.9% rms; 0.96 and
+1.0 give 1.0 to 1.25. Of an H200 it is all that 94 slices hold, of an H100 98%, see
+`perfmodel.models.bandwidth.slices.working_share`.
+"""
+STREAM_LINES: Final = 1.5
+"""Lines of L2 that a line of a stream takes, read or written: half of them come from or go to the
+far side, and lie on both. Derived for reads; with one for what is written, DRAM reads of the same
+gathers are off by 0.9% rms on an H200 and 1.5 on an H100.
 """
 _MOST_DRAWN: Final = 40.0
 STREAMING_WAYS: Final = 1.0
@@ -126,7 +133,7 @@ def random_reads(
     """
     every, wide = random_draws(requests, members, granule)
     draws, size = every / rounds.number, size / rounds.number
-    stream = (1.5 * beside[0] + beside[1]) * passes / every
+    stream = STREAM_LINES * (beside[0] + beside[1]) * passes / every
     # What is kept stays on its own side, in ways that nobody else has.
     passing = STREAMING_WAYS * capacity / residency.WAYS
     room = RANDOM_ROOM * capacity - shares.kept * size
@@ -341,10 +348,7 @@ def random_draws(
     chosen = [requests[i] for i in members if requests[i].random]
     # What neighbouring blocks read at a time is drawn once.
     alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
-    lines = [
-        (r.lines if r.in_blocks is None else r.in_blocks[2]) / blocks
-        for r, blocks in zip(chosen, alike, strict=True)
-    ]
+    lines = [_once(r)[2] / blocks for r, blocks in zip(chosen, alike, strict=True)]
     draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
     parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
     wide = sum(parts, np.zeros(1)) / draws
@@ -355,9 +359,18 @@ def fetched_by(request: Requests, granule: float) -> Array:
     """Return the bytes that a miss brings of one line, for an access at random places."""
     if granule >= LINE:
         return np.full(1, float(LINE))
-    if request.in_blocks is not None:  # runs that warps of a block share are drawn once
-        sectors, pairs, lines = request.in_blocks
-    else:
-        sectors, pairs, lines = request.sectors, request.pairs, request.lines
+    sectors, pairs, lines = _once(request)
     parts = sectors if granule <= SECTOR or pairs is None else pairs
     return np.asarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
+
+
+def _once(request: Requests) -> tuple[Array, Array | None, Array]:
+    """Return the sectors, 64 B halves and lines of an access at random places, each drawn once.
+
+    Runs that warps of a block share are, and runs that go on in the next block, which runs then.
+    """
+    if request.in_blocks is None:
+        return request.sectors, request.pairs, request.lines
+    seams = np.zeros(3) if request.seams is None else request.seams
+    sectors, pairs, lines = (n * (1 - s) for n, s in zip(request.in_blocks, seams, strict=True))
+    return sectors, pairs, lines
