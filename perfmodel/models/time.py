@@ -234,7 +234,7 @@ def time_model(
             )
         inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
         inputs["burst"] = burst_inputs(inputs, chain, blocks / (device.sm_count * held))
-        together, given = _no_sooner(together, inputs, chain)
+        together, given = _no_sooner(together, inputs, chain, np.maximum(busy, arithmetic))
         inputs |= given
     time = floor + terms["ramp"] + together
     terms = {"launch": np.full(time.shape, floor), **terms}
@@ -271,16 +271,21 @@ def _loaded_inputs(
 
 
 def _no_sooner(
-    together: Array, inputs: Mapping[str, Mapping[str, Any]], chain: Chain
+    together: Array, inputs: Mapping[str, Mapping[str, Any]], chain: Chain, busy: Array
 ) -> tuple[Array, dict[str, Any]]:
-    """Return the time with what no overlap hides, and what went into that of walks."""
+    """Return the time with what no overlap hides, and what went into that of walks.
+
+    `busy` is the time that an SM's issue, arithmetic and L1 need.
+    """
     given: dict[str, Any] = {}
     for name, formula in (("loaded", LOADED_TIME), ("lookups", LOOKUPS_TIME)):
         if name in inputs:
             together = np.maximum(together, formula(**inputs[name]))
     if "walk" in inputs:
-        rounds = inputs["rounds"]["x"]
-        given["beside-walk"] = beside_walk(together, inputs["walk"], chain.slowest, rounds)
+        # Blocks that are left wait as long as all others, and compute less, as they are few.
+        turns, rounds = inputs["latency"]["rounds"], inputs["rounds"]["x"]
+        first = np.maximum(together / np.maximum(turns, 1.0), busy / np.maximum(rounds, 1.0))
+        given["beside-walk"] = beside_walk(together, inputs["walk"], chain.slowest, first)
         together = np.asarray(BESIDE_WALK(**given["beside-walk"]))
     for name, formula in (("last", LAST_TIME), ("after", AFTER_TIME), ("burst", BURST_TIME)):
         if name in inputs:

@@ -155,6 +155,22 @@ def test_loops_are_known_by_what_they_do_to_memory() -> None:
     assert matched([Wanted({"shfl": 5}, 20, 100.0)], []) == [None]
 
 
+@pytest.mark.parametrize(("divisor", "functions"), [("%f1", 1), ("0f40400000", 0)])
+def test_a_division_by_a_constant_asks_for_no_reciprocal(divisor: str, functions: int) -> None:
+    # machine code of a stencil that divides by 3: no MUFU in it (nvcc 13.0)
+    source = f""".version 8.0
+    .target sm_90
+    .address_size 64
+    .visible .entry k()
+    {{
+    .reg .f32 %f<4>;
+    div.rn.f32 %f2, %f1, {divisor};
+    ret;
+    }}"""
+    kinds = kinds_of(parse_ptx(source, "k.ptx").functions[0].instructions)
+    assert kinds.get("function", 0) == functions
+
+
 def test_of_loops_that_load_as_much_the_functions_and_then_the_length_tell() -> None:
     # by hand: a maximum over a row, a sum of exponentials over it, and a longer sum of them
     maximum = MachineLoop({"load": 4}, 20, 44.0, 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,63 @@ def test_blocks_that_share_cold_data_wait_nearly_as_long_as_for_their_own() -> N
     assert clocks == pytest.approx(625, rel=0.12)
 
 
+def common(blocks: int, index: str, vector: int, work: int, cache: Any) -> Prediction:
+    """Predict blocks of 256 threads that all go over the same 512 steps."""
+    return predict(
+        parse_kernel(
+            f"""
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = {blocks}
+block = 256
+[buffers]
+table = {{ length = "512*256" }}
+out = {{ length = "{blocks}*256" }}
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "{index}"
+vector = {vector}
+loop = "t"
+[[accesses]]
+store = "out"
+index = "blockIdx.x*256 + threadIdx.x"
+[[arithmetic]]
+pipe = "fma32"
+count = {work}
+loop = "t"
+"""
+        ),
+        device=H200,
+        cache=cache,
+    )
+
+
+def longer(blocks: int, index: str, vector: int, work: int = 0) -> float:
+    """Return how much longer a cold launch takes than a warm one [s]; see `common`."""
+    cold, warm = (common(blocks, index, vector, work, cache).time_s for cache in ("cold", "warm"))
+    return cold - warm
+
+
+def test_a_line_new_to_l2_spares_a_wait_for_l2_and_no_mean_wait() -> None:
+    # measured: cold, two steps of 32 B that 20 SMs share take 953 clocks, what one of 64 B takes,
+    # 627, and a wait for L2 (measurements/h200-walks/walk.csv, fit rows); four of 16 B the same
+    # and two waits for L1, which lower the mean of all but not of those that DRAM makes longer
+    assert longer(20, "t*4", 4) == pytest.approx(longer(20, "t*16", 4) / 4, rel=0.03)
+
+
+@pytest.mark.parametrize("work", [4, 28])
+def test_a_few_blocks_more_do_not_hide_the_walk_of_the_first(work: int) -> None:
+    # property: 24 blocks that run when all others have ended find in L2 what these waited for
+    index = "t*256 + threadIdx.x"
+    assert longer(1056 + 24, index, 1, work) == pytest.approx(
+        longer(1056, index, 1, work), rel=0.15
+    )
+
+
 def test_data_that_was_read_before_the_loop_keeps_nobody_waiting() -> None:
     # property: where threads took all of it first, the walk finds it in L2
     first = """
@@ -72,11 +130,11 @@ vector = 4
 
 def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
     # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
-    given = dict.fromkeys(("waits", "near", "spread", "first", "cold", "most"), np.zeros(1))
+    given = dict.fromkeys(("waits", "near", "new", "spread", "first", "cold", "most"), np.zeros(1))
     for own, expected in ((3.0, 10.0), (8.0, 13.0)):
         walk = {**given, "own": np.full(1, own), "dram": 0.0, "m": np.ones(1), "s": np.ones(1)}
         assert WALK_TIME(**walk) == own
-        found = beside_walk(np.full(1, 10.0), walk, np.zeros(1), np.full(1, 2.0))
+        found = beside_walk(np.full(1, 10.0), walk, np.zeros(1), np.full(1, 5.0))
         assert BESIDE_WALK(**found) == pytest.approx(expected)
 
 

@@ -23,7 +23,7 @@ from typing import Final
 from perfmodel.frontends.assembly.latencies import latencies
 from perfmodel.frontends.assembly.machine_code import BARRIERS, MachineCode, MachineInstruction
 from perfmodel.frontends.ptx.memory_parts import memory_parts
-from perfmodel.frontends.ptx.syntax import Instruction
+from perfmodel.frontends.ptx.syntax import FloatImmediate, Instruction
 from perfmodel.frontends.symbolic.registers import is_memory
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
@@ -236,7 +236,9 @@ def _kind(i: Instruction) -> str | None:
     if i.opcode == "shfl":
         return "shfl"
     if i.opcode in _FUNCTIONS:
-        return _FUNCTION
+        # A constant's reciprocal is known already (machine code of a stencil, nvcc 13.0).
+        constant = i.opcode == "div" and isinstance(i.operands[-1], FloatImmediate)
+        return None if constant and "f32" in i.modifiers else _FUNCTION
     if i.opcode == "cp":
         return None if _CONTROL & spaces else "copy"
     if not is_memory(i) or spaces & {"local", "param", "const"}:

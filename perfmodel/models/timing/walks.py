@@ -44,11 +44,12 @@ Measured: a step of one line that is waited for takes 725 to 738 clocks alone an
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
-    text="own + waits*near + cold*(dram - near + max(spread*log2(m) - first*log2(s), -most))",
+    text="own + waits*near + cold*(dram - new + max(spread*log2(m) - first*log2(s), -most))",
     symbols={
         "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
         "near": "latency of those that find their data in L2 or L1 [s]",
+        "new": "of these, of those that come to a new sector, as those for new lines do [s]",
         "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
@@ -155,10 +156,12 @@ def _walk(
     ):  # what L2 has kept is not waited for, unless some of the same wait was lost
         lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
         cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
-    near = dict(batch.inputs)
+    near = {**batch.inputs, "p2": np.zeros(1)}
+    new = dict(near)
     if batch.firsts is not None:
         on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
         near["p1"] = np.maximum(near["p1"], on * batch.firsts.new)
+        new["p1"] = np.minimum(near["p1"] / np.maximum(on, 1e-9), 1.0)
     asked = np.asarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
     far = np.minimum(footprint(lanes, r.width, DRAM_PAGE), MOST_SPREAD)
@@ -166,7 +169,8 @@ def _walk(
     return {
         "own": np.asarray((chain.in_loops + _l1_turns(instance, requests, batch)) / chain.clock),
         "waits": np.asarray(waits),
-        "near": np.asarray(BATCH_LATENCY(**{**near, "p2": np.zeros(1)})),
+        "near": np.asarray(BATCH_LATENCY(**near)),
+        "new": np.asarray(BATCH_LATENCY(**new)),
         "cold": np.where(access.dram_bytes > 0, cold, 0.0),
         "dram": batch.inputs["dram"],
         "spread": batch.inputs["spread"],
@@ -192,7 +196,7 @@ def _l1_turns(instance: Instance, requests: Sequence[Requests], batch: Batch) ->
 
 
 def beside_walk(
-    together: Array, walk: Mapping[str, Any], first_wait: Array, rounds: Array
+    together: Array, walk: Mapping[str, Any], first_wait: Array, first: Array
 ) -> dict[str, Any]:
     """Return what `BESIDE_WALK` takes.
 
@@ -204,11 +208,11 @@ def beside_walk(
         What `WALK_TIME` takes.
     first_wait : array
         The first of its waits, which is in the start-up [s].
-    rounds : array
-        Rounds of blocks.
+    first : array
+        Of `together`, the time of the first round of blocks [s].
     """
     return {
         "together": together,
         "walk": np.asarray(WALK_TIME(**walk)) - first_wait,
-        "first": together / np.maximum(rounds, 1.0),
+        "first": first,
     }
