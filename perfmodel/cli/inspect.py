@@ -9,6 +9,7 @@ import typer
 
 from perfmodel.cli.options import JsonOption
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
     "perfmodel inspect kernels.cu",
@@ -62,7 +63,8 @@ def inspect(
     from perfmodel.frontends.inspection import inspect_kernel
     from perfmodel.frontends.program import load_program
 
-    program = load_program(file, arch, compiler_option or (), kernel)
+    with progress_bar("compiling", counted=False):
+        program = load_program(file, arch, compiler_option or (), kernel)
     single = kernel is not None or len(program.module.kernels) == 1
     chosen = [program.kernel(kernel)] if single else program.module.kernels or [program.kernel()]
     facts = [inspect_kernel(program, each) for each in chosen]

@@ -22,6 +22,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
 from perfmodel.errors import PerfmodelError
 
@@ -95,9 +96,10 @@ def predict(
         lists = parse_value_lists(tiles.added_to(define, kernel, mapping), found.word_parameters)
         chosen: list[dict[str, Any]] = combinations(lists)
         control = l2.control(found)
-        predictions += (
-            predict_one(found, device=gpu, l2=control, **platform, **values) for values in chosen
-        )
+        with progress_bar("predicting") as tell:
+            for done, values in enumerate(chosen):
+                tell(done, len(chosen))
+                predictions.append(predict_one(found, device=gpu, l2=control, **platform, **values))
     if json:
         objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])

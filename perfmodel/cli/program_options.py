@@ -170,6 +170,7 @@ class ProgramOptions:
         self, text: str, mapping: str | None, device: Device | None
     ) -> tuple[Program, list[LaunchSpec]]:
         """Return a program and its launches."""
+        from perfmodel.cli.progress import progress_bar
         from perfmodel.frontends.program import load_program
 
         if mapping is not None:
@@ -181,7 +182,8 @@ class ProgramOptions:
             architecture = f"sm_{device.compute_capability.replace('.', '')}"
         # One kernel only is assembled, unless a launch file may be about several.
         wanted = self.kernel_name if self.launch is None else None
-        program = load_program(text, architecture, self.compiler_option or (), wanted)
+        with progress_bar("compiling", counted=False):
+            program = load_program(text, architecture, self.compiler_option or (), wanted)
         return program, self._launches(program)
 
     def _translated(self, program: Program, launches: Sequence[LaunchSpec]) -> list[Kernel]:

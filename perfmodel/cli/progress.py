@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -48,14 +48,17 @@ def progress_bar(what: str, counted: bool = True) -> Iterator[Callable[[float, f
         transient=True,
     )
     task = bar.add_task(what, total=None)
-    began = time.monotonic()
+    # By a timer, so that a single long step shows as well.
+    timer = threading.Timer(SHOWN_AFTER, bar.start)
+    timer.daemon = True
+    timer.start()
 
     def tell(done: float, total: float) -> None:
-        if not bar.live.is_started and time.monotonic() - began > SHOWN_AFTER:
-            bar.start()
         bar.update(task, completed=done, total=total)
 
     try:
         yield tell
     finally:
+        timer.cancel()
+        timer.join()
         bar.stop()

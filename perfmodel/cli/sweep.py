@@ -15,6 +15,7 @@ from perfmodel.cli.options import (
     KernelArgument,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, shown
 
 EXAMPLES = (
@@ -60,10 +61,18 @@ def sweep(
     if len(ranges) == 1 and (name := ranges[0][0]) in params:
         raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
     control = platform.pop("l2")
-    sweeps = [
-        sweep_over(found, name, values, control=control, params=params, **platform)
-        for name, values in ranges
-    ]
+    sweeps = []
+    for name, values in ranges:
+        with progress_bar(f"predicting over {name}") as tell:
+            sweeps.append(
+                sweep_over(
+                    *(found, name, values),
+                    control=control,
+                    params=params,
+                    progress=tell,
+                    **platform,
+                )
+            )
     if output is not None:
         from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.sweep_figure import sweep_figure

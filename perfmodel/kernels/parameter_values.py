@@ -152,6 +152,11 @@ def _check_range(
     if parameter.choices:
         wrong = {low} if array is None else set(np.unique(array).tolist())
         wrong -= set(parameter.choices)
+        if wrong and len(parameter.choices) == 1:
+            raise PerfmodelError(
+                f"{what} is {parameter.choices[0]} in this launch, not {min(wrong)}: of a kernel "
+                "from source the launch states it (--arg, --grid, --block)"
+            )
         if wrong:
             known = ", ".join(map(str, parameter.choices))
             raise PerfmodelError(f"{what} must be one of {known}, not {min(wrong)}")

@@ -45,7 +45,8 @@ from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
-from perfmodel.models.reuse.reuse_windows import WARM_HALF, atoms_over_sectors, warm_held
+from perfmodel.models.reuse.reuse_windows import atoms_over_sectors
+from perfmodel.models.reuse.warm_lines import WARM_HALF, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]

@@ -74,6 +74,7 @@ def sweep(
     *,
     control: L2Control | None = None,
     params: Mapping[str, int | str] | None = None,
+    progress: Callable[[int, int], Any] | None = None,
     **common: Any,
 ) -> Sweep:
     """Predict a launch for each value of a knob or parameter.
@@ -88,6 +89,8 @@ def sweep(
         Where the other knobs stand.
     params : mapping of str to int or str, optional
         The kernel's other parameters.
+    progress : callable, optional
+        Told of the values done and of all.
     **common
         Other arguments of `perfmodel.predict`.
 
@@ -106,7 +109,9 @@ def sweep(
         hint = nearest(name, known) or f"; there are {', '.join(known)}"
         raise PerfmodelError(f"cannot sweep over {shown(name)}{hint}")
     found = []
-    for value in values:
+    for done, value in enumerate(values):
+        if progress is not None:
+            progress(done, len(values))
         if name in KNOBS:
             if isinstance(value, str):
                 raise PerfmodelError(f"{name} takes numbers, not {shown(value)}")

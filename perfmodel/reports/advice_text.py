@@ -11,10 +11,12 @@ from perfmodel.prediction.advise import Advice, Option, dram_bytes
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.prediction_text import title
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.tables import beside, plain, table
 
 _ALTERNATIVES: Final = {"padding": "swizzle", "swizzle": "padding"}
 """Two ways to the same thing."""
+_CODE: Final = 7
+"""Spaces before a line of code."""
 
 
 def advice_report(advice: Advice) -> RenderableType:
@@ -56,16 +58,16 @@ def advice_report(advice: Advice) -> RenderableType:
 def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:
     low, high = option.gain_interval
     instead = f", in place of {other}" if other < number else ""
-    yield plain(
-        f"{number}. {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}){instead}: "
-        f"{option.what}",
-        "bold",
-    )
-    yield plain(
-        f"   {units.seconds(option.prediction.time_s)}, "
+    head = f"{number}. "
+    gain = f"{option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}){instead}: {option.what}"
+    yield beside(head, plain(gain, "bold"))
+    then = (
+        f"{units.seconds(option.prediction.time_s)}, "
         f"{units.data(dram_bytes(option.prediction))} to and from DRAM; "
         f"then {option.prediction.bottleneck} binds"
     )
+    yield beside(" " * len(head), plain(then))
     for line in option.cuda:
-        yield plain(f"       {line}")
+        indent = len(line) - len(line.lstrip())
+        yield beside(" " * (_CODE + indent), plain(line.lstrip()))
     yield ""

@@ -59,11 +59,10 @@ def binding(prediction: Prediction) -> str:
 
 def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     chain = units.seconds(_input(prediction, name, "chain"))
-    rounds = units.count(max(1.0, prediction.occupancy.waves))
+    rounds = units.several(max(1.0, prediction.occupancy.waves), "round")
     return "Waiting for loads takes", (
         f"a block lasts {chain} from its first instruction to its last, an SM holds "
-        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} rounds of "
-        "that"
+        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} of that"
     )
 
 
@@ -83,7 +82,7 @@ def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
         return "The SM's port from L2 is busy", (f"{filled} sectors, {PORT_CLOCKS} clocks each")
     if tags > data + fills:
         return "The L1 tag stage is busy", (
-            f"{units.count(requests)} requests, {units.number(tags / each)} wavefronts each"
+            f"{units.count(requests)} requests, {units.several(tags / each, 'wavefront')} each"
         )
     return "The L1 data stage is busy", (
         f"{units.count(requests)} requests, {units.number((data + fills) / each)} clocks each, "

@@ -26,7 +26,7 @@ from perfmodel.drills.sources import Expression
 from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
 from perfmodel.reports import units
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.tables import beside, labelled, plain, table
 
 SCHEMA: Final = "perfmodel.drill/1"
 _AUTOMATIC: Final = {
@@ -290,7 +290,7 @@ def _verdict(solution: Solution, verdict: Verdict) -> Iterator[RenderableType]:
 def _worked(solution: Solution) -> Iterator[RenderableType]:
     # Values are put in as they were when the step was reached: all names are defined once.
     for number, line in enumerate(solution.lines, 1):
-        yield plain(f"{number}. {filled(line.step.say, solution.known)}")
+        yield beside(f"{number}. ", plain(filled(line.step.say, solution.known)))
         found = line.found
         if found is not None and found.rows:
             head, *rows = found.rows

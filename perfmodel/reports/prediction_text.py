@@ -216,8 +216,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         each = traffic["shared_wavefronts"] / traffic["shared_requests"]
         yield (
             "shared",
-            f"{units.count(traffic['shared_requests'])} requests, {units.number(each)} wavefronts "
-            "each",
+            f"{units.count(traffic['shared_requests'])} requests, "
+            f"{units.several(each, 'wavefront')} each",
         )
     atomics = traffic["l2_atomic_sectors"]
     yield (

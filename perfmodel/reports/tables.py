@@ -147,6 +147,15 @@ def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Table:
     return grid
 
 
+def beside(label: str, text: Text) -> Table:
+    """Return a text that wraps beside its label, not below it."""
+    grid = Table.grid()
+    grid.add_column(no_wrap=True, width=len(label))
+    grid.add_column(overflow="fold")
+    grid.add_row(plain(label), text)
+    return grid
+
+
 def plain(text: str, style: str = "") -> Text:
     """Return text as it is: what looks like markup is none."""
     return Text(text, style)

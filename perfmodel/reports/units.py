@@ -48,8 +48,16 @@ def count(value: float) -> str:
     return short.replace(" ", "")
 
 
+def several(value: float, what: str) -> str:
+    """Return a count and what it is of: ``"1 round"``, ``"1.50 rounds"``."""
+    text = count(value)
+    return f"{text} {what}" if text == "1" else f"{text} {what}s"
+
+
 def data(value: float) -> str:
     """Return bytes that move [B] in decimal units, as the profiler does: ``"4.23 GB"``."""
+    if 0 < value < 1:
+        return "<1 B"
     return _prefixed(value, "B", _DECIMAL, 1000)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 
-from perfmodel.reports.tables import Align, plain, table
+from perfmodel.reports.tables import Align, beside, plain, table
 from perfmodel.reports.validation_tables import (
     SCORE_HEADERS,
     TRANSFER_HEADERS,
@@ -46,9 +46,11 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
     ]
     for label, protocol, measured, predicted, error, regime, why in worst_rows(main):
         parts.append(
-            plain(f"{error:>8}  {label} ({protocol}): {predicted} for {measured}, {regime}")
+            beside(
+                f"{error:>8}  ",
+                plain(f"{label} ({protocol}): {predicted} for {measured}, {regime}\n{why}"),
+            )
         )
-        parts.append(plain(f"          {why}"))
     if transfers:
         parts += [
             "",

@@ -8,12 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from perfmodel.cli.app import app
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.validate import announce
 from perfmodel.drills import load_drills
@@ -184,8 +186,32 @@ def test_a_bar_on_a_terminal_after_a_while(
     monkeypatch.setattr("perfmodel.cli.progress.SHOWN_AFTER", patience)
     with progress_bar("working") as tell:
         tell(1, 2)
+        # One long step, in which nothing is told.
+        for _ in range(1000 if patience == 0 else 1):
+            if "working" in terminal.getvalue():
+                break
+            time.sleep(0.01)
         tell(2, 2)
     assert ("working" in terminal.getvalue()) == (patience == 0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "gemm", "-D", "N=64,128,192,256"],
+        ["sweep", "gemm", "--over", "N=64,128,192,256"],
+    ],
+)
+def test_many_predictions_have_a_bar(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("perfmodel.cli.progress.SHOWN_AFTER", 0.0)
+    with pytest.raises(SystemExit, match=r"^0$"):
+        app(words)
+    assert "predicting" in terminal.getvalue()
+    assert "predicting" not in capsys.readouterr().out
 
 
 def test_the_wheel_gets_every_measurement_folder() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import dropwhile
 
 import pytest
 
@@ -30,3 +31,22 @@ def test_reports_on_sixty_columns(words: list[str], whole: list[str], run: Run) 
     assert max(map(len, text.split("\n"))) <= 60
     for part in whole:
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("words", "head", "indent"),
+    [
+        (["validate", "--device", "rtx-a6000"], "Worst ten", 10),
+        (["drill", "2", "--solution"], "2. What perfmodel predicts", 3),
+        (["advise", "gemm", "--mapping", "naive", "-D", "N=1024"], "1. ", 3),
+    ],
+)
+def test_what_is_too_long_goes_on_beside_its_label(
+    words: list[str], head: str, indent: int, run: Run
+) -> None:
+    lines = run(*words, columns=60).split("\n")
+    found = [*dropwhile(lambda line: not line.startswith(head), lines)][1:8]
+    # A case of the worst starts with its error, right-aligned.
+    more = [line for line in found if line and "%  " not in line[:10] and line[0] not in "23"]
+    assert len(more) > 2
+    assert all(line.startswith(" " * indent) for line in more)

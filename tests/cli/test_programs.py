@@ -214,3 +214,24 @@ def test_a_launch_without_numbers_begins_with_no_separator(
     path.write_text(ONE_STORE)
     text = run(command, str(path), "--grid", "4", "--block", "256")
     assert not any(line.startswith((",", ";")) for line in text.split("\n"))
+
+
+def test_sizes_that_are_taken_say_what_states_them(run: Run) -> None:
+    words = (PTX, "--kernel", "reduce", "--grid", "256", "--block", "256", "--arg", "2=1000000")
+    found = json.loads(run("predict", *words, "--json"))
+    dynamic = [w for w in found["warnings"] if "dynamic shared memory" in w]
+    assert len(dynamic) == 1
+    assert "--shared" in dynamic[0]
+    assert "--arg" not in dynamic[0]
+    stated = json.loads(run("predict", *words, "--shared", "2KiB", "--json"))
+    assert not any("dynamic shared memory" in w for w in stated["warnings"])
+
+
+@pytest.mark.parametrize(
+    "words", [("predict", "-D", "param_0=5"), ("sweep", "--over", "param_0=5,6")]
+)
+def test_what_the_launch_states_is_not_given_by_name(
+    words: tuple[str, ...], refused: Refused
+) -> None:
+    text = refused(words[0], *SAXPY, *NUMBERS, *words[1:])
+    assert "--arg" in text

@@ -38,6 +38,8 @@ def test_decimal_and_binary_units_are_kept_apart() -> None:
     assert units.capacity(2**30) == "1 GiB"
     assert units.capacity(80e9) == "74.5 GiB"
     assert units.data(992) == "992 B"
+    assert units.data(0.006) == "<1 B"
+    assert units.data(0) == "0 B"
     assert units.data(999_600) == "1.00 MB"
     assert units.bandwidth(3352e9) == "3.35 TB/s"
     assert units.flop_rate(66.9e12) == "66.9 TFLOP/s"
@@ -65,3 +67,9 @@ def test_no_text_is_far_from_its_number(value: float) -> None:
     factor = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "PB/s": 1e15}[unit]
     assert float(text) * factor == pytest.approx(value, rel=0.0051)
     assert float(text) < 1000
+
+
+def test_one_of_a_kind() -> None:
+    assert units.several(1.0, "round") == "1 round"
+    assert units.several(1.5, "round") == "1.50 rounds"
+    assert units.several(4096, "round") == "4096 rounds"

@@ -81,6 +81,7 @@ def lengths_of(
     found: dict[str, int] = {}
     notes: list[str] = []
     reached: list[str] = []
+    dynamic: list[str] = []
     unknown: list[str] = []
     for base, size in elements.items():
         known = bases[base].size
@@ -97,8 +98,8 @@ def lengths_of(
             unknown.append(base)
             continue
         found[base] = -(-reach // size)
-        what = "dynamic shared memory " if bases[base].space == "shared" else ""
-        reached.append(f"{what}{bases[base].name} {found[base] * size}")
+        stated = dynamic if bases[base].space == "shared" else reached
+        stated.append(f"{bases[base].name} {found[base] * size}")
     for base in unknown:
         others = (n * elements[b] for b, n in found.items() if bases[b].space == "global")
         taken = max([threads * elements[base], *others])
@@ -112,6 +113,11 @@ def lengths_of(
         notes.append(
             f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
             "--arg NAME=BYTES states them"
+        )
+    if dynamic:
+        notes.append(
+            "dynamic shared memory is taken to have the bytes that accesses reach: "
+            f"{', '.join(dynamic)}; --shared BYTES states them"
         )
     return Sizes(found, notes, bool(unknown))
 
