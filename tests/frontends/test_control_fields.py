@@ -14,6 +14,8 @@ import pytest
 from perfmodel.frontends.assembly.latencies import latencies
 from perfmodel.frontends.assembly.machine_code import MachineCode, decoded, read_cubin
 from perfmodel.frontends.assembly.machine_loops import (
+    FAR,
+    NEAR,
     MachineLoop,
     Wanted,
     kinds_of,
@@ -104,6 +106,23 @@ def test_waits_are_counted_by_barriers() -> None:
         assert loop.waits == pytest.approx(waits, abs=0.05)
         # the loads go out while it waits: the two that need them are left, and the branch
         assert loop.clocks == pytest.approx(2 + latencies().branch)
+
+
+@pytest.mark.parametrize("meets", [True, False])
+def test_other_warps_of_a_block_hide_loads_that_are_used_behind_a_barrier(meets: bool) -> None:
+    # hand count: beside 32 warps a scheduler issues each instruction of one every 8th clock, so
+    # that the load's user comes 50 * 8 clocks behind it; where no warp meets others, 50
+    never = 7 << 46 | 7 << 49 | 1 << 41
+    load = word(0x7981, 7 << 49 | 1 << 41)  # the result holds barrier 0
+    meet, use = word(0x7B1D if meets else 0x7221, never), word(0x7221, never | 1 << 52)
+    back = word(0x7947 | (-4 * 52 & 0xFF) << 16 | (2**30 - 1) << 34, never | 0x3FFFF)
+    code = decoded(load + meet + word(0x7221, never) * 48 + use + back)
+    assert code[-1].target == 0
+    (alone,), (beside,) = machine_loops(code), machine_loops(code, warps=32)
+    hidden = 50 * 8 if meets else 50
+    assert beside.waits == pytest.approx((FAR - hidden) / (FAR - NEAR))
+    assert alone.waits == pytest.approx((FAR - 50) / (FAR - NEAR))
+    assert alone.clocks == pytest.approx(beside.clocks)
 
 
 def test_a_thread_waits_once_for_what_one_sector_holds() -> None:

@@ -36,6 +36,8 @@ What a warp issues meanwhile is no part of a turn's own clocks.
 """
 OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
+SCHEDULERS: Final = 4
+"""Of an SM, each with a quarter of its warps."""
 _CALL: Final = 0x144
 _MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/h200-lone)."""
@@ -67,7 +69,8 @@ class MachineLoop:
     clocks : float
         Of a turn of a lone warp, waits for global memory apart.
     waits : float
-        For loads from global memory, one after the other.
+        For loads from global memory, one after the other; in loops with barriers beside the other
+        warps of the block.
     straight : bool
         Whether all of it is issued in each turn: no branch leads past anything, calls apart.
     """
@@ -114,7 +117,7 @@ class Wanted:
     trips: float
 
 
-def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
+def machine_loops(code: MachineCode, step: int = 0, warps: int = 1) -> tuple[MachineLoop, ...]:
     """Return the innermost loops of a kernel's machine code, in its order.
 
     Parameters
@@ -123,6 +126,8 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
     step : int
         Bytes that some lane of a warp comes to new data of global memory after: what a thread loads
         beside an earlier load, within them, is in L1. 0 where nothing is known.
+    warps : int
+        Of a block: those of a loop with barriers issue it together.
     """
     kinds, _ = _table()
     found = []
@@ -137,6 +142,10 @@ def machine_loops(code: MachineCode, step: int = 0) -> tuple[MachineLoop, ...]:
         near = _turn(body, again, NEAR)
         waits = (_turn(body, again, FAR) - near) / (FAR - NEAR)
         clocks = near - waits * NEAR
+        if what["barrier"]:
+            # What others of the block do meanwhile hides loads that are used behind a barrier.
+            waits = _turn(body, again, FAR, warps) - _turn(body, again, NEAR, warps)
+            waits /= FAR - NEAR
         # What branches for certain was followed: calls for odd values, and the way back.
         straight = all(branches or i.target is None for i, branches in body)
         found.append(MachineLoop(MappingProxyType(what), len(body), clocks, waits, straight))
@@ -170,10 +179,19 @@ def _usual_way(
 
 
 def _turn(
-    body: Sequence[tuple[MachineInstruction, bool]], again: Mapping[int, int], far: float
+    body: Sequence[tuple[MachineInstruction, bool]],
+    again: Mapping[int, int],
+    far: float,
+    warps: int = 1,
 ) -> float:
-    """Return the clocks of a turn of a lone warp, once the loop runs steadily; see `_again`."""
-    _, known = _table()
+    """Return the clocks of a turn, once the loop runs steadily; see `_again`.
+
+    Of a warp beside others that do the same: each scheduler issues for its share of them in turn,
+    and shared memory serves one access of one warp a clock.
+    """
+    kinds, known = _table()
+    share = max(warps / SCHEDULERS, 1.0)
+    served = 0.0
     branch = latencies().branch
     free = [0.0] * BARRIERS
     now = begin = 0.0
@@ -182,7 +200,10 @@ def _turn(
         arrived: dict[int, float] = {}
         for at, (i, branches) in enumerate(body):
             issued = max([now, *(free[b] for b in i.waits)])
-            now = issued + max(i.stall, branch if branches else 1)
+            if kinds.get(i.opcode) in _BY_BYTES:
+                issued = max(issued, served)
+                served = issued + warps
+            now = issued + max(i.stall, branch if branches else 1, share)
             if i.result is not None:
                 latency = known.get(i.opcode, OPERANDS)
                 there = issued + (far if latency is None else latency)

@@ -46,6 +46,7 @@ from perfmodel.frontends.symbolic.launch import KernelLaunch
 from perfmodel.frontends.symbolic.records import Followed
 from perfmodel.frontends.symbolic.registers import is_memory
 from perfmodel.frontends.symbolic.sums import Sum, written
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.instance import Instance, bind
@@ -228,7 +229,8 @@ def _machine_loops(
     if not code:
         return {}
     steps = lane_steps(function, found, launch, _known(launch, parameters))
-    every = {step: machine_loops(code, step) for step in {0, *steps.values()}}
+    warps = math.ceil(math.prod(launch.block) / WARP_SIZE)
+    every = {step: machine_loops(code, step, warps) for step in {0, *steps.values()}}
     return {loop.variable: every[steps.get(loop.variable, 0)] for loop in found.loops}
 
 
