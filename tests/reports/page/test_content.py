@@ -133,7 +133,7 @@ def test_kinds_of_formulas(report_of: ReportOf) -> None:
 
 @pytest.mark.parametrize(
     ("device", "origin"),
-    [("h100-sxm", "measurements of h200-sxm"), ("h100-pcie", "published measurements")],
+    [("h100-sxm", "measurements of h100-sxm, h200-sxm"), ("h100-pcie", "published measurements")],
 )
 def test_interval_has_an_origin(device: str, origin: str) -> None:
     table = intervals(build_report([predict("copy", bytes=1 << 30, device=device)], advice=()))
