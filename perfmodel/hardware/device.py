@@ -17,6 +17,8 @@ from perfmodel.hardware.figure import Figure
 
 WARP_SIZE: Final = 32
 """Threads in a warp, on every GPU that CUDA runs on (CUDA C++ Programming Guide)."""
+SCHEDULERS: Final = 4
+"""Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
 
 # Dimensions that come in whole numbers.
 _WHOLE = frozenset(

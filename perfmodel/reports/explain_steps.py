@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.hardware.device import SCHEDULERS
 from perfmodel.models.timing.latency import LATENCY_TIME
 from perfmodel.models.timing.step_work import (
     OPERANDS_TIME,
-    SCHEDULERS,
     WARPS_TIME,
     operands_beside,
     strands_at_work,

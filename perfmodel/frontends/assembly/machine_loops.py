@@ -25,6 +25,7 @@ from perfmodel.frontends.assembly.machine_code import BARRIERS, MachineCode, Mac
 from perfmodel.frontends.ptx.memory_parts import memory_parts
 from perfmodel.frontends.ptx.syntax import FloatImmediate, Instruction
 from perfmodel.frontends.symbolic.registers import is_memory
+from perfmodel.hardware.device import SCHEDULERS
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 FAR: Final = 600.0
@@ -36,8 +37,6 @@ What a warp issues meanwhile is no part of a turn's own clocks.
 """
 OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
-SCHEDULERS: Final = 4
-"""Of an SM, each with a quarter of its warps."""
 _CALL: Final = 0x144
 _MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/h200-lone)."""

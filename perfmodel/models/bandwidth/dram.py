@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.bandwidth.slices import PEAK_BY_SLICE, slice_count
+from perfmodel.models.bandwidth.slices import H200_SLICES, PEAK_BY_SLICE, slice_count
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -102,7 +102,6 @@ ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
 2048 MiB (gather.csv, fit rows). Of an H200: others have as many open for each slice."""
-_ROWS_SLICES: Final = 94
 OPENING = Formula(
     name="what opening rows adds to atoms, over what it adds on an H200",
     unit="1",
@@ -244,7 +243,7 @@ def opening(device: Device) -> float:
 
 def row_costs(device: Device) -> RowCosts:
     """Return what DRAM rows cost on a device."""
-    return RowCosts(opening(device), ROWS * slice_count(device) / _ROWS_SLICES)
+    return RowCosts(opening(device), ROWS * slice_count(device) / H200_SLICES)
 
 
 def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:

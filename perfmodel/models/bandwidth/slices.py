@@ -19,7 +19,9 @@ from perfmodel.models.requests.coalescing import SECTOR
 
 Array = npt.NDArray[Any]
 
-PEAK_BY_SLICE: Final = 4814.3e9 / 94
+H200_SLICES: Final = 94.0
+"""Slices of L2 of an H200, on which most of what goes by slices was measured."""
+PEAK_BY_SLICE: Final = 4814.3e9 / H200_SLICES
 """DRAM's peak by slice of L2 of an H200, on which what rows and write-backs cost was measured
 [B/s]."""
 BUSIEST_SLICE = Formula(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.agreement import agreed
-from perfmodel.models.bandwidth.slices import nearest_measured
+from perfmodel.models.bandwidth.slices import H200_SLICES, nearest_measured
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.residency import DISTANCE, Workings, distance_inputs
 
@@ -132,7 +132,7 @@ def private_misses(
     capacity: float,
     passes: Any,
     before: Any = 0.0,
-    slices: float = 94,
+    slices: float = H200_SLICES,
 ) -> Workings:
     """Work out the same where each SM reads its own part again and again.
 

@@ -13,12 +13,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import SCHEDULERS
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
 
-SCHEDULERS: Final = 4
-"""Warp schedulers of an SM: CUDA C++ Programming Guide, compute capabilities 8.x and 9.0."""
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
 OPERANDS_OVERLAP: Final = 1.85

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.blocks.occupancy import Occupancy
@@ -25,7 +25,7 @@ from perfmodel.models.timing.issue import pipe_cycles
 from perfmodel.models.timing.l1 import L1_CYCLES, PORT_CLOCKS
 from perfmodel.models.timing.latency import BARRIER_START, LATENCY_TIME
 from perfmodel.models.timing.sm_times import SM_TIME
-from perfmodel.models.timing.step_work import SCHEDULERS, work_times
+from perfmodel.models.timing.step_work import work_times
 from perfmodel.models.timing.turns import AFTER_OLDEST, oldest_inputs
 
 Array = npt.NDArray[Any]
