@@ -1,13 +1,15 @@
 # ruff: noqa: B002, D103, E501
-"""Chooses the points of the built-in kernels once, by a seeded generator: points.csv. half: by the hash of the point."""
+"""Chooses the points of the built-in kernels, by a seeded generator: points.py [SEED OUT]; points-second.csv has seed 20261124. half: by the hash of the point."""
 
 import csv
 import hashlib
 import json
 import math
 import random
+import sys
 
-R = random.Random(20261122)
+SEED, OUT = (int(sys.argv[1]), sys.argv[2]) if sys.argv[1:] else (20261122, "points.csv")
+R = random.Random(SEED)
 KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 DTYPES = ["int32", "uint32", "uint64", "float32", "float64", "half2"]
 PATTERNS = ["modulo", "random", "warp"]
@@ -387,7 +389,7 @@ for _ in range(8):
         by="torch",
     )
 
-with open("points.csv", "w", newline="") as f:
+with open(OUT, "w", newline="") as f:
     w = csv.DictWriter(f, [k for k in rows[0] if k != "text"], extrasaction="ignore")
     w.writeheader()
     w.writerows(rows)

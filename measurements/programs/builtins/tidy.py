@@ -2,6 +2,7 @@
 
 python tidy.py OUT COUNTS SHARED FOLDER: the outputs of the two runs, that of a later one with
 points-shared.csv for points.csv (more shared atomics, attention by the profiler), and the folder.
+python tidy.py OUT FOLDER: of a run with points-second.csv and counted-second.txt in their place.
 """
 
 import csv
@@ -75,15 +76,29 @@ def counted(path: Path) -> list[tuple[int, dict[str, float]]]:
     return list(zip(numbers, launches.values(), strict=False))
 
 
+def host_late(rows: list[dict[str, object]]) -> None:
+    """Flag rows of events whose first event had passed while the host was still queueing."""
+    own = {
+        (r["point"], r["cache"]): float(str(r["time_us"])) for r in rows if r["timing"] != "events"
+    }
+    for row in rows:
+        time, spread = float(str(row["time_us"])), float(str(row["spread"]))
+        told = own.get((row["point"], row["cache"]), time)
+        late = row["timing"] == "events" and time > max(told + 5, told * 1.05) and spread > 0.3
+        row["flag"] = "host late" if late else ""
+
+
 def main() -> None:
     """Write one CSV a kernel, and seal the folder."""
-    out, counts, shared, folder = (Path(name) for name in sys.argv[1:])
+    out, *others, folder = (Path(name) for name in sys.argv[1:])
+    counts, shared = others or (out, None)
+    first_look = "first-look.csv" if shared else "first-look-second.csv"
     points = list(csv.DictReader((out / "points.csv").open(encoding="utf-8", newline="")))
     topics: dict[str, list[dict[str, object]]] = {}
 
     looks = {
         (row["point"], row["timing"], row["cache"]): row
-        for row in read(Path(__file__).parent / "first-look.csv")
+        for row in read(Path(__file__).parent / first_look)
     }
 
     def add(topic: str, number: int, what: dict[str, object], results: dict[str, object]) -> None:
@@ -98,16 +113,20 @@ def main() -> None:
             look = looks.get((row["point"], row["timing"], cache), {})
             found |= {n: look[n] for n in ("predicted_us", "low_us", "high_us") if look}
             add(f"builtin-{point['kernel']}", int(row["point"]), described(point), found)
-    known = {point["params"]: number for number, point in enumerate(points)}
-    later = list(csv.DictReader((shared / "points.csv").open(encoding="utf-8", newline="")))
-    first = len(points)
-    points += later
-    for row in csv.DictReader((shared / "times.csv").open(encoding="utf-8", newline="")):
-        point = later[int(row["point"])]
-        number = known.get(point["params"], first + int(row["point"]))
-        if number >= first or row["timing"] == "profiler":
-            found = {n: row[n] for n in ("timing", "cache", "repeats", "time_us", "spread")}
-            add(f"builtin-{point['kernel']}", number, described(point), found)
+    if shared:
+        known = {point["params"]: number for number, point in enumerate(points)}
+        later = list(csv.DictReader((shared / "points.csv").open(encoding="utf-8", newline="")))
+        first = len(points)
+        points += later
+        for row in csv.DictReader((shared / "times.csv").open(encoding="utf-8", newline="")):
+            point = later[int(row["point"])]
+            number = known.get(point["params"], first + int(row["point"]))
+            if number >= first or row["timing"] == "profiler":
+                found = {n: row[n] for n in ("timing", "cache", "repeats", "time_us", "spread")}
+                add(f"builtin-{point['kernel']}", number, described(point), found)
+    if not shared:
+        for rows in topics.values():
+            host_late(rows)
     for number, values in counted(counts / "counts.csv"):
         shown = {k: f"{v:.3f}".rstrip("0").rstrip(".") for k, v in values.items()}
         what = {n: points[number][n] for n in ("kernel", "mapping")}
