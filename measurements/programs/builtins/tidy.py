@@ -66,6 +66,8 @@ def counted(path: Path) -> list[tuple[int, dict[str, float]]]:
     ]
     launches: dict[str, dict[str, float]] = {}
     for row in read(path):
+        if "combine" in row["Kernel Name"]:  # a point's second kernel
+            continue
         found = launches.setdefault(row["ID"], {})
         name = COUNTERS[row["Metric Name"]]
         value = float(row["Metric Value"].replace(",", ""))
