@@ -272,6 +272,7 @@ reps_of = {}
 def ready(r):
     """Buffers and limits as the point wants them; what launches it."""
     if r["by"] == "torch":
+        ok(L.limits(default, 0))
         run = torch_op(r, r["params"])
         run()
         return run
