@@ -29,10 +29,12 @@ FULL_PASSES = Formula(
     "(measurements/h200-atomics/lines.csv)",
 )
 WIDE_FLOAT: Final = 2.0
-"""A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
-(atomics.csv)."""
+"""A pass that adds to doubles in both halves of a sector over one through a full sector of float32:
+2.31 against 1.15 clocks, with two doubles 16 B apart as with four (atomics.csv; h100-places,
+adds.csv)."""
 DOUBLE_SPREAD: Final = 0.66
-"""The same with three pieces of 256 B at the slice and more, over one: 1.53 against 2.31 clocks."""
+"""The same with three pieces of 256 B at the slice and more, over one or two: 1.53 against 2.31
+clocks."""
 COMPARE_CLOCKS: Final = 1.46
 COMPARE_SECTOR_CLOCKS: Final = 2.33
 """Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
@@ -83,14 +85,16 @@ def pass_inputs(
     else:
         partial = device.require("atomic_interval")
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
-        each = partial + (in_full - partial) * whole
+        paired = np.where(doubles, _both_halves(r, sent), whole)
+        each = partial + (in_full - partial) * paired
         operands = returns | HALVES[dtype]
         pitch, places = r.sharing.pitch, r.sharing.addresses
         lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
         filled, clock = sent.filled, device.sm_clock
         slot = slice_slot(each, sent.sectors, pieces, operands, filled, *lone, clock)
-        # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
-        slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
+        # Additions of doubles stay slower, if less so from the third piece on.
+        spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
+        slot = np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))
     turn_of_float = device.atomic_float_interval or device.require("atomic_interval")
     return {
         "slot": slot,
@@ -99,6 +103,16 @@ def pass_inputs(
         "again": np.minimum(1.0, hot.sector * sent.sectors / busiest)
         ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
     }
+
+
+def _both_halves(r: Requests, sent: Packets) -> Array:
+    """Return the share of passes that change doubles in both halves of their sector."""
+    assert r.sharing is not None
+    pitch, more = r.sharing.pitch, np.maximum(sent.lanes_each - 1, 0.0)
+    # Two of four places are in both halves in two of three cases, three always.
+    near = np.minimum(more, 1.0) * (2 / 3) + np.clip(more - 1, 0.0, 1.0) / 3
+    both = np.where(pitch < SECTOR / 2, near, np.minimum(more, 1.0))
+    return np.where(r.sharing.addresses * pitch <= SECTOR / 2, 0.0, both)
 
 
 def _compare_time(sent: Packets, device: Device) -> Array:
