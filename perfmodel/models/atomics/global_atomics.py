@@ -25,7 +25,12 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import LOCK_TIME, lock_inputs
-from perfmodel.models.atomics.packets import Packets, packets_of, popular_places
+from perfmodel.models.atomics.packets import (
+    Packets,
+    moves_on,
+    packets_of,
+    popular_places,
+)
 from perfmodel.models.atomics.retries import (
     LOOP_TIME,
     contenders,
@@ -161,7 +166,10 @@ def _atomic_time(
     sent = packets_of(r, aggregated, compares)
     hot = popular_places(r, device)
     slices = slice_count(device)
-    most = most_pieces(1 / np.maximum(hot.third, 1e-12), slices)
+    pieces = 1 / np.maximum(hot.third, 1e-12)
+    most = np.where(
+        moves_on(r, device), most_pieces(pieces, slices, turns=True), most_pieces(pieces, slices)
+    )
     share = {"h": hot.granule, "third": hot.third, "most": most}
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
     one_pass = pass_inputs(r, sent, dtype, returns, hot, most, busiest, device)

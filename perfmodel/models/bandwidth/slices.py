@@ -91,6 +91,11 @@ _MOST: Final = {
         *(12, 12, 15, 15, 18, 18, 22.8, 28, 38),
     ),
 }
+# The same where each warp goes to one place and the launch moves on through them: windows of as many
+# warps as the GPU holds, which begin anywhere. Of 80: additions of 32 lanes at words 4 to 32 B
+# apart (measurements/h100-places, adds.csv); of 94: the fit rows of h200-sxm-suite, atomics.csv.
+_TURN_PIECES: Final = {94: (1, 2, 3, 16, 24, 31, 64, 96, 132, 264), 80: (1, 2, 3, 16, 20, 32, 64, 100, 132, 264, 528, 1056)}
+_TURN_MOST: Final = {94: (1, 1, 2, 2, 2.6, 3, 3, 4, 4.2, 6.0), 80: (1, 1, 2, 2, 3, 3.1, 3.35, 3.6, 4.3, 7.3, 12.5, 22.8)}
 _USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""
 _MANY: Final = 160
@@ -174,7 +179,7 @@ def lone_sector(device: Device) -> float:
     return device.l2_read_bandwidth / SECTOR / alone
 
 
-def most_pieces(pieces: Any, slices: float) -> Array:
+def most_pieces(pieces: Any, slices: float, turns: bool = False) -> Array:
     """Return how many of some equally popular pieces of 256 B the busiest slice has.
 
     Parameters
@@ -183,9 +188,16 @@ def most_pieces(pieces: Any, slices: float) -> Array:
         Side by side.
     slices : float
         L2 slices of the GPU; counted with 94, and with 80.
+    turns : bool
+        Whether each warp goes to one place, and the launch moves on through them.
     """
     like_gpu = nearest_measured(slices, _MOST)
     known_pieces, known_most = _PIECES[like_gpu], _MOST[like_gpu]
+    if turns:
+        turn_pieces, last = _TURN_PIECES[like_gpu], _TURN_PIECES[like_gpu][-1]
+        further = [(n, m) for n, m in zip(known_pieces, known_most, strict=True) if n > last]
+        known_pieces = (*turn_pieces, *(n for n, _ in further))
+        known_most = (*_TURN_MOST[like_gpu], *(m for _, m in further))
     g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
     like = np.where(g > _MANY, np.maximum(g * (like_gpu / slices), _MANY), g)
     known = np.exp(np.interp(np.log(like), np.log(known_pieces), np.log(known_most)))
