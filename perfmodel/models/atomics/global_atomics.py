@@ -233,11 +233,11 @@ def _again(
     wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
     blocks = np.asarray(instance.blocks, dtype=float)
     tries = (once["slice"], once["network"])
-    if r.access.operation == "lock-loop":
-        given = lock_inputs(wanted, usual, r.requests, blocks, tries, device)
-        return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
     conflicts = shared.conflicts
     meet = sent.lanes / np.maximum(r.requests * conflicts.addresses, 1e-9)
+    if r.access.operation == "lock-loop":
+        given = lock_inputs(wanted, usual, meet, r.requests, blocks, tries, device)
+        return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
     span = np.minimum(shared.addresses, sent.lanes / meet) * shared.pitch
     # Sources state the first reads themselves.
     loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")

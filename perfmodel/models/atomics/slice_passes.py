@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
-from perfmodel.models.bandwidth.slices import slice_slot
+from perfmodel.models.bandwidth.slices import most_answers, slice_count, slice_slot
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
@@ -35,6 +35,13 @@ adds.csv)."""
 DOUBLE_SPREAD: Final = 0.66
 """The same with three pieces of 256 B at the slice and more, over one or two: 1.53 against 2.31
 clocks."""
+ANSWER_CLOCKS, ANSWER_LANE_CLOCKS = 1.54, 0.16
+"""Clocks of a pass that gives the old value of one lane back, and how much more it takes each time
+that its lanes double: on an H100 1.57, 1.8, 1.95 and 2.1 with 1, 2, 4 and 8, on an H200 1.54 and
+1.8 with 1 and 8 (h100-places, adds.csv and answers.csv; slices.csv, atomics.csv, fit rows)."""
+HALF2_CLOCKS: Final = (1.4, 1.8)
+"""Clocks of a pass of half2 with one lane a sector and with full sectors: 1.34 to 1.55, and 1.74 to
+1.82 (slices.csv, atomics.csv, fit rows)."""
 COMPARE_CLOCKS: Final = 1.46
 COMPARE_SECTOR_CLOCKS: Final = 2.33
 """Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
@@ -87,11 +94,14 @@ def pass_inputs(
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
         paired = np.where(doubles, _both_halves(r, sent), whole)
         each = partial + (in_full - partial) * paired
-        operands = returns | HALVES[dtype]
+        back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
+        answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back * returns
+        one, full = HALF2_CLOCKS
+        of_type = (one + (full - one) * sent.filled) * HALVES[dtype]
+        least = np.maximum(answer, of_type) / device.sm_clock
         pitch, places = r.sharing.pitch, r.sharing.addresses
         lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
-        filled, clock = sent.filled, device.sm_clock
-        slot = slice_slot(each, sent.sectors, pieces, operands, filled, *lone, clock)
+        slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
         # Additions of doubles stay slower, if less so from the third piece on.
         spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
         slot = np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))

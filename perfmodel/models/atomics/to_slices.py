@@ -51,8 +51,8 @@ HALF2_COST: Final = 1.38
 HALF2_FULL_COST: Final = 1.75
 """The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
 DOUBLE_COST: Final = 1.32
-"""The same for sectors with two doubles or more against uint64: 105 against 78 G (atomics-spread.csv;
-two of four in h100-places, adds.csv)."""
+"""The same for sectors with two doubles or more against uint64: 105 against 78 G
+(atomics-spread.csv; two of four in h100-places, adds.csv)."""
 COMPARE_PAIR_COST: Final = 2.9
 COMPARE_LANES_COST: Final = 1.7
 """Network time of a compare-and-swap packet's second sector over an addition's, with one lane each,
