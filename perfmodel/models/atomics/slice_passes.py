@@ -87,18 +87,20 @@ def pass_inputs(
     adds = r.access.operation in ("add", "increment", "raise")
     floats, doubles = (f[dtype] & adds for f in (_FLOATS, DOUBLES))
     pieces = np.where(hot.third > 0, most, 1.0)
+    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
+    answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back
     if r.access.operation in ("cas", "cas-loop"):
-        each = slot = _compare_time(sent, device)
+        each = _compare_time(sent, device)
+        later = np.maximum(answer / device.sm_clock - each, 0.0) * np.clip(pieces - 2, 0.0, 1.0)
+        slot = each + later
     else:
         partial = device.require("atomic_interval")
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
         paired = np.where(doubles, _both_halves(r, sent), whole)
         each = partial + (in_full - partial) * paired
-        back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
-        answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back * returns
         one, full = HALF2_CLOCKS
         of_type = (one + (full - one) * sent.filled) * HALVES[dtype]
-        least = np.maximum(answer, of_type) / device.sm_clock
+        least = np.maximum(answer * returns, of_type) / device.sm_clock
         pitch, places = r.sharing.pitch, r.sharing.addresses
         lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
         slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
