@@ -39,7 +39,8 @@ def errors(chosen: list[dict[str, str]], dtype: str, pattern: str, returns: bool
         addresses=[int(r["addresses"]) for r in chosen],
         spacing=[int(r["pitch"]) // width for r in chosen],
     )
-    return np.asarray(found.time_s) * 1e6 / np.array([float(r["time_us"]) for r in chosen]) - 1
+    measured = np.array([float(r["time_us"]) for r in chosen])
+    return np.asarray(np.asarray(found.time_s) * 1e6 / measured - 1)
 
 
 # type, pattern, whether old values are used, median and 90th percentile that are allowed
