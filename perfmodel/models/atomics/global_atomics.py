@@ -25,7 +25,12 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import LOCK_TIME, lock_inputs
-from perfmodel.models.atomics.packets import Packets, packets_of, popular_places
+from perfmodel.models.atomics.packets import (
+    Packets,
+    moves_on,
+    packets_of,
+    popular_places,
+)
 from perfmodel.models.atomics.retries import (
     LOOP_TIME,
     contenders,
@@ -161,7 +166,10 @@ def _atomic_time(
     sent = packets_of(r, aggregated, compares)
     hot = popular_places(r, device)
     slices = slice_count(device)
-    most = most_pieces(1 / np.maximum(hot.third, 1e-12), slices)
+    pieces = 1 / np.maximum(hot.third, 1e-12)
+    most = np.where(
+        moves_on(r, device), most_pieces(pieces, slices, turns=True), most_pieces(pieces, slices)
+    )
     share = {"h": hot.granule, "third": hot.third, "most": most}
     busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
     one_pass = pass_inputs(r, sent, dtype, returns, hot, most, busiest, device)
@@ -225,11 +233,11 @@ def _again(
     wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
     blocks = np.asarray(instance.blocks, dtype=float)
     tries = (once["slice"], once["network"])
-    if r.access.operation == "lock-loop":
-        given = lock_inputs(wanted, usual, r.requests, blocks, tries, device)
-        return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
     conflicts = shared.conflicts
     meet = sent.lanes / np.maximum(r.requests * conflicts.addresses, 1e-9)
+    if r.access.operation == "lock-loop":
+        given = lock_inputs(wanted, usual, meet, r.requests, blocks, tries, device)
+        return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
     span = np.minimum(shared.addresses, sent.lanes / meet) * shared.pitch
     # Sources state the first reads themselves.
     loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")

@@ -47,9 +47,12 @@ LOCK_TIME = Formula(
     source="derived; turn and exponent fitted (measurements/h200-sxm-contention/retries.csv)",
 )
 
-TURN: Final = 6.42
-"""`turn` over the latency of a near L2 hit: 0.94 us; fitted (retries.csv, fit rows). One lane alone
-takes 1005 clocks near, and up to 1690 far (measurements/h200-cas/locks.csv)."""
+TURN: Final = 6.0
+"""`turn` over the latency of a near L2 hit: 0.86 us; fitted to an H200, whose one SM at work was
+far from its locks, and an H100, whose one was near (retries.csv, fit rows). Which it is changes
+with every 4 KiB: 1400 clocks near, and 1838 far (measurements/h100-places, near.csv)."""
+LONE: Final = 1.2
+"""The same where only lanes of one warp want a lock, over it; fitted (the same rows)."""
 OFTEN: Final = 2.63
 """`often` of `WAITING`; fitted (retries.csv, fit rows)."""
 SHARP: Final = 4.5
@@ -61,6 +64,7 @@ OTHERS: Final = 3.0
 def lock_inputs(
     wanted: Array,
     usual: Array,
+    together: Array,
     requests: Array,
     blocks: Array,
     once: tuple[Array, Array],
@@ -73,6 +77,8 @@ def lock_inputs(
     wanted, usual : array
         Lanes that want the most popular lock, and those that want one that is as popular in the
         mean.
+    together : array
+        Lanes of a warp that want one lock.
     requests : array
         Warps that take part.
     blocks : array
@@ -88,7 +94,7 @@ def lock_inputs(
     lock = {
         "others": OTHERS * send,
         "all": np.maximum(wanted, 1.0),
-        "turn": TURN * device.l2_latency,
+        "turn": TURN * device.l2_latency * np.where(wanted > together, 1.0, LONE),
         "slice": tries * slices,
         "send": tries * send,
         "p": SHARP,

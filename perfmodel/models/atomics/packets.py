@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
@@ -18,6 +18,10 @@ Array = npt.NDArray[Any]
 HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
 DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
 """Which of `DATA_TYPES` are pairs of halves, and which are doubles."""
+
+
+NEARLY: Final = 0.9
+"""Of the places that a GPU's warps reach at a time, from which on they wait for the next ones."""
 
 
 class Packets(NamedTuple):
@@ -92,6 +96,18 @@ def popular_places(r: Requests, device: Device) -> Hot:
     granule = np.maximum(shared.hot.granule, some)
     others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
     return Hot(shared.hot.sector, granule, np.maximum(shared.hot.third, others))
+
+
+def moves_on(r: Requests, device: Device) -> Array:
+    """Return whether each warp goes to one place, and the launch moves on through them.
+
+    Threads are in order of a grid, and those that a GPU holds reach less than all of the places.
+    """
+    shared = r.sharing
+    assert shared is not None
+    one = (shared.conflicts.addresses < 1.5) & (shared.pitch < GRANULE / 4)
+    held = NEARLY * device.sm_count * device.max_threads_per_sm / WARP_SIZE
+    return np.asarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))
 
 
 def _addresses_a_lane(r: Requests) -> Array:

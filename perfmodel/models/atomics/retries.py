@@ -117,17 +117,18 @@ SIDE: Final = 4096.0
 far)."""
 SAME_SIDE: Final = 16.0
 """Blocks that a launch puts on SMs of one partition first (rounds.csv)."""
-LEAST, SOON = 0.32, 2.345
+LEAST, SOON = 0.296, 2.53
 """`least` and `soon` of `FAILING`; fitted (retries.csv, fit rows)."""
 STEADY: Final = 0.371
 """`steady` of `TRIES`; fitted (the same rows)."""
 OVERLAP_OWN: Final = 7.0
 """`own` of `LOOP_TIME`; fitted (the same rows: tries of up to 8 warps of one SM cost nothing beside
 their rounds)."""
-OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.53, 2.2, 1.27
+OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.65, 2.2, 1.27
 """`p` of `LOOP_TIME` where only lanes of one warp meet, how much more it is for each part of the
 work that is not the last wave's, and where others meet; fitted, as the costs below, to an H200 and
-an H100 (retries.csv, fit rows), whose one or two SMs alone were near their places."""
+an H100 (retries.csv, fit rows; h100-places, loops.csv), whose one or two SMs alone were near their
+places. `TRIP_CLOCKS` stays between near and far, which change every 4 KiB."""
 READ_COST, READ_LINES = 2.03, 0.6
 """First reads of lone sectors over as many additions, and the share of it that goes by lines."""
 LONE_COST, PAIR_COST, LANE_COST = 0.92, 1.76, 0.53

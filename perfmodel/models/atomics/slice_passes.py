@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
-from perfmodel.models.bandwidth.slices import slice_slot
+from perfmodel.models.bandwidth.slices import most_answers, slice_count, slice_slot
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
@@ -29,10 +29,19 @@ FULL_PASSES = Formula(
     "(measurements/h200-atomics/lines.csv)",
 )
 WIDE_FLOAT: Final = 2.0
-"""A pass through a full sector of float64 over one of float32: 2.31 against 1.15 clocks
-(atomics.csv)."""
+"""A pass that adds to doubles in both halves of a sector over one through a full sector of float32:
+2.31 against 1.15 clocks, with two doubles 16 B apart as with four (atomics.csv; h100-places,
+adds.csv)."""
 DOUBLE_SPREAD: Final = 0.66
-"""The same with three pieces of 256 B at the slice and more, over one: 1.53 against 2.31 clocks."""
+"""The same with three pieces of 256 B at the slice and more, over one or two: 1.53 against 2.31
+clocks."""
+ANSWER_CLOCKS, ANSWER_LANE_CLOCKS = 1.54, 0.16
+"""Clocks of a pass that gives the old value of one lane back, and how much more it takes each time
+that its lanes double: on an H100 1.57, 1.8, 1.95 and 2.1 with 1, 2, 4 and 8, on an H200 1.54 and
+1.8 with 1 and 8 (h100-places, adds.csv and answers.csv; slices.csv, atomics.csv, fit rows)."""
+HALF2_CLOCKS: Final = (1.4, 1.8)
+"""Clocks of a pass of half2 with one lane a sector and with full sectors: 1.34 to 1.55, and 1.74 to
+1.82 (slices.csv, atomics.csv, fit rows)."""
 COMPARE_CLOCKS: Final = 1.46
 COMPARE_SECTOR_CLOCKS: Final = 2.33
 """Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
@@ -78,19 +87,26 @@ def pass_inputs(
     adds = r.access.operation in ("add", "increment", "raise")
     floats, doubles = (f[dtype] & adds for f in (_FLOATS, DOUBLES))
     pieces = np.where(hot.third > 0, most, 1.0)
+    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
+    answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back
     if r.access.operation in ("cas", "cas-loop"):
-        each = slot = _compare_time(sent, device)
+        each = _compare_time(sent, device)
+        later = np.maximum(answer / device.sm_clock - each, 0.0) * np.clip(pieces - 2, 0.0, 1.0)
+        slot = each + later
     else:
         partial = device.require("atomic_interval")
         in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
-        each = partial + (in_full - partial) * whole
-        operands = returns | HALVES[dtype]
+        paired = np.where(doubles, _both_halves(r, sent), whole)
+        each = partial + (in_full - partial) * paired
+        one, full = HALF2_CLOCKS
+        of_type = (one + (full - one) * sent.filled) * HALVES[dtype]
+        least = np.maximum(answer * returns, of_type) / device.sm_clock
         pitch, places = r.sharing.pitch, r.sharing.addresses
         lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
-        filled, clock = sent.filled, device.sm_clock
-        slot = slice_slot(each, sent.sectors, pieces, operands, filled, *lone, clock)
-        # Additions of doubles stay slower, if less so, and what has two operands stays as it is.
-        slot = np.maximum(slot, in_full * np.where(doubles, DOUBLE_SPREAD * whole, 0.0))
+        slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
+        # Additions of doubles stay slower, if less so from the third piece on.
+        spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
+        slot = np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))
     turn_of_float = device.atomic_float_interval or device.require("atomic_interval")
     return {
         "slot": slot,
@@ -99,6 +115,16 @@ def pass_inputs(
         "again": np.minimum(1.0, hot.sector * sent.sectors / busiest)
         ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
     }
+
+
+def _both_halves(r: Requests, sent: Packets) -> Array:
+    """Return the share of passes that change doubles in both halves of their sector."""
+    assert r.sharing is not None
+    pitch, more = r.sharing.pitch, np.maximum(sent.lanes_each - 1, 0.0)
+    # Two of four places are in both halves in two of three cases, three always.
+    near = np.minimum(more, 1.0) * (2 / 3) + np.clip(more - 1, 0.0, 1.0) / 3
+    both = np.where(pitch < SECTOR / 2, near, np.minimum(more, 1.0))
+    return np.where(r.sharing.addresses * pitch <= SECTOR / 2, 0.0, both)
 
 
 def _compare_time(sent: Packets, device: Device) -> Array:

@@ -50,8 +50,9 @@ full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spr
 HALF2_COST: Final = 1.38
 HALF2_FULL_COST: Final = 1.75
 """The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
-DOUBLE_FULL_COST: Final = 1.32
-"""The same for full sectors of float64 against uint64: 105 against 78 G (atomics-spread.csv)."""
+DOUBLE_COST: Final = 1.32
+"""The same for sectors with two doubles or more against uint64: 105 against 78 G
+(atomics-spread.csv; two of four in h100-places, adds.csv)."""
 COMPARE_PAIR_COST: Final = 2.9
 COMPARE_LANES_COST: Final = 1.7
 """Network time of a compare-and-swap packet's second sector over an addition's, with one lane each,
@@ -113,5 +114,6 @@ def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
     lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
     answer = np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
     half = np.where(HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
-    double = np.where(DOUBLES[dtype], 1 + (DOUBLE_FULL_COST - 1) * sent.filled, 1.0)
+    pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
+    double = np.where(DOUBLES[dtype], 1 + (DOUBLE_COST - 1) * pairs, 1.0)
     return np.asarray(np.maximum(np.maximum(answer, half), double))

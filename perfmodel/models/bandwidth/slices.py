@@ -91,6 +91,23 @@ _MOST: Final = {
         *(12, 12, 15, 15, 18, 18, 22.8, 28, 38),
     ),
 }
+# The same where each warp goes to one place and the launch moves on through them: windows of as
+# many warps as the GPU holds, which begin anywhere. Of 80: additions of 32 lanes at words 4 to 32 B
+# apart (measurements/h100-places, adds.csv); of 94: the fit rows of h200-sxm-suite, atomics.csv.
+_TURN_PIECES: Final = {
+    94: (1, 2, 3, 16, 24, 31, 64, 96, 132, 264),
+    80: (1, 2, 3, 16, 20, 32, 64, 100, 132, 264, 528, 1056),
+}
+_TURN_MOST: Final = {
+    94: (1, 1, 2, 2, 2.6, 3, 3, 4, 4.2, 6.0),
+    80: (1, 1, 2, 2, 3, 3.1, 3.35, 3.6, 4.3, 7.3, 12.5, 22.8),
+}
+# Pieces side by side, and how many of them share the busiest way back, as if slices had one each.
+# Of 80: additions that return step up at 52 pieces, and follow whole 32 KiB from there on, where
+# slices do not (measurements/h100-places, answers.csv); of 94: as slices, but for few (additions
+# that return of h200-sxm-suite and, in view, h200-sxm-contention).
+_BACK_PIECES: Final = {94: (1, 16, 28, 31, 64, 78, 96), 80: (1, 16, 48, 52, 128, 256, 512, 1024)}
+_BACK_MOST: Final = {94: (1, 1.8, 2.1, 3, 3, 3.1, 4), 80: (1, 2, 2.3, 3.06, 3.06, 6.1, 12.2, 24.8)}
 _USUAL: Final = 80
 """L2 slices where a device does not say: assumed."""
 _MANY: Final = 160
@@ -126,9 +143,6 @@ LONE_SECTOR: Final = 1.64
 PACKET_CLOCKS: Final = 0.44
 SECTOR_CLOCKS: Final = 0.87
 """`packet` and `sector` of `PACKET_SLOT`."""
-ANSWER_CLOCKS: Final = (1.4, 1.8)
-"""Clocks of a pass that gives old values back, and of half2, with one lane a sector and with full
-sectors: 1.34 to 1.55, and 1.74 to 1.82 (slices.csv, atomics.csv, fit rows)."""
 TWO_PIECES: Final = 1.36
 """Clocks of a pass where a slice has two pieces of 256 B and goes through sectors of a packet, or
 through pieces of one sector: 1.33 to 1.39, whatever goes back. Where lone sectors of one line
@@ -174,7 +188,7 @@ def lone_sector(device: Device) -> float:
     return device.l2_read_bandwidth / SECTOR / alone
 
 
-def most_pieces(pieces: Any, slices: float) -> Array:
+def most_pieces(pieces: Any, slices: float, turns: bool = False) -> Array:
     """Return how many of some equally popular pieces of 256 B the busiest slice has.
 
     Parameters
@@ -183,9 +197,16 @@ def most_pieces(pieces: Any, slices: float) -> Array:
         Side by side.
     slices : float
         L2 slices of the GPU; counted with 94, and with 80.
+    turns : bool
+        Whether each warp goes to one place, and the launch moves on through them.
     """
     like_gpu = nearest_measured(slices, _MOST)
     known_pieces, known_most = _PIECES[like_gpu], _MOST[like_gpu]
+    if turns:
+        turn_pieces, last = _TURN_PIECES[like_gpu], _TURN_PIECES[like_gpu][-1]
+        further = [(n, m) for n, m in zip(known_pieces, known_most, strict=True) if n > last]
+        known_pieces = (*turn_pieces, *(n for n, _ in further))
+        known_most = (*_TURN_MOST[like_gpu], *(m for _, m in further))
     g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
     like = np.where(g > _MANY, np.maximum(g * (like_gpu / slices), _MANY), g)
     known = np.exp(np.interp(np.log(like), np.log(known_pieces), np.log(known_most)))
@@ -193,6 +214,24 @@ def most_pieces(pieces: Any, slices: float) -> Array:
     beyond = known_most[-1] - known_pieces[-1] / like_gpu
     far = like / like_gpu + beyond * np.sqrt(like / known_pieces[-1])
     return np.asarray(np.where(like > known_pieces[-1], far, known))
+
+
+def most_answers(pieces: Array, most: Array, slices: float) -> Array:
+    """Return how many of some equally popular pieces share the busiest way back to SMs.
+
+    Parameters
+    ----------
+    pieces : array
+        Of 256 B, side by side.
+    most : array
+        How many of them the busiest slice has.
+    slices : float
+        L2 slices of the GPU; measured with 94, and with 80.
+    """
+    like = nearest_measured(slices, _BACK_MOST)
+    g, known_pieces = np.maximum(pieces, 1.0), _BACK_PIECES[like]
+    known = np.exp(np.interp(np.log(g), np.log(known_pieces), np.log(_BACK_MOST[like])))
+    return np.asarray(np.where(g > known_pieces[-1], most, known))
 
 
 def busiest_of_table(size: Any, slices: float) -> Array:
@@ -221,8 +260,7 @@ def slice_slot(
     single: Array,
     s: Array,
     most: Array,
-    answers: Array,
-    filled: Array,
+    least: Array,
     lone_lines: Array,
     lone_pieces: Array,
     clock: float,
@@ -237,10 +275,8 @@ def slice_slot(
         Sectors of a packet.
     most : array
         Pieces of 256 B that the slice has.
-    answers : array
-        Whether old values go back, or the type takes as long.
-    filled : array
-        Share of a sector's bytes that a pass changes, beyond one lane's.
+    least : array
+        The same of a busy slice at least, for what goes back or for the type [s].
     lone_lines : array
         Whether a piece has two lines, of a sector each.
     lone_pieces : array
@@ -251,8 +287,7 @@ def slice_slot(
     silent = np.minimum(
         PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=s) / clock, single
     )
-    one, full = ANSWER_CLOCKS
-    busy = np.where(answers, (one + (full - one) * filled) / clock, silent)
+    busy = np.maximum(silent, least)
     slow_one, slow_two = TWO_LINES
     alone = np.where(lone_lines, slow_one / clock, single)
     apart = np.maximum(np.clip(s - 1, 0.0, 1.0), lone_pieces)
