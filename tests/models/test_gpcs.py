@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from perfmodel.prediction import predict
 
 H100 = load_device("h100-sxm")
 PART = 16384
+GRIDS = Path(__file__).parents[2] / "measurements" / "h100-l2-parts" / "grids.txt"
 
 
 def load(busy: float, blocks: int = 264, held: int = 2) -> float:
@@ -46,3 +49,30 @@ def test_small_sets_take_what_a_gpc_gets(parts: int, us: float) -> None:
     )
     time = found.time_s * 1e6 - found.terms_s["launch"] * 1e6 + 3.04
     assert time == pytest.approx(us, rel=0.05)
+
+
+def test_the_gpc_with_most_is_as_blocks_were_placed() -> None:
+    # measured: the SM of each block at work; places are of one die, the model's the mean of starts
+    sizes = {0: 16, **dict.fromkeys(range(1, 6), 16), 6: 18, 7: 18}
+    seen = set()
+    for line in GRIDS.read_text(encoding="utf-8").splitlines()[1:]:
+        busy, _, _, _, places = line.split(",", 4)
+        if not 24 <= int(busy) < 264:
+            continue
+        own = dict.fromkeys(sizes, 0)
+        for place in places.split():
+            own[_gpc(int(place.split(":")[0]))] += 1
+        most = max(n / sizes[g] for g, n in own.items())
+        assert load(int(busy)) * int(busy) / 132 == pytest.approx(most, rel=0.35)
+        seen.add(int(busy))
+    assert len(seen) >= 10
+
+
+def _gpc(sm: int) -> int:
+    """Return the GPC of an SM: pairs go round them, the last 8 SMs lie in the first."""
+    pair = sm // 2
+    if pair >= 62:
+        return 0
+    if pair < 32:
+        return pair % 8
+    return 1 + (pair - 32) % 7 if pair < 60 else 6 + (pair - 60)
