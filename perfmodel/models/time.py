@@ -24,6 +24,7 @@ from perfmodel.models.atomics.lookups import LOOKUPS_TIME, lookup_inputs
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
+from perfmodel.models.blocks.gpcs import gpc_load
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.blocks.waves import crowding, mean_turns, unevenness
 from perfmodel.models.power_mean import power_mean
@@ -187,7 +188,10 @@ def time_model(
     traffic = with_merged_reads(
         instance, requests, traffic, device, held, at_work, terms["latency"]
     )
-    terms["l2"], given = l2_time(traffic, device, hot_stores_inputs(instance, requests, device))
+    in_gpc = gpc_load(instance, inputs["balance"]["work"], held, device)
+    terms["l2"], given = l2_time(
+        traffic, device, hot_stores_inputs(instance, requests, device), in_gpc
+    )
     inputs |= given
     if atomics and in_steps is None:
         inputs["lookups"] = lookup_inputs(

@@ -17,6 +17,7 @@ from perfmodel.models.bandwidth.dram import (
     over_fetch,
 )
 from perfmodel.models.bandwidth.l2 import L2_READS, L2_TIME
+from perfmodel.models.blocks.gpcs import BUSIEST_GPC
 from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.residency import granted_ways
@@ -37,7 +38,10 @@ def l2_steps(details: Details) -> Iterator[Step]:
     yield step(section, named(L2_READS, "asked"), inputs["l2_reads"])
     crosses = bool(np.any(inputs["sides"]["crossing"] > 0))
     own = "own time of l2" if crosses else "time of l2"
-    yield step(section, named(L2_TIME, own), inputs["l2"])
+    uneven = "busiest_gpc" in inputs
+    yield step(section, named(L2_TIME, "all gpcs alike" if uneven else own), inputs["l2"])
+    if uneven:
+        yield step(section, named(BUSIEST_GPC, own), inputs["busiest_gpc"])
     if "hot_stores" in inputs:
         yield step(section, named(HOT_STORES_TIME, "hot stores"), inputs["hot_stores"])
         yield step(section, named(SLOWEST_SLICE, "slowest slice"), inputs["slowest_slice"])

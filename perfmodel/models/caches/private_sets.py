@@ -69,16 +69,17 @@ Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, co
 the others give 6.9, warm 14 and 16; DRAM reads alone would have all of 50 MiB lost, and 0.03
 (measurements/h100-streams, sets.csv and sets-counters.csv, fit rows).
 """
-LAUNCHES_BEFORE: Final = 1.8
-"""Launches before a warm one, for how far private parts have settled.
+READ_BEFORE: Final = 6.0
+"""Re-reads before a warm launch for how far private parts have settled, over the root of the times
+that a launch reads them: a launch settles less of a set the more of them there have been.
 
-Fitted: DRAM reads of the third to eighth launch of sets of 48 to 64 MiB read 16 to 21 times
-(measurements/h200-bursts/settling.csv), and of the third to fifth of sets read 2, 4, 17 and 68
-times (h200-blocks/launches.csv): 0.032 rms of the share missed where sets are read 16 times or
-more, 0.050 with three launches. Of sets read 2 and 4 times it is 0.09, and from the third launch on
-nothing settles any further, which this form does not say. Each launch but the first reads the set
-again as often as it reads it: with one time less, times of sets read 2 and 4 times are 11 and 7%
-rms off on an H200, not 10 and 6 (h200-l2-sets, sets.csv), on an H100 14 and 18, not 10 and 15.
+Fitted to times of warm sets near L2's size, read 2 to 68 times: 7% rms of those read up to 4 times
+on an H200 and 8 of more, 9 and 11 on an H100, where 1.8 launches whatever they read gave 9, 10, 14
+and 11 (h200-l2-sets, h100-streams, sets.csv); 17 and 14, not 27 and 17, on another H100
+(h100-l2-parts, sets.csv). DRAM reads that were counted of the third to eighth launch, 0.055 rms of
+the share missed as before for sets read 16 times or more, say less for 2 and 4 times, 0.12 and
+0.09 before: the profiler's own work comes between those launches (h200-bursts/settling.csv,
+h200-blocks/launches.csv).
 """
 
 
@@ -258,7 +259,7 @@ def part_misses(
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/h200-rows/seen.csv).
     times = np.where(running < 1, 1e9, passes)
-    before = LAUNCHES_BEFORE * passes * warm
+    before = READ_BEFORE * np.sqrt(np.asarray(passes, dtype=float)) * warm
     own = private_misses(kept, *between, capacity[0], times, before, slices)
     lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
     if not agreed(moves > 0):

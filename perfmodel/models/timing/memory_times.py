@@ -19,6 +19,7 @@ from perfmodel.models.bandwidth.l2 import (
     unpacked_bytes,
 )
 from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
+from perfmodel.models.blocks.gpcs import BUSIEST_GPC
 from perfmodel.models.caches.sides import (
     ALONE_SHARP,
     CROSSING_TIME,
@@ -43,8 +44,13 @@ BYTES_TIME = Formula(
 )
 
 
-def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tuple[Array, Inputs]:
-    """Return L2's time [s], and what went into its formulas; `hot` is of `HOT_STORES_TIME`."""
+def l2_time(
+    traffic: Traffic, device: Device, hot: dict[str, Any] | None, load: Any = 1.0
+) -> tuple[Array, Inputs]:
+    """Return L2's time [s], and what went into its formulas.
+
+    `hot` is of `HOT_STORES_TIME`, `load` of `perfmodel.models.blocks.gpcs.busiest_gpc`.
+    """
     # What makes sectors whole is read while L2 takes other stores.
     fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
     asked: dict[str, Any] = {
@@ -77,6 +83,9 @@ def l2_time(traffic: Traffic, device: Device, hot: dict[str, Any] | None) -> tup
         ),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
+    if np.any(np.asarray(load) > 1):
+        inputs["busiest_gpc"] = {"own": sides["own"], "load": np.atleast_1d(load)}
+        sides["own"] = np.atleast_1d(BUSIEST_GPC(**inputs["busiest_gpc"]))
     if hot is not None:
         inputs["hot_stores"] = hot
         slowest = {"own": sides["own"], "hot": np.atleast_1d(HOT_STORES_TIME(**hot))}

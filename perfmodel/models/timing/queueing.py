@@ -279,7 +279,9 @@ def memory_inputs(
     # Blocks that share an SM share what L2 gives it; of DRAM each has as much as any other.
     shared = (1 - 1 / np.maximum(BALANCE(**at_work), 1.0)) * (1 - busy_dram)
     idle = 1 - turns * (1 - shared)
-    alone = LEFT_ALONE * idle * np.where(rounds <= 1, latency, 0.0)
+    # Where a GPC has more than others, its SMs share what it gets until they end.
+    in_gpc = inputs.get("busiest_gpc", {}).get("load", np.ones(1))
+    alone = LEFT_ALONE * idle * np.where((rounds <= 1) & (in_gpc <= 1), latency, 0.0)
     stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
     again = {
         "found": found,

@@ -1,0 +1,120 @@
+"""GPCs: how many of a grid's first blocks the SMs of one get, and what that costs in L2.
+
+Blocks of a grid that all run together go out GPC by GPC, an SM of it after the other. Where only
+the first of them have work, as in loops that go on by a grid over little data, some GPCs have all
+of theirs at work and others few; an SM gets from L2 what its GPC's share of L2's bandwidth leaves.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+
+Array = npt.NDArray[Any]
+
+BUSIEST_GPC = Formula(
+    name="time of L2, GPCs with unequal work",
+    unit="s",
+    text="own*load",
+    symbols={
+        "own": "time of L2, all GPCs alike [s]",
+        "load": "blocks an SM of the GPC that has most, over the mean [1]",
+    },
+    holds="loops over less data than a grid has threads for; 1 elsewhere",
+    source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
+    "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
+    "one of 18 1171, whether others work or not (measurements/h100-l2-parts, grids.txt)",
+)
+APART: Final = 8
+"""SMs that get their blocks by themselves, before the GPCs' others."""
+AGAIN: Final = (80, 100)
+"""Blocks out when those get their second, and from one of their turns to the next."""
+APART_LOAD: Final = 0.3
+"""What one more block on each of those SMs adds to the load of the GPC that has most, in blocks an
+SM: they lie in one GPC of some dies, whose load it makes 24/16, and in several of others, 20/18.
+
+All measured, on H200s and H100s of 132 SMs: of 264 to 1056 blocks that all run together, 8 SMs get
+the first, then GPC by GPC those of 8, 16 or 18 others, in turn from where the last launch ended;
+the 8 get theirs again as the 81st to 91st, the 181st and so on (h200-l2-sets/places.txt,
+h100-l2-parts/places.txt). Together with 8 others they take 840 clocks on one die (grids.txt, as
+slices.csv), on another sets of 96 to 132 blocks 710 to 780 (sets.csv).
+"""
+
+
+def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Array:
+    """Return `load` of `BUSIEST_GPC`; `busy` blocks of the grid are at work, `held` fit an SM."""
+    if instance.kernel.block_work:
+        return np.ones(1)
+    one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
+    blocks = np.asarray(instance.blocks, dtype=float)
+    room = np.maximum(np.asarray(held, dtype=float), 1.0)
+    return np.where(one_axis, busiest_gpc(busy, blocks, room, device), 1.0)
+
+
+def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Array:
+    """Return the blocks an SM of the GPC that has most of the first `busy`, over the mean.
+
+    1 where all are at work, an SM holds one at a time, not all run together, or GPCs are unknown.
+
+    Parameters
+    ----------
+    busy, blocks : array
+        Blocks with work, which come first, and all.
+    held : array
+        Blocks that an SM holds at a time.
+    device : Device
+    """
+    sms = device.sm_count
+    there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)
+    if not device.gpcs or sms // device.gpcs < APART:
+        return np.ones(there.shape)
+    together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
+    load = np.ones(there.shape)
+    for place in np.argwhere(together):
+        busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
+        load[tuple(place)] = _most(busy_here, rounds, sms, device.gpcs) * sms / busy_here
+    return np.maximum(load, 1.0)
+
+
+@lru_cache(maxsize=4096)
+def _most(busy: int, rounds: int, sms: int, gpcs: int) -> float:
+    """Return the blocks an SM of the GPC that has most of `busy`, of `rounds` for each SM.
+
+    The mean over the GPCs that may be the first.
+    """
+    sizes = gpc_sizes(sms, gpcs)
+    found = [_most_from(start, busy, rounds, sizes) for start in range(gpcs)]
+    return sum(found) / gpcs
+
+
+def _most_from(start: int, busy: int, rounds: int, sizes: tuple[int, ...]) -> float:
+    """Return the same where a GPC is the first."""
+    own = [0] * len(sizes)
+    given, turns = min(busy, APART), 1
+    apart, of = given, start
+    while given < busy:
+        if turns < rounds and given >= AGAIN[0] + AGAIN[1] * (turns - 1):
+            part, turns = min(busy - given, APART), turns + 1
+            apart += part
+        else:
+            here = of % len(sizes)
+            part, of = min(busy - given, sizes[here]), of + 1
+            own[here] += part
+        given += part
+    most = max(n / size for n, size in zip(own, sizes, strict=True))
+    more = max(apart / APART - 1, 0.0)
+    return max(most, 1 + more * APART_LOAD) if more else most
+
+
+def gpc_sizes(sms: int, gpcs: int) -> tuple[int, ...]:
+    """Return the SMs of each GPC, pairs of SMs dealt out evenly, less those by themselves."""
+    pairs = sms // 2
+    sizes = [2 * ((pairs + i) // gpcs) for i in range(gpcs)]
+    return (sizes[0] - APART, *sizes[1:])
