@@ -19,6 +19,7 @@ from perfmodel.models.timing.combined import (
     front_overlap,
 )
 from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME
+from perfmodel.models.timing.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs
 from perfmodel.models.timing.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
@@ -166,8 +167,18 @@ def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
         loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue", "alone"))
         yield loops
         found["loops"] = loops.result
+        if memory["queued"] and scalar(memory["again"]) > 0:
+            passes = step(TIME, MEETING_TIME, meeting_inputs(memory, passes=True))
+            yield passes
+            parts = found | {"passes": passes.result, "again": memory["again"]}
+            loops = step(TIME, PASSES_TIME, parts)
+            yield loops
+            found["loops"] = loops.result
     if scalar(memory["share"]) > 0:
-        blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
+        if memory["queued"]:
+            blocks = step(TIME, MEETING_TIME, meeting_inputs(memory))
+        else:
+            blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
         yield blocks
         found["blocks"] = blocks.result
     second = scalar(memory["share"]) * scalar(memory["second"])
