@@ -121,7 +121,9 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
     yield busy
     yield _bandwidth(prediction)
     of_memory = yield from _memory_steps(given["memory"])
-    parts = {"sm": busy.result, "memory": of_memory}
+    # Blocks that meet have queued for their SM already.
+    parts = {} if given["memory"]["queued"] else {"sm": busy.result}
+    parts["memory"] = of_memory
     if "stages" in given:
         yield step(TIME, STAGES_TIME, given["stages"])
     elif "missing" in given and scalar(given["missing"]["dram"]) > 0:
