@@ -177,10 +177,11 @@ def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
             yield loops
             found["loops"] = loops.result
     if scalar(memory["share"]) > 0:
+        blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
         if memory["queued"]:
-            blocks = step(TIME, MEETING_TIME, meeting_inputs(memory))
-        else:
-            blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
+            # The longer of both is shown: blocks that meet overlap no better than others.
+            meeting = step(TIME, MEETING_TIME, meeting_inputs(memory))
+            blocks = max(blocks, meeting, key=lambda found: found.result)
         yield blocks
         found["blocks"] = blocks.result
     second = scalar(memory["share"]) * scalar(memory["second"])

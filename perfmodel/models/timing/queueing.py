@@ -342,12 +342,11 @@ def _picked(traffic: Traffic) -> Array:
 def memory_time(memory: Mapping[str, Any]) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     loops = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
+    blocks = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
     if memory["queued"]:
-        blocks = np.asarray(MEETING_TIME(**meeting_inputs(memory)))
+        blocks = np.maximum(blocks, MEETING_TIME(**meeting_inputs(memory)))
         passes = MEETING_TIME(**meeting_inputs(memory, passes=True))
         loops = PASSES_TIME(loops=loops, passes=passes, again=memory["again"])
-    else:
-        blocks = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
     parts = {"share": memory["share"], "second": memory["second"]}
     return np.asarray(MEMORY_TIME(**parts, blocks=blocks, loops=loops))
 
