@@ -25,7 +25,7 @@ FEW_BLOCKS: Final = 1.29
 Fitted with `FIRST_ROUND`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 rounds,
 that load 16 or 48 B a thread from DRAM, meet, compute 144 to 1440 instructions a thread, and store
 as much or nothing: 108 rows, 5.2% rms, where a power mean of both, as for blocks that do not meet,
-was 17% (measurements/h100-phases/phases.csv, rows marked fit, with all that they write in the time
+was 17% (measurements/h100-meeting/phases.csv, rows marked fit, with all that they write in the time
 of DRAM: launches behind one another leave nothing in L2). No time is less than that power mean.
 """
 FIRST_ROUND: Final = 0.37
