@@ -204,7 +204,9 @@ def time_model(
     overlap = front_overlap(traffic, chain, instance.kernel)
     busy = power_mean((busiest_pipe(terms), units.own_l1_s), overlap)
     mean = mean_turns(instance, requests)
-    inputs["memory"] = memory_inputs(instance, traffic, chain, terms, inputs, device, busy, mean)
+    inputs["memory"] = memory_inputs(
+        instance, requests, traffic, chain, terms, inputs, device, busy, mean
+    )
     inputs["memory"]["own"] = units.own_l1_s
     shared = inputs["memory"]["held"]
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}

@@ -19,6 +19,7 @@ from perfmodel.models.timing.combined import (
     front_overlap,
 )
 from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME
+from perfmodel.models.timing.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs
 from perfmodel.models.timing.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
@@ -120,7 +121,9 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
     yield busy
     yield _bandwidth(prediction)
     of_memory = yield from _memory_steps(given["memory"])
-    parts = {"sm": busy.result, "memory": of_memory}
+    # Blocks that meet have queued for their SM already.
+    parts = {} if given["memory"]["queued"] else {"sm": busy.result}
+    parts["memory"] = of_memory
     if "stages" in given:
         yield step(TIME, STAGES_TIME, given["stages"])
     elif "missing" in given and scalar(given["missing"]["dram"]) > 0:
@@ -166,8 +169,19 @@ def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
         loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue", "alone"))
         yield loops
         found["loops"] = loops.result
+        if memory["queued"] and scalar(memory["again"]) > 0:
+            passes = step(TIME, MEETING_TIME, meeting_inputs(memory, passes=True))
+            yield passes
+            parts = found | {"passes": passes.result, "again": memory["again"]}
+            loops = step(TIME, PASSES_TIME, parts)
+            yield loops
+            found["loops"] = loops.result
     if scalar(memory["share"]) > 0:
         blocks = step(TIME, CROWD_TIME, _chosen(memory, "wait", "bandwidth", "p"))
+        if memory["queued"]:
+            # The longer of both is shown: blocks that meet overlap no better than others.
+            meeting = step(TIME, MEETING_TIME, meeting_inputs(memory))
+            blocks = max(blocks, meeting, key=lambda found: found.result)
         yield blocks
         found["blocks"] = blocks.result
     second = scalar(memory["share"]) * scalar(memory["second"])

@@ -7,7 +7,7 @@ Blocks whose warps meet at barriers queue for their SM as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +20,9 @@ from perfmodel.models.caches.sides import SIDES_TIME
 from perfmodel.models.caches.table_costs import marked_reads
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.timing.chain import Chain
+from perfmodel.models.timing.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs, read_again
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -214,6 +216,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
 
 def memory_inputs(
     instance: Instance,
+    requests: Sequence[Requests],
     traffic: Traffic,
     chain: Chain,
     terms: Mapping[str, Array],
@@ -226,8 +229,8 @@ def memory_inputs(
 
     Parameters
     ----------
-    instance, traffic, chain, device
-        A launch, its traffic, what one of its blocks does, and where it runs.
+    instance, requests, traffic, chain, device
+        A launch, its requests and traffic, what one of its blocks does, and where it runs.
     terms : mapping of str to array
         Seconds of "dram", "l2" and "latency".
     inputs : mapping
@@ -309,6 +312,8 @@ def memory_inputs(
             "second": np.asarray(SECOND_WAIT(**again)),
             "p": p,
             "queued": bool(instance.kernel.barriers),
+            "busy": busy,
+            "again": read_again(instance, requests) if instance.kernel.barriers else np.zeros(1),
         }
     )
 
@@ -338,10 +343,14 @@ def _picked(traffic: Traffic) -> Array:
 
 def memory_time(memory: Mapping[str, Any]) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
-    queued = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
-    crowd = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
+    loops = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
+    blocks = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
+    if memory["queued"]:
+        blocks = np.maximum(blocks, MEETING_TIME(**meeting_inputs(memory)))
+        passes = MEETING_TIME(**meeting_inputs(memory, passes=True))
+        loops = PASSES_TIME(loops=loops, passes=passes, again=memory["again"])
     parts = {"share": memory["share"], "second": memory["second"]}
-    return np.asarray(MEMORY_TIME(**parts, blocks=crowd, loops=queued))
+    return np.asarray(MEMORY_TIME(**parts, blocks=blocks, loops=loops))
 
 
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
