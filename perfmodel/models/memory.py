@@ -24,6 +24,7 @@ from perfmodel.models.bandwidth.writeback import (
     writebacks,
 )
 from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.blocks.waves import side_by_side
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
 from perfmodel.models.caches.atomic_memory import AtomicMemory, atomic_memory, l2_passes
 from perfmodel.models.caches.dram_writes import Writes, dram_writes
@@ -146,7 +147,7 @@ def closed_form_traffic(
         tables=tuple(tables),
         compression=np.full(1, float(control.compression)),
         cold=not warm,
-        **_below_l1(accesses, misses, tables, atomics, writes, besides),
+        **_below_l1(accesses, misses, tables, atomics, writes, besides, _on_sm(accesses, occupied)),
     )
     return traffic, requests, on_chip
 
@@ -229,6 +230,13 @@ def _with_own_rules(
     return misses._replace(fills=fills, sectors=sectors, dram_bytes=dram_bytes)
 
 
+def _on_sm(accesses: GlobalAccesses, occupied: Occupancy) -> Array:
+    """Return the warps that an SM has at a time: fewer of a small launch."""
+    blocks = side_by_side(occupied.resident, accesses.instance.blocks, accesses.device.sm_count)
+    a_block = np.asarray(occupied.warps_per_sm) / np.maximum(occupied.blocks_per_sm, 1)
+    return np.asarray(np.maximum(blocks * a_block, 1.0))
+
+
 def _below_l1(
     accesses: GlobalAccesses,
     misses: Misses,
@@ -236,13 +244,17 @@ def _below_l1(
     atomics: Mapping[int, AtomicMemory],
     writes: Writes,
     besides: Array,
+    warps: Array,
 ) -> dict[str, Array]:
-    """Return what L2 and DRAM move and what it costs them, by the field of `Traffic`."""
+    """Return what L2 and DRAM move and what it costs them, by the field of `Traffic`.
+
+    `warps` are those that an SM has at a time.
+    """
     requests, device, control = accesses.requests, accesses.device, accesses.control
     granule, warm = accesses.granule, accesses.warm
     loads, stores = accesses.of("load"), accesses.of("store")
     fetching = accesses.of("load", "atomic")
-    reaching = sent(misses.groups, requests)
+    reaching = sent(misses.groups, requests, warps)
     stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
     store_sectors = total(stored, stores)
     atomic_sectors = total([l2_passes(r) for r in requests], accesses.of("atomic"))

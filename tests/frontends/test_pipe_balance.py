@@ -78,6 +78,9 @@ FORMS = [
     ("mul.lo.s64 %w3,%w1,%w2; add.s64 %w4,%w3,%w1; st.global.u64 [%rd1],%w4;", 4),
     # Shifted by 33, there is no upper half: one SHF and one LOP3.
     ("shr.u64 %w3,%w1,33; xor.b64 %w4,%w3,%w2; st.global.u64 [%rd1],%w4;", 2),
+    # Of sums cut to 32 bits there is no upper half: one IADD3, of three operands too.
+    ("add.s64 %w3,%w1,%w2; cvt.u32.u64 %a1,%w3; st.global.u32 [%rd1],%a1;", 1),
+    ("add.s64 %w3,%w1,%w2; add.s64 %w4,%w3,6; cvt.u32.u64 %a1,%w4; st.global.u32 [%rd1],%a1;", 1),
     # A sum of a constant and a bound: VIADDMNMX.
     ("add.s32 %a1,%x1,-1; max.s32 %a2,%a1,0; st.global.u32 [%rd1],%a2;", 1),
     # Three operands at once, and LEA.
@@ -92,6 +95,14 @@ def test_what_is_taken_in_makes_no_instruction(body: str, instructions: int) -> 
     assert sum(counts.get(pipe, 0) for pipe in ("imad", "wide", "int32")) == pytest.approx(
         instructions
     )
+
+
+def test_a_constant_in_a_register_leaves_the_upper_half_to_the_multipliers() -> None:
+    # Independent: IADD3 and IMAD.X for 3 less a value (kmer_hash_counts, ptxas 13.0, sm_90), not
+    # two IADD3 as of a uniform register.
+    body = "mov.u32 %a1,%tid.x; cvt.u64.u32 %w1,%a1; ld.global.u64 %w2,[%w1]; mov.u64 %w4,3; "
+    counts = counted(body + "sub.s64 %w3,%w4,%w2; st.global.u64 [%w1],%w3;")
+    assert (counts["int32"], counts["imad"]) == (1, 1)
 
 
 def test_a_product_is_not_taken_into_a_sum_inside_a_loop() -> None:

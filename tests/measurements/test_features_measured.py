@@ -22,7 +22,7 @@ from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.reuse.merged_stores import MERGED, SENT_SECTORS
+from perfmodel.models.reuse.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
 FOLDER = root() / "h200-features"
@@ -155,7 +155,8 @@ def test_words_stored_one_by_one_merge_as_they_did() -> None:
     for row in (r for r in found if r["use"] == "validation" and int(r["count"]) > 1):
         count, asked = int(row["count"]), float(row["global_store_sectors"])
         # 32 lanes of 4 B, `stride` words apart, in lines of 128 B
-        merged = MERGED(lines=float(min(int(row["stride"]), 32)))
+        how = after_loads(1, count) if row["loaded"] == "1" else AT_ONCE
+        merged = MERGED(lines=float(min(int(row["stride"]), 32)), warps=64, **how)
         sent = float(np.max(SENT_SECTORS(asked=asked, merged=merged, union=1 / count)))
         errors.append(sent / float(row["l2_write_sectors"]) - 1)
     assert np.sqrt(np.mean(np.square(errors))) < 0.12

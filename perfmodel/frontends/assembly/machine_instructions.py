@@ -270,6 +270,15 @@ def _field(instruction: Instruction) -> float:
     return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
 
+def _is_constant(known: Made, operand: object) -> bool:
+    """Say whether a register holds a number: it is part of the instruction that reads it."""
+    maker = known.maker(operand)
+    if maker is None:
+        return False
+    made_by = known.function.instructions[maker]
+    return made_by.opcode == "mov" and isinstance(made_by.operands[-1], Immediate)
+
+
 def _sum(at: int, known: Made) -> Counts | None:
     """Return what a sum becomes that takes in a product or another sum, or a sum of 64 bits.
 
@@ -280,7 +289,7 @@ def _sum(at: int, known: Made) -> Counts | None:
     kind = instruction.type_name
     if kind not in ("s32", "u32", "s64", "u64"):
         return None
-    taken = known.taken_in(at)
+    taken = [i for i in known.taken_in(at) if i.opcode != "mov"]
     products = [i for i in taken if i.opcode == "mul"]
     if products:
         whole = kind.endswith("64") and "lo" in products[0].modifiers
@@ -293,6 +302,9 @@ def _sum(at: int, known: Made) -> Counts | None:
     if kind.endswith("32"):
         three = any(i.opcode in ("add", "sub") or is_rotation(i) for i in taken)
         return {"int32": 1.0} if three else None
-    registers = [o for o in instruction.operands[1:] if isinstance(o, Register)]
+    if all(r in known.lower for r in written_registers(instruction)):
+        return {"int32" if taken else EITHER: 1.0}
+    operands = (o for o in instruction.operands[1:] if not _is_constant(known, o))
+    registers = [o for o in operands if isinstance(o, Register)]
     uniform = any(o.name not in known.parting for o in registers)
     return {"int32": 2.0} if uniform or taken else None

