@@ -55,10 +55,12 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
-    text="spread*log2(n)*w**(1/3)",
+    text="max(0, spread*log2(n)*w**(1/3) - idle)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "n": "SMs whose first blocks read at once [1]",
+        "idle": "time to start all blocks beyond what DRAM needs for them: first reads that are "
+        "late end meanwhile [s]",
         "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",
@@ -96,17 +98,23 @@ LATENCY_TIME = Formula(
 
 
 def first_touch(
-    dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float, waits: Any = 1.0
+    dram_read_bytes: Array,
+    l2_read_sectors: Array,
+    blocks: Array,
+    sms: float,
+    waits: Any = 1.0,
+    idle: Any = 0.0,
 ) -> Array:
     """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
     A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
-    DRAM that a block waits for, one after the other.
+    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
     """
     late = FIRST_TOUCH(
         spread=DRAM_SPREAD,
         n=np.maximum(np.minimum(blocks, sms), 1.0),
         w=np.maximum(waits, 1.0),
+        idle=idle,
     )
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 

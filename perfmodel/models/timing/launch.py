@@ -33,6 +33,18 @@ Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold le
 0.29 us by the profiler and between events (measurements/h200-sxm-suite, launch.csv and streams.csv,
 fit rows). DRAM's latency beyond L2's is 0.20 us.
 """
+TRACED_COLD: Final = 0.03e-6
+"""The same by a profiler that leaves caches alone: an H100's empty kernels of 1 to 4224 blocks take
+0.90 us for 0.86 (CUPTI, measurements/h100-short, fit rows), an H200's 0.64 for 0.61 (h200-turns).
+"""
+TRACED_BESIDE: Final = 0.075e-6
+"""Seconds of such a profiler's empty kernel that go on while blocks start and work.
+
+Measured: an H100's empty kernels of 1056 and 4224 blocks take 0.80 us more than it takes to start
+them, of 1 block 0.86; one warp that writes takes no longer than an empty one; spinning blocks take
+their clocks and 0.84 (CUPTI, measurements/h100-short, fit rows). An H200's 16384 empty blocks take
+0.50 us more, 33 take 0.58 (h200-gather).
+"""
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
     unit="s",
@@ -143,15 +155,18 @@ def last_inputs(
     }
 
 
-def launch_floor(device: Device, timing: str, cold: bool) -> float:
-    """Return the time of an empty kernel [s].
+def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:
+    """Return the time of an empty kernel, or the part of it that no work goes on beside [s].
 
-    The profiler's figure is of cold launches, that of events of warm ones; a device that says what
-    its profiler adds for work says all of it.
+    The profiler's figure is of cold launches, that of events of warm ones, and that of a profiler
+    that leaves caches alone, whose device says what it adds for work, of warm ones too.
     """
     if timing == "events":
         return device.event_floor + (COLD_CODE if cold else 0.0)
-    if device.launch_fetch is not None or cold:
+    if device.launch_fetch is not None:
+        beside = TRACED_BESIDE if works else 0.0
+        return max(device.launch_floor + (TRACED_COLD if cold else 0.0) - beside, 0.0)
+    if cold:
         return device.launch_floor
     return max(device.launch_floor - COLD_CODE, 0.0)
 
