@@ -147,7 +147,8 @@ def block_waits(
     if device.block_dispatch_rate is not None:
         inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
         terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
-        if not instance.kernel.barriers:  # warps that meet hold up one another
+        # Warps that meet hold up one another; warm launches were fitted without.
+        if traffic.cold and not instance.kernel.barriers:
             idle = np.maximum(terms["dispatch"] - dram, 0.0)
     inputs["ramp"] = {
         "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)

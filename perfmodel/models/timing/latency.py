@@ -55,12 +55,12 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
-    text="max(0, spread*log2(n)*w**(1/3) - idle)",
+    text="max(0, spread*log2(n)*w**(1/3) - idle/w)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "n": "SMs whose first blocks read at once [1]",
         "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
-        "late end meanwhile [s]",
+        "late end meanwhile, each of a row of reads for its own part [s]",
         "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",

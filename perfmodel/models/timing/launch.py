@@ -34,8 +34,10 @@ Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold le
 fit rows). DRAM's latency beyond L2's is 0.20 us.
 """
 TRACED_COLD: Final = 0.03e-6
-"""The same by a profiler that leaves caches alone: an H100's empty kernels of 1 to 4224 blocks take
-0.90 us for 0.86 (CUPTI, measurements/h100-short, fit rows), an H200's 0.64 for 0.61 (h200-turns).
+"""The same by a profiler that leaves caches alone, of what work goes on beside elsewhere.
+
+Measured: an H100's empty kernels of 1 to 4224 blocks take 0.90 us cold for 0.86 warm (CUPTI,
+measurements/h100-short), an H200's 0.64 for 0.61 (h200-turns), whose launches with work hide it.
 """
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
@@ -156,8 +158,8 @@ def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -
     if timing == "events":
         return device.event_floor + (COLD_CODE if cold else 0.0)
     if device.launch_fetch is not None:
-        beside = (device.launch_beside or 0.0) if works else 0.0
-        return max(device.launch_floor + (TRACED_COLD if cold else 0.0) - beside, 0.0)
+        beside = (device.launch_beside or 0.0) - (TRACED_COLD if cold else 0.0)
+        return device.launch_floor - max(beside, 0.0) * works
     if cold:
         return device.launch_floor
     return max(device.launch_floor - COLD_CODE, 0.0)
