@@ -55,12 +55,12 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
-    text="max(0, spread*log2(n)*w**(1/3) - idle/w)",
+    text="max(0, spread*log2(n)*w**(1/3) - idle)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "n": "SMs whose first blocks read at once [1]",
         "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
-        "late end meanwhile, each of a row of reads for its own part [s]",
+        "late end meanwhile; 0 where others follow them [s]",
         "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",
@@ -117,7 +117,7 @@ def first_touch(
         spread=DRAM_SPREAD,
         n=np.maximum(np.minimum(blocks, sms), 1.0),
         w=np.maximum(waits, 1.0),
-        idle=idle,
+        idle=np.where(np.asarray(waits) <= 1, idle, 0.0),
     )
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
