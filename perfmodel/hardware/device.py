@@ -238,6 +238,9 @@ class Device:
     launch_fetch: float | None = quantity(
         "seconds", "the same on every SM by a profiler that leaves caches alone", required=False
     )
+    launch_beside: float | None = quantity(
+        "seconds", "what work goes on beside, of an empty kernel by such a profiler", required=False
+    )
     launch_warp: float | None = quantity(
         "seconds", "what a profiler adds to the start of each warp of an SM", required=False
     )

@@ -130,7 +130,7 @@ def time_model(
     terms, inputs = dict(units.terms_s), dict(units.inputs)
     terms["dram"], given = dram_time(traffic, device)
     inputs |= given
-    floor = launch_floor(device, timing, traffic.cold)
+    floor = launch_floor(device, timing, traffic.cold, works=bool(instance.kernel.accesses))
     if instance.pipeline is not None:
         clocks = pipe_cycles(instructions, device)
         ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])

@@ -143,6 +143,13 @@ def block_waits(
     )
     inputs["rounds"]["uneven"] = _uneven(instance, uneven, chain)
     rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
+    idle: Any = 0.0
+    if device.block_dispatch_rate is not None:
+        inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
+        terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
+        # Warps that meet hold up one another; warm launches were fitted without.
+        if traffic.cold and not instance.kernel.barriers:
+            idle = np.maximum(terms["dispatch"] - dram, 0.0)
     inputs["ramp"] = {
         "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)
         + constant_fetch(
@@ -153,7 +160,8 @@ def block_waits(
         ),
         "block": np.atleast_1d(chain.ramp),
         "touch": first_touch(
-            *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits)
+            *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits),
+            idle=idle,
         ),
     }
     terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
@@ -164,9 +172,6 @@ def block_waits(
         "rounds": rounds,
     }
     terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
-    if device.block_dispatch_rate is not None:
-        inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
-        terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
     inputs["stalls"] = {
         "loads": np.atleast_1d(chain.loads),
         "first": np.atleast_1d(chain.slowest),

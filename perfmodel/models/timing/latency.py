@@ -55,10 +55,12 @@ Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
-    text="spread*log2(n)*w**(1/3)",
+    text="max(0, spread*log2(n)*w**(1/3) - idle)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "n": "SMs whose first blocks read at once [1]",
+        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
+        "late end meanwhile; 0 where others follow them [s]",
         "w": "reads from DRAM that a block waits for, one after the other [1]",
     },
     holds="launches whose blocks start together",
@@ -67,7 +69,10 @@ FIRST_TOUCH = Formula(
     "on 1, 8, 32 and 132 SMs (measurements/h200-launches). Of many, luck evens out, fitted: "
     "the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, 1.1, 1.5 "
     "and 2.0 us later than the mean one, what is as late without DRAM apart "
-    "(measurements/h200-waits/loops.csv)",
+    "(measurements/h200-waits/loops.csv). `idle` derived: 1024 blocks of 64 to 256 threads start "
+    "within 0.22 to 0.35 us, and last 0.5 to 0.9 us cold, but they end at 1.65 a ns, as they are "
+    "handed out: cold they take 0.19 to 0.26 us more than warm, 256 larger ones that read as much "
+    "0.6 (measurements/h100-short, lives.csv and times.csv)",
 )
 RAMP_TIME = Formula(
     name="start-up",
@@ -96,17 +101,23 @@ LATENCY_TIME = Formula(
 
 
 def first_touch(
-    dram_read_bytes: Array, l2_read_sectors: Array, blocks: Array, sms: float, waits: Any = 1.0
+    dram_read_bytes: Array,
+    l2_read_sectors: Array,
+    blocks: Array,
+    sms: float,
+    waits: Any = 1.0,
+    idle: Any = 0.0,
 ) -> Array:
     """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
     A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
-    DRAM that a block waits for, one after the other.
+    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
     """
     late = FIRST_TOUCH(
         spread=DRAM_SPREAD,
         n=np.maximum(np.minimum(blocks, sms), 1.0),
         w=np.maximum(waits, 1.0),
+        idle=np.where(np.asarray(waits) <= 1, idle, 0.0),
     )
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 

@@ -21,10 +21,10 @@ it is the profiler's doing, which empties the instruction caches before each lau
 of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
 0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
 
-An H100's empty kernels take longer than an H200's, by 0.29 (CUPTI), 0.41 (events) and 0.65 us
-(Nsight Compute). Under CUPTI launches with work take 0.25 us longer on one SM, 0.16 on 64 to 128
-and 0.10 to 0.13 from all SMs on, to 5 us (operators.csv of h100-operators and h200-operators, fit
-rows): what empty kernels wait for there goes on while others work.
+An H100's empty kernels take longer than an H200's, by 0.26 to 0.29 (CUPTI), 0.41 (events) and
+0.65 us (Nsight Compute). Launches with work take 0.19 us longer by CUPTI, 0.13 to 0.22 (streams,
+softmax and kv-append of up to 4 us, warm, h100-builtins and h200-builtins): what empty kernels wait
+for there goes on while others work (`Device.launch_beside`).
 """
 COLD_CODE: Final = 0.13e-6
 """Seconds that a launch takes longer when its code and arguments have to come from DRAM.
@@ -32,6 +32,12 @@ COLD_CODE: Final = 0.13e-6
 Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold less warm, 0.03 to
 0.29 us by the profiler and between events (measurements/h200-sxm-suite, launch.csv and streams.csv,
 fit rows). DRAM's latency beyond L2's is 0.20 us.
+"""
+TRACED_COLD: Final = 0.03e-6
+"""The same by a profiler that leaves caches alone, of what work goes on beside elsewhere.
+
+Measured: an H100's empty kernels of 1 to 4224 blocks take 0.90 us cold for 0.86 warm (CUPTI,
+measurements/h100-short), an H200's 0.64 for 0.61 (h200-turns), whose launches with work hide it.
 """
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
@@ -143,15 +149,18 @@ def last_inputs(
     }
 
 
-def launch_floor(device: Device, timing: str, cold: bool) -> float:
-    """Return the time of an empty kernel [s].
+def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:
+    """Return the time of an empty kernel; if it `works`, without what goes on beside work [s].
 
-    The profiler's figure is of cold launches, that of events of warm ones; a device that says what
-    its profiler adds for work says all of it.
+    The profiler's figure is of cold launches, that of events of warm ones, and that of a profiler
+    that leaves caches alone, whose device says what it adds for work, of warm ones too.
     """
     if timing == "events":
         return device.event_floor + (COLD_CODE if cold else 0.0)
-    if device.launch_fetch is not None or cold:
+    if device.launch_fetch is not None:
+        beside = (device.launch_beside or 0.0) - (TRACED_COLD if cold else 0.0)
+        return device.launch_floor - max(beside, 0.0) * works
+    if cold:
         return device.launch_floor
     return max(device.launch_floor - COLD_CODE, 0.0)
 
