@@ -27,7 +27,6 @@ from perfmodel.models.timing.queueing import (
     QUEUE_TIME,
     SECOND_WAIT,
 )
-from perfmodel.models.timing.steps import steps_time
 from perfmodel.models.timing.turns import (
     AFTER_OLDEST,
     IN_STEP,
@@ -100,9 +99,8 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
         What the clocks of an SM are counted by.
     """
     if "steps" in prediction.details.time.inputs:
-        together = _steps_and_memory(prediction, pipe)
         yield _bandwidth(prediction)
-        yield together
+        together = yield from _steps_and_memory(prediction, pipe)
         yield from _total(prediction, together.result, unit)
         return
     terms, model = prediction.terms_s, prediction.details.time
@@ -195,20 +193,21 @@ def _at_least(given: Mapping[str, Mapping[str, Any]]) -> Generator[Step, None, d
     return values
 
 
-def _steps_and_memory(prediction: Prediction, pipe: str) -> Step:
-    """Return how the blocks' steps and the other resources make one time."""
+def _steps_and_memory(prediction: Prediction, pipe: str) -> Generator[Step, None, Step]:
+    """Yield how the blocks' steps and the other resources make one time, and return the last."""
     inputs, terms = prediction.details.time.inputs, prediction.terms_s
     arithmetic = sorted((terms.keys() & _ARITHMETIC) - {pipe})
     less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
     note = f"of issue and the pipes only the slowest counts; the others: {less}" if less else ""
-    parts = {
-        "steps": scalar(steps_time(inputs["steps"])),
-        "bandwidth": scalar(inputs["memory"]["bandwidth"]),
-    }
+    queued = step(TIME, named(QUEUE_TIME, "time of steps and bandwidth"), inputs["in-steps"], note)
+    yield queued
     beside = beside_memory(prediction.details.time.terms_s, inputs)
-    parts |= {name: scalar(value) for name, value in beside.items()}
-    named_parts = {name.replace("-", "_"): value for name, value in parts.items()}
-    return _power_mean("all resources", named_parts, OVERLAP, note)
+    parts = {name.replace("-", "_"): scalar(value) for name, value in beside.items()}
+    if not parts:
+        return queued
+    together = _power_mean("all resources", {"steps": queued.result, **parts}, OVERLAP)
+    yield together
+    return together
 
 
 def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step]:

@@ -273,7 +273,8 @@ def memory_inputs(
     busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
     decides = DRAM_DECIDES + (PICKED_DECIDE - DRAM_DECIDES) * _picked(traffic)
     queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram**decides
-    queue = queued / device.sm_clock * chain.waits * rounds
+    delay = queued / device.sm_clock
+    queue = delay * chain.waits * rounds
     given = inputs["balance"]
     at_work = {**given, "m": np.minimum(given["m"], np.maximum(given["work"], 1.0))}
     # Blocks that share an SM share what L2 gives it; of DRAM each has as much as any other.
@@ -302,6 +303,7 @@ def memory_inputs(
         | {
             "bandwidth": bandwidth,
             "wait": wait,
+            "delay": np.atleast_1d(delay),
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
             "second": np.asarray(SECOND_WAIT(**again)),
