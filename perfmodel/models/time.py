@@ -45,7 +45,7 @@ from perfmodel.models.timing.latency import LATENCY_TIME
 from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
 from perfmodel.models.timing.memory_times import dram_time, l2_time, writeback_time
 from perfmodel.models.timing.pipeline import NO_CHAIN, pipeline_time
-from perfmodel.models.timing.queueing import QUEUE_TIME, memory_inputs
+from perfmodel.models.timing.queueing import memory_inputs, memory_time
 from perfmodel.models.timing.sm_times import sm_times
 from perfmodel.models.timing.step_queue import queue_of_steps
 from perfmodel.models.timing.steps import step_loop, time_in_steps
@@ -206,10 +206,10 @@ def time_model(
     if in_steps is not None:
         delay = inputs["memory"]["delay"]
         inputs["in-steps"] = {
+            **inputs["memory"],
             **queue_of_steps(instance.kernel, chain, inputs["steps"], delay),
-            "bandwidth": inputs["memory"]["bandwidth"],
         }
-        in_steps = np.asarray(QUEUE_TIME(**inputs["in-steps"]))
+        in_steps = memory_time(inputs["in-steps"])
     shared = inputs["memory"]["held"]
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
     inputs["in-step"] = in_step_inputs(**drift)

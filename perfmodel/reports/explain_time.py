@@ -159,6 +159,11 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
 def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
     """Yield how L2, DRAM and the waits for both make one time, and return it [s]."""
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "reads", "held"))
+    return (yield from _queues(memory))
+
+
+def _queues(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
+    """Yield how waits and bandwidth make one time, and return it [s]."""
     found = {}
     if scalar(memory["share"]) < 1:
         loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue", "alone"))
@@ -199,13 +204,10 @@ def _steps_and_memory(prediction: Prediction, pipe: str) -> Generator[Step, None
     arithmetic = sorted((terms.keys() & _ARITHMETIC) - {pipe})
     less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
     note = f"of issue and the pipes only the slowest counts; the others: {less}" if less else ""
-    queued = step(TIME, named(QUEUE_TIME, "time of steps and bandwidth"), inputs["in-steps"], note)
-    yield queued
+    queued = yield from _queues(inputs["in-steps"])
     beside = beside_memory(prediction.details.time.terms_s, inputs)
     parts = {name.replace("-", "_"): scalar(value) for name, value in beside.items()}
-    if not parts:
-        return queued
-    together = _power_mean("all resources", {"steps": queued.result, **parts}, OVERLAP)
+    together = _power_mean("all resources", {"steps": queued, **parts}, OVERLAP, note)
     yield together
     return together
 

@@ -31,6 +31,13 @@ LOOP_QUEUE: Final = 80.0
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
 clocks at 52%, 80% and 93% load).
 """
+MIXED_QUEUE: Final = 0.75
+"""How much longer it queues where DRAM writes as much as it reads: reads wait for turns of writes.
+
+Fitted: loops that copy tiles, with barriers and without, 4 to 32 warps a block, 1 to 16 blocks an
+SM: 3.4% rms, 6.0% without (tiles.csv, fit rows, of measurements/h100-phases, h100-sxm-suite and
+h200-sxm-suite).
+"""
 L2_QUEUE: Final = 5.0
 """The same where L2 alone is busy: its slices give a sector a clock, in any order.
 
@@ -272,7 +279,9 @@ def memory_inputs(
     # What waits for DRAM holds up nobody while L2 is busy all the time.
     busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
     decides = DRAM_DECIDES + (PICKED_DECIDE - DRAM_DECIDES) * _picked(traffic)
-    queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram**decides
+    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
+    of_dram = LOOP_QUEUE * (1 + MIXED_QUEUE * mixed)
+    queued = L2_QUEUE + (of_dram - L2_QUEUE) * busy_dram**decides
     delay = queued / device.sm_clock
     queue = delay * chain.waits * rounds
     given = inputs["balance"]
@@ -288,7 +297,6 @@ def memory_inputs(
         "load": chain.slowest,
         "rounds": rounds,
     }
-    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
