@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
-from perfmodel.hardware import load_device
 from perfmodel.models.timing.step_queue import LAST_QUEUE
-from perfmodel.prediction import predict
-from perfmodel.validation.sweeps import sweeps
-
-TILES = next(s for s in sweeps() if s.topic == "tiles").kernel_of
 
 
 def test_the_last_of_equal_queues_takes_a_harmonic_number_of_them() -> None:
@@ -20,5 +12,3 @@ def test_the_last_of_equal_queues_takes_a_harmonic_number_of_them() -> None:
     for n in (1, 2, 3, 4, 8, 32, 64):
         exact = sum(1 / k for k in range(1, n + 1))
         assert float(LAST_QUEUE(queues=n)) == pytest.approx(exact, rel=0.02)
-
-
