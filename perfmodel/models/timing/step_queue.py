@@ -20,19 +20,19 @@ from perfmodel.models.timing.steps import steps_time
 
 Array = npt.NDArray[Any]
 
-SIDE_BY_SIDE: Final = 512
+SIDE_BY_SIDE: Final = 256
 """Bytes one after the other that stand in one queue, as they come from one channel.
 
-Fitted: loops that read or copy tiles of 0.5 to 4 KiB a block, a barrier after each load: reads
-alone are 3.1% rms off so, 5.4% with half of it and 7.9% with a line; copies 3.4% (tiles.csv, fit
-rows, of measurements/h100-phases, h100-sxm-suite and h200-sxm-suite).
+Fitted: loops that read or copy tiles of 0.5 to 4 KiB a block, a barrier after each load, with work
+between and without: 4.8% rms, 5.7% with a line, 5.1% with 512 bytes and 6.6% with 1024 (tiles.csv,
+fit rows, of measurements/h100-phases, h100-sxm-suite and h200-sxm-suite).
 """
 LAST_QUEUE = Formula(
     name="what the last of several loads queues over what one does",
     unit="1",
     text="0.693*log2(queues) + 0.577 + 0.423/queues",
     symbols={"queues": "queues that what is waited for together stands in [1]"},
-    holds="queues of their own, 1 to 8 of them by measurement",
+    holds="queues of their own, 1 to 16 of them by measurement",
     source="derived: the mean largest of n times that are distributed exponentially is 1 + 1/2 + "
     "... + 1/n (fork and join: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
 )
