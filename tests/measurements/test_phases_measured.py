@@ -29,15 +29,23 @@ def test_tiles_queue_for_dram() -> None:
     assert abs(np.median(off)) < 0.04
 
 
+# (which, of the sectors that reach L2, of the time)
+@pytest.mark.parametrize(
+    ("variant", "sectors", "time"), [("alias", 0.01, 0.14), ("known", 0.15, 0.18)]
+)
 @pytest.mark.parametrize("planes", [2, 3, 4])
-def test_stores_that_a_load_waits_behind_do_not_merge(planes: int) -> None:
-    # measured: all sectors of all stores reach L2; counted as merged, times were 25 to 50% short
-    row = rows("planes", FOLDER, variant="interleave", planes=planes)[0]
-    n = row["n"]
+def test_stores_of_words_that_are_loaded_between(
+    variant: str, sectors: float, time: float, planes: int
+) -> None:
+    # measured: all sectors reach L2 where a load waits behind each store; 4 to 6 of 10 that could
+    # be saved are where it need not. Counted as merged, times were 25 to 50% and 16 to 19% short
+    n = 1 << 22
+    row = rows("planes", FOLDER, variant=variant, planes=planes, n=n)[0]
     accesses: list[dict[str, str]] = []
     for p in range(planes):
         load = {"load": "in", "index": f"{p}*n + i", "name": f"in{p}"}
-        accesses.append(load | ({"needs": f"in{p - 1}"} if p else {}))
+        waits = p > 0 and variant == "alias"
+        accesses.append(load | ({"needs": f"in{p - 1}"} if waits else {}))
         accesses.append({"store": "out", "index": f"{planes}*i + {p}"})
     table = {
         "name": "interleave",
@@ -48,5 +56,5 @@ def test_stores_that_a_load_waits_behind_do_not_merge(planes: int) -> None:
         "accesses": accesses,
     }
     found = predict(kernel_from_table(table), device="h100-sxm", cache="cold", n=n)
-    assert found.traffic["l2_write_sectors"] == pytest.approx(row["l2_write_sectors"], rel=0.01)
-    assert found.time_s * 1e6 == pytest.approx(row["time_us"], rel=0.14)
+    assert found.traffic["l2_write_sectors"] == pytest.approx(row["l2_write_sectors"], rel=sectors)
+    assert found.time_s * 1e6 == pytest.approx(row["time_us"], rel=time)
