@@ -46,8 +46,9 @@ from perfmodel.models.timing.latency import LATENCY_TIME
 from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
 from perfmodel.models.timing.memory_times import dram_time, l2_time, writeback_time
 from perfmodel.models.timing.pipeline import NO_CHAIN, pipeline_time
-from perfmodel.models.timing.queueing import memory_inputs
+from perfmodel.models.timing.queueing import memory_inputs, memory_time
 from perfmodel.models.timing.sm_times import sm_times
+from perfmodel.models.timing.step_queue import queue_of_steps
 from perfmodel.models.timing.steps import step_loop, time_in_steps
 from perfmodel.models.timing.turns import (
     ONCE_TIME,
@@ -208,6 +209,13 @@ def time_model(
         instance, requests, traffic, chain, terms, inputs, device, busy, mean
     )
     inputs["memory"]["own"] = units.own_l1_s
+    if in_steps is not None:
+        delay = inputs["memory"]["delay"]
+        inputs["in-steps"] = {
+            **inputs["memory"],
+            **queue_of_steps(instance.kernel, chain, inputs["steps"], delay),
+        }
+        in_steps = memory_time(inputs["in-steps"])
     shared = inputs["memory"]["held"]
     drift = {"rounds": inputs["rounds"]["x"], "far": chain.far_waits}
     inputs["in-step"] = in_step_inputs(**drift)

@@ -28,7 +28,6 @@ from perfmodel.models.timing.queueing import (
     QUEUE_TIME,
     SECOND_WAIT,
 )
-from perfmodel.models.timing.steps import steps_time
 from perfmodel.models.timing.turns import (
     AFTER_OLDEST,
     IN_STEP,
@@ -101,9 +100,8 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
         What the clocks of an SM are counted by.
     """
     if "steps" in prediction.details.time.inputs:
-        together = _steps_and_memory(prediction, pipe)
         yield _bandwidth(prediction)
-        yield together
+        together = yield from _steps_and_memory(prediction, pipe)
         yield from _total(prediction, together.result, unit)
         return
     terms, model = prediction.terms_s, prediction.details.time
@@ -164,6 +162,11 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
 def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
     """Yield how L2, DRAM and the waits for both make one time, and return it [s]."""
     yield step(TIME, BURST_WAIT, _chosen(memory, "latency", "burst", "share", "reads", "held"))
+    return (yield from _queues(memory))
+
+
+def _queues(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
+    """Yield how waits and bandwidth make one time, and return it [s]."""
     found = {}
     if scalar(memory["share"]) < 1:
         loops = step(TIME, QUEUE_TIME, _chosen(memory, "wait", "bandwidth", "queue", "alone"))
@@ -209,20 +212,18 @@ def _at_least(given: Mapping[str, Mapping[str, Any]]) -> Generator[Step, None, d
     return values
 
 
-def _steps_and_memory(prediction: Prediction, pipe: str) -> Step:
-    """Return how the blocks' steps and the other resources make one time."""
+def _steps_and_memory(prediction: Prediction, pipe: str) -> Generator[Step, None, Step]:
+    """Yield how the blocks' steps and the other resources make one time, and return the last."""
     inputs, terms = prediction.details.time.inputs, prediction.terms_s
     arithmetic = sorted((terms.keys() & _ARITHMETIC) - {pipe})
     less = ", ".join(f"{name} {units.seconds(terms[name])}" for name in arithmetic)
     note = f"of issue and the pipes only the slowest counts; the others: {less}" if less else ""
-    parts = {
-        "steps": scalar(steps_time(inputs["steps"])),
-        "bandwidth": scalar(inputs["memory"]["bandwidth"]),
-    }
+    queued = yield from _queues(inputs["in-steps"])
     beside = beside_memory(prediction.details.time.terms_s, inputs)
-    parts |= {name: scalar(value) for name, value in beside.items()}
-    named_parts = {name.replace("-", "_"): value for name, value in parts.items()}
-    return _power_mean("all resources", named_parts, OVERLAP, note)
+    parts = {name.replace("-", "_"): scalar(value) for name, value in beside.items()}
+    together = _power_mean("all resources", {"steps": queued, **parts}, OVERLAP, note)
+    yield together
+    return together
 
 
 def _total(prediction: Prediction, together: float, unit: Unit) -> Iterator[Step]:

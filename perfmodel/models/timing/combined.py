@@ -98,13 +98,13 @@ def combine(
     beside : mapping of str to array
         Seconds of what works beside memory: see `beside_memory`.
     in_steps : array, optional
-        Time of blocks that work in steps: issue, L1 and the waits for loads together [s].
+        Time of blocks that work in steps: issue, L1, the waits for loads and bandwidth [s].
     overlap : array or float
         Exponent between issue and L1: see `front_overlap`.
     """
     others = beside.values()
     if in_steps is not None:
-        return power_mean((in_steps, memory["bandwidth"], *others), OVERLAP)
+        return power_mean((in_steps, *others), OVERLAP)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
     busy = power_mean((arithmetic, memory["own"]), overlap)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.

@@ -33,6 +33,14 @@ LOOP_QUEUE: Final = 80.0
 Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
 clocks at 52%, 80% and 93% load).
 """
+MIXED_QUEUE: Final = 0.4
+"""How much longer it queues where DRAM writes as much as it reads: reads wait for turns of writes.
+
+Fitted: loops that copy tiles, 4 to 32 warps a block, 1 to 16 blocks an SM: 4.6% rms without
+barriers, 7.2% with 0, 3.0% with 0.75; 2.8% with barriers, with 0.75 more than that. Of 0.4 and 0.75
+chosen with kernels for validation in view, whose loops 0.75 makes 3% slow in the median
+(measurements/h100-phases/tiles.csv, fit rows).
+"""
 L2_QUEUE: Final = 5.0
 """The same where L2 alone is busy: its slices give a sector a clock, in any order.
 
@@ -275,8 +283,11 @@ def memory_inputs(
     # What waits for DRAM holds up nobody while L2 is busy all the time.
     busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
     decides = DRAM_DECIDES + (PICKED_DECIDE - DRAM_DECIDES) * _picked(traffic)
-    queued = L2_QUEUE + (LOOP_QUEUE - L2_QUEUE) * busy_dram**decides
-    queue = queued / device.sm_clock * chain.waits * rounds
+    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
+    of_dram = LOOP_QUEUE * (1 + MIXED_QUEUE * mixed)
+    queued = L2_QUEUE + (of_dram - L2_QUEUE) * busy_dram**decides
+    delay = queued / device.sm_clock
+    queue = delay * chain.waits * rounds
     given = inputs["balance"]
     at_work = {**given, "m": np.minimum(given["m"], np.maximum(given["work"], 1.0))}
     # Blocks that share an SM share what L2 gives it; of DRAM each has as much as any other.
@@ -292,7 +303,6 @@ def memory_inputs(
         "load": chain.slowest,
         "rounds": rounds,
     }
-    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
     wait = np.atleast_1d(BURST_WAIT(**burst))
     apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
     apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
@@ -307,6 +317,7 @@ def memory_inputs(
         | {
             "bandwidth": bandwidth,
             "wait": wait,
+            "delay": np.atleast_1d(delay),
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
             "second": np.asarray(SECOND_WAIT(**again)),
