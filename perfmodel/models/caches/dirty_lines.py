@@ -20,7 +20,7 @@ from perfmodel.models.reuse.random_tables import STREAM_LINES, both_sides
 
 Array = npt.NDArray[Any]
 
-STREAM_ROOM: Final = 0.685
+STREAM_ROOM: Final = 0.687
 """Share of L2 that the last bytes read and written are in when a launch ends: each takes
 `STREAM_LINES`, together what L2 holds."""
 DIRTY_SHARE: Final = 0.475
@@ -60,11 +60,11 @@ DRAWN_KNEE: Final = 7.0
 """`p` of `DIRTY_KEPT` for streams, whose lines fall evenly on L2's sets, and where half of the
 lines or more are drawn at random, some sets of which get more than others: fitted, h100-dirty."""
 AHEAD: Final = 0.5
-"""Share of what running threads read once that is in L2 before their own store, on average.
+"""Share of the lines that running threads draw once which are in L2 before their own store.
 
 Fitted: cold gathers of single floats, of which 1.5 to 1.7 MB stay, 1.1 if nothing were ahead; where
-the places are not loaded but computed, threads wait for nothing else, and it is 0.85. Sums of two
-and four streams keep 12.5 and 8.1 MB, 12.0 and 7.2 if nothing were ahead (h100-dirty).
+the places are not loaded but computed, threads wait for nothing else, and it is 0.85 (h100-dirty).
+Streams are ahead as well, but little: sums of four keep 8.1 MB, 7.2 without.
 """
 AGAIN: Final = 0.15
 """What a drawn line that was there already takes of L2 beyond others: L2 does not drop the oldest
@@ -124,7 +124,7 @@ def crowding(
     Notes
     -----
     Derived: the last part of the launch all of whose lines have room. A table that is drawn again
-    and again takes its room but once, and keeps it. What threads read before they store comes
+    and again takes its room but once, and keeps it. What threads draw before they store comes
     before what is stored then, however late: see `AHEAD`.
     """
     random = [t for t in tables if t.random]
@@ -132,23 +132,17 @@ def crowding(
     steady = np.maximum(reads - read, 0.0)
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM * capacity, AHEAD * at_a_time
-
-    def lines(part: Array) -> tuple[Array, Array]:
-        """Return the bytes of streams, and of lines drawn, in the last part of the launch."""
-        read_part = np.maximum(part - ahead, 0.0)
-        return steady * read_part + writes * part, _drawn_lines(random, read_part)
-
-    low, high = np.zeros(np.shape(streams + ahead)), room / streams + ahead
+    if not random:
+        return Crowding(np.asarray(reads), np.zeros(1), np.asarray(streams / room))
+    low, high = np.zeros(np.shape(streams + ahead)), room / streams
     for _ in range(40):
         part = (low + high) / 2
-        fits = sum(lines(part)) <= room
+        fits = streams * part + _drawn_lines(random, np.maximum(part - ahead, 0.0)) <= room
         low, high = np.where(fits, part, low), np.where(fits, high, part)
-    last = np.maximum(low, 1e-9)
-    every = sum(lines(np.ones(1)))
     return Crowding(
-        reads=np.asarray(room / last - writes),
-        drawn=np.asarray(lines(low)[1] / room),
-        times=np.asarray(every / room),
+        reads=np.asarray(room / np.maximum(low, 1e-9) - writes),
+        drawn=np.asarray(_drawn_lines(random, np.maximum(low - ahead, 0.0)) / room),
+        times=np.asarray((streams + _drawn_lines(random, np.ones(1))) / room),
     )
 
 

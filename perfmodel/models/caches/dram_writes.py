@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -140,7 +141,7 @@ def dram_writes(
 def _times(accesses: GlobalAccesses, stores: Sequence[int]) -> Array:
     """Return how often a thread stores."""
     runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
-    return np.asarray(np.maximum.reduce([_ONE, *runs]))
+    return np.asarray(reduce(np.maximum, runs, _ONE))
 
 
 def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) -> Array:
