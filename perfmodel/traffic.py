@@ -124,6 +124,9 @@ class Traffic:
     made_whole_bytes : array
         Of the bytes read from DRAM, those that make sectors whole which strided stores left in part
         [B].
+    dram_replay_bytes : array
+        What is counted as written to DRAM beside that where a profiler runs a launch several times:
+        what its passes have left dirty in L2.
     fetch_bytes : int
         What an L2 miss asks of DRAM [B].
     tables : tuple
@@ -161,6 +164,7 @@ class Traffic:
     compression: Array = field(default_factory=lambda: np.ones(1))
     scattered_bytes: Array = field(default_factory=lambda: np.zeros(1))
     made_whole_bytes: Array = field(default_factory=lambda: np.zeros(1))
+    dram_replay_bytes: Array = field(default_factory=lambda: np.zeros(1))
     fetch_bytes: int = 64
     tables: tuple[Any, ...] = ()
     local_load_requests: Array = field(default_factory=lambda: np.zeros(1))

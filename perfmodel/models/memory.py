@@ -97,6 +97,8 @@ def closed_form_traffic(
     granule, warm = fetch_granule(device, control), cache == "warm"
     accesses = GlobalAccesses(instance, requests, device, control, granule, warm)
     misses = access_misses(accesses, shape, occupied)
+    blocks = np.asarray(instance.blocks, float)
+    running = np.minimum(1.0, device.sm_count * occupied.resident / blocks)
     tables = find_tables(
         instance,
         requests,
@@ -106,7 +108,7 @@ def closed_form_traffic(
         device,
         control,
         claimed,
-        np.minimum(1.0, device.sm_count * occupied.resident / np.asarray(instance.blocks, float)),
+        running,
         granule,
         warm,
         full,
@@ -135,7 +137,7 @@ def closed_form_traffic(
     new = changed_once(instance, requests, misses.dram_bytes, atomics, accesses.l2_size)
     atomics = {i: a._replace(read=a.read * new[i]) for i, a in atomics.items()}
     misses = _with_own_rules(misses, own, atomics)
-    writes = dram_writes(accesses, misses, tables, atomics, own, kept)
+    writes = dram_writes(accesses, misses, tables, atomics, own, kept, running)
     traffic = Traffic(
         **counted_apart(requests, local),
         shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
@@ -317,6 +319,7 @@ def _below_l1(
         ),
         "dram_read_bytes": reads,
         "dram_write_bytes": written,
+        "dram_replay_bytes": writes.replayed,
         "dram_read_cost": np.where(reads >= 1, cost / np.maximum(reads, 1), 1.0),
         "dram_write_cost": writes.cost * dearer_writes(device, writes.ways),
         "atomic_dram_share": of_atomics / np.maximum(cost + writes.taken, 1.0),

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
-from perfmodel.models.bandwidth.dram import dirty_left
 from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.caches.dirty_lines import dirty_left
 from perfmodel.models.caches.l2_misses import REWRITTEN, l2_misses
 from perfmodel.models.caches.private_sets import PRIVATE_KNEE
 from perfmodel.models.grid.geometry import AXES

@@ -87,7 +87,8 @@ def test_divisions_before_a_load_make_blocks_late(n: int) -> None:
 
 @pytest.mark.parametrize("function", ["copy", "write"])
 def test_bytes_that_stay_dirty(function: str) -> None:
-    # measured: cold copies and writes of 8 to 96 MiB, 4 to 16 B a lane: 2.9 MB off at most
+    # measured: cold copies and writes of 8 to 96 MiB, counted in several passes: 4 B a lane 0.6 MB
+    # off at most; 16 B a lane leave more the longer they run, which is not understood
     for row in rows("dirty", BLOCKS, function=function):
         found = predict(
             function,
@@ -97,9 +98,12 @@ def test_bytes_that_stay_dirty(function: str) -> None:
             vector=row["vector"],
             block=row["block"],
         )
-        written = float(found.traffic["dram_write_bytes"])
+        traffic = found.traffic
+        written = float(traffic["dram_write_bytes"] + traffic["dram_replay_bytes"])
+        wide = row["vector"] > 4 and function == "copy"
         small = row["bytes"] <= 24 << 20
-        assert written == pytest.approx(row["dram_write_bytes"], abs=1.5e6 if small else 2.9e6)
+        most = 0.8e6 if not wide else 1.7e6 if small else 5.6e6
+        assert written == pytest.approx(row["dram_write_bytes"], abs=most)
 
 
 def test_warm_sets_read_less() -> None:

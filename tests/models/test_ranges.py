@@ -111,7 +111,7 @@ def test_sets_that_are_written_again_and_again() -> None:
 
 def test_sets_that_fit_are_not_written_back() -> None:
     found = predict(working_set(264), device="h200-sxm", bytes=16 << 20, iterations=16)
-    assert found.traffic["dram_write_bytes"] < 1e-5 * (16 << 20)  # a smooth end: no exact 0
+    assert found.traffic["dram_write_bytes"] < 1e-4 * (16 << 20)  # a smooth end: no exact 0
 
 
 @pytest.mark.parametrize(("kib", "held"), [(64, True), (512, False)])

@@ -16,39 +16,6 @@ from perfmodel.traffic import AccessTraffic
 
 Array = npt.NDArray[Any]
 
-STREAM_ROOM: Final = 0.7
-"""Share of L2 that the last bytes read and written are in when a launch ends: see `DIRTY_LEFT`."""
-DIRTY_LEFT = Formula(
-    name="dirty bytes that L2 has room for",
-    unit="B",
-    text=f"min(min(0.433*c, {STREAM_ROOM}*c*writes/max(reads + writes, 1)), c*(0.694 - 0.0588*w))",
-    symbols={
-        "c": "capacity of L2 [B]",
-        "w": "ways set aside, of 16: dirty lines may not use them [1]",
-        "reads": "bytes read from DRAM, of lines not written then [B]",
-        "writes": "bytes written to L2 [B]",
-    },
-    holds="streams of 32 MiB and more within 6% of the capacity; set-asides within 3%",
-    source="fitted: DRAM writes of copies, writes and strided copies on an H200 "
-    "(measurements/h200-sxm/streams.csv, strided.csv)",
-)
-DIRTY_KEPT = Formula(
-    name="written bytes that stay in L2",
-    unit="B",
-    text="writes*(1 + over**p)**(-1/p)",
-    symbols={
-        "writes": "bytes written to L2 [B]",
-        "over": "bytes written over the dirty ones that L2 has room for [1]",
-        "p": "how sharply L2 is full: sets of lines fill one by one [1]",
-    },
-    holds="cold copies and writes of 8 to 96 MiB within 1.4 MB, 16 B a lane of 48 MiB and more "
-    "within 3",
-    source="fitted form: copies of 16, 20 and 24 MiB have written 0.3, 2 to 2.4 and 4.4 to 5.9 MB "
-    "back, writes 0, 0.1 and 0.6 (measurements/h200-blocks/dirty.csv)",
-)
-ALONE_KNEE: Final = 20.0
-MIXED_KNEE: Final = 6.0
-"""`p` of `DIRTY_KEPT` for writes alone, and for as many reads."""
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
     unit="1",
@@ -167,28 +134,6 @@ def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
     if not np.any(moved > OVER_FETCHED * asked):
         return None
     return {"moved": np.asarray(moved), "asked": np.asarray(asked)}
-
-
-def dirty_left(reads: Any, writes: Any, capacity: float, ways: Any = 0.0) -> Array:
-    """Return the written bytes that are still in L2 when a cold launch ends."""
-    reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
-    room = DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes)
-    return np.asarray(DIRTY_KEPT(**kept_inputs(reads, writes, room)))
-
-
-def kept_inputs(reads: Array, writes: Array, room: Array) -> dict[str, Array]:
-    """Return what `DIRTY_KEPT` takes, of bytes read, bytes written and room for dirty ones."""
-    share = reads / np.maximum(reads + writes, 1.0)
-    return {
-        "writes": writes,
-        "over": np.minimum(writes / np.maximum(room, 1.0), 1e6),
-        "p": ALONE_KNEE - (ALONE_KNEE - MIXED_KNEE) * 4 * share * (1 - share),
-    }
-
-
-def dirty_room(capacity: float, ways: Any) -> Array:
-    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`."""
-    return np.asarray(capacity * (0.694 - 0.0588 * np.asarray(ways)))
 
 
 def room_early(left: Any, reads: Any, stored: Any) -> Array:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.bandwidth.dram import dirty_left, dirty_room
 from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, total
 from perfmodel.models.caches.atomic_memory import AtomicMemory
+from perfmodel.models.caches.dirty_lines import crowding, dirty_left, dirty_room, replayed
 from perfmodel.models.caches.scattered_stores import scattered_stores, strided_parts
-from perfmodel.models.caches.table_costs import crowding_reads, held_cost
+from perfmodel.models.caches.table_costs import held_cost
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.reuse.local_memory import LocalTraffic
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -48,6 +49,8 @@ class Writes(NamedTuple):
         Bytes that scattered stores wait for [B].
     ways, granted : array
         Ways of L2 set aside, and their bytes.
+    replayed : array
+        Bytes that a profiler's passes have left dirty, and that are written beside these [B].
     """
 
     written: Array
@@ -60,6 +63,7 @@ class Writes(NamedTuple):
     waited: Array
     ways: Array
     granted: Array
+    replayed: Array
 
 
 def dram_writes(
@@ -69,6 +73,7 @@ def dram_writes(
     atomics: Mapping[int, AtomicMemory],
     local: Mapping[int, LocalTraffic],
     kept: Array,
+    running: Array,
 ) -> Writes:
     """Return what the accesses of all configurations write to DRAM.
 
@@ -84,6 +89,8 @@ def dram_writes(
         By position.
     kept : array
         Share of what a launch before has left that L2 holds at the start; 0 of a cold launch.
+    running : array
+        Share of the blocks that run together.
     """
     warm, l2_size = accesses.warm, accesses.l2_size
     stores = accesses.of("store")
@@ -101,12 +108,15 @@ def dram_writes(
     beside = reads - _in_place(accesses, misses, apart)
     ways = granted_ways(accesses.control.set_aside, l2_size)
     granted = ways * l2_size / WAYS
+    again = _ZERO
     if warm:
         kept = kept * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
         left = kept * touched
     else:
-        crowding = crowding_reads(tables, beside, touched, l2_size, warm)
-        left = dirty_left(crowding, touched, l2_size, ways)
+        once = running / _times(accesses, alone)
+        passing = crowding(tables, beside, touched, l2_size, once, warm)
+        left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
+        again = replayed(passing, touched, l2_size)
     written_back = sum((a.written for a in atomics.values()), _ZERO)
     # What leaves in part is made whole, and written at once (measurements/h100-examiner).
     written = np.maximum(touched + misses.rewritten - left, strided) + written_back
@@ -126,6 +136,7 @@ def dram_writes(
         waited=sum((s.waited for s in scattered), _ZERO),
         ways=ways,
         granted=granted,
+        replayed=again,
     )
 
 
@@ -148,6 +159,12 @@ def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) ->
         for found in buffers.values()
     )
     return np.asarray(sum(sizes, _ZERO))
+
+
+def _times(accesses: GlobalAccesses, stores: Sequence[int]) -> Array:
+    """Return how often a thread stores."""
+    runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
+    return np.asarray(reduce(np.maximum, runs, _ONE))
 
 
 def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) -> Array:

@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.bandwidth.dram import STREAM_ROOM, random_wait
+from perfmodel.models.bandwidth.dram import random_wait
 from perfmodel.models.caches.tables import Table
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.random_tables import both_sides, random_draws
+from perfmodel.models.reuse.random_tables import random_draws
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -33,58 +33,6 @@ _TURNS: Final = 40
 """Parts of a launch over which `thinning_misses` adds up, reads of a place after which it is not
 new, and turns that find the reads of a place: chosen. With many times as many its shares differ by
 0.1% for batches of 2 reads and more, by 2% for single ones."""
-
-
-DRAWN_ROOM: Final = 0.73
-"""Share of L2 in which lines drawn at random and streams push changed ones out.
-
-Fitted: DRAM writes of cold gathers, runs of 1, 8 and 32 floats of tables of 16 MiB to 2 GiB, which
-are the same at each fetch granularity (measurements/h200-sxm-suite/gather.csv, fit rows): of all
-DRAM bytes 1.3% rms; 0.7 and 0.76 give 1.6 and 1.5.
-"""
-
-
-def crowding_reads(
-    tables: Sequence[Table], reads: Array, writes: Array, capacity: float, warm: bool
-) -> Array:
-    """Return the steady reads beside which as much of what is written stays in L2 [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, writes : array
-        Bytes read from DRAM by the launch, and bytes written to L2.
-    capacity : float
-        Of L2 [B].
-    warm : bool
-        Whether L2 starts as the same launch left it.
-
-    Notes
-    -----
-    Derived: what is still in L2 at the end was written in the last part of the launch, so short
-    that all of what was drawn and streamed in it has room. A table that is drawn again and again
-    takes its room but once, and keeps it.
-    """
-    drawn = [t for t in tables if t.random]
-    if not drawn:
-        return reads
-    read = sum((t.read(warm) for t in drawn), np.zeros(1))
-    streams = np.maximum(np.maximum(reads - read, 0.0) + writes, 1.0)
-    alone = STREAM_ROOM * capacity / streams
-    low, high = np.zeros(alone.shape), np.ones(alone.shape)
-    for _ in range(40):
-        part = (low + high) / 2
-        taken = DRAWN_ROOM * capacity * part
-        for t in drawn:
-            each = t.draws * LINE / np.maximum(t.size, LINE)
-            # Of rounds, those that the part of the launch is long enough for.
-            rounds = np.maximum(part * alone * t.rounds.number, 1.0)
-            one = each * np.minimum(part * alone * t.rounds.number, 1.0)
-            lines = both_sides(one, alone=t.rounds.alone)[0]
-            taken = taken + t.size / t.rounds.number * rounds * lines
-        fits = taken <= DRAWN_ROOM * capacity
-        low, high = np.where(fits, part, low), np.where(fits, high, part)
-    return np.asarray(streams / np.maximum(low, 1e-6) - writes)
 
 
 def random_misses(
