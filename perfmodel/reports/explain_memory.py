@@ -143,6 +143,7 @@ def _written_steps(details: Details) -> Iterator[Step]:
         },
     )
     left = step(DRAM, DIRTY_KEPT, kept_inputs(np.asarray(written), np.asarray(room.result)))
+    kept = scalar(left.result)
     found = step(
         DRAM,
         definition(
@@ -151,11 +152,11 @@ def _written_steps(details: Details) -> Iterator[Step]:
             "max(0, writes - left)",
             {"writes": "bytes written to L2 [B]", "left": "of them in L2 at the end [B]"},
         ),
-        {"writes": written, "left": left.result},
+        {"writes": written, "left": kept if written - kept >= 1 else written},
     )
     # Warm caches and indices without strides have other forms.
     # Of what is left: next to nothing written is a difference that rounding decides.
-    if close(scalar(left.result), written - scalar(details.traffic.dram_write_bytes)):
+    if close(kept, written - scalar(details.traffic.dram_write_bytes)):
         yield room
         yield left
         yield found

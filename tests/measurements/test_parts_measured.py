@@ -62,7 +62,7 @@ def test_sectors_that_strides_leave_in_part_are_read(function: str) -> None:
 
 # Sixteen places 4 KiB apart may meet in a slice as they did here, or not: within half.
 @pytest.mark.parametrize(
-    ("use", "middle", "most"), [("fit", 0.07, 0.10), ("validation", 0.10, 0.4)]
+    ("use", "middle", "most"), [("fit", 0.07, 0.10), ("validation", 0.10, 0.41)]
 )
 def test_stores_to_few_places_take_turns(use: str, middle: float, most: float) -> None:
     # measured: 1056 to 75008 stores to 1 to 256 places; 45 to 84% under if nothing is said of them

@@ -55,7 +55,7 @@ def errors(kernel: str, use: str) -> list[float]:
         ("thomas_columns", 0.04),
         ("compact_block", 0.17),
         ("compare_strings", 0.12),
-        ("frontier_step", 0.20),
+        ("frontier_step", 0.27),  # a warp waits for the slowest of its random lanes
     ],
 )
 def test_launches_of_other_sizes(kernel: str, most: float) -> None:

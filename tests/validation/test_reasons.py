@@ -33,7 +33,7 @@ def test_an_entry_matches_kernel_direction_and_condition(case: Make) -> None:
     assert "rows above and below" in reason(case(kernel="stencil5", **fast))
     assert reason(case(kernel="stencil5", **slow)) == ""
     small, large = {"bytes": 2**20}, {"bytes": 2**26}
-    assert "two of the first blocks" in reason(
+    assert "which GPC gets its blocks first" in reason(
         case(kernel="working-set-read", params=small, **fast)
     )
     assert reason(case(kernel="working-set-read", params=large, **slow)) == ""

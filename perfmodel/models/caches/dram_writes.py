@@ -114,12 +114,13 @@ def dram_writes(
         left = kept * touched
     else:
         once = running / _times(accesses, alone)
-        passing = crowding(tables, beside, touched, l2_size, once, warm)
+        # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
+        passing = crowding(tables, beside + strided, touched, l2_size, once, warm)
         left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
         again = replayed(passing, touched, l2_size)
     written_back = sum((a.written for a in atomics.values()), _ZERO)
-    # What leaves in part is made whole, and written at once (measurements/h100-examiner).
-    written = np.maximum(touched + misses.rewritten - left, strided) + written_back
+    written = np.maximum(touched + misses.rewritten - left, 0.0)
+    written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + sum((s.written for s in scattered), _ZERO)
     written = written + sum((found.written for found in local.values()), _ZERO)
     cost = sum((a.written * a.write_cost for a in atomics.values()), written - written_back)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import Group
 
@@ -140,11 +140,28 @@ def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
 
 
 def _loads_between(g: Group, requests: Sequence[Requests]) -> bool:
-    """Say whether a source loads between any two stores of a group, to store what it loaded."""
+    """Say whether a source loads between any two stores of a group, to store what it loaded.
+
+    What lies beside an earlier load comes with it: the words of a record that is changed in place.
+    """
     return all(
-        any(r.access.kind == "load" for r in requests[first:second])
+        any(
+            r.access.kind == "load" and not any(_beside(r, other) for other in requests[:first])
+            for r in requests[first:second]
+        )
         for first, second in pairwise(g.members)
     )
+
+
+def _beside(load: Requests, other: Requests) -> bool:
+    """Say whether a load reads within a line of another one, wherever the thread is."""
+    if other.access.kind != "load" or other.access.buffer != load.access.buffer:
+        return False
+    if load.strides is None or other.strides is None or load.strides.keys() != other.strides.keys():
+        return False
+    alike = (np.array_equal(s, other.strides[n]) for n, s in load.strides.items())
+    near = np.abs(np.asarray(load.offset) - np.asarray(other.offset)) < LINE
+    return all(alike) and bool(np.all(near))
 
 
 def _waits_between(first: int, second: int, requests: Sequence[Requests]) -> bool:
