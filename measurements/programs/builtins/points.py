@@ -1,5 +1,5 @@
 # ruff: noqa: B002, D103, E501
-"""Chooses the points of the built-in kernels, by a seeded generator: points.py [SEED OUT]; points-second.csv has seed 20261124. half: by the hash of the point."""
+"""Chooses the points of the built-in kernels, by a seeded generator: points.py [SEED OUT]; points-second.csv has seed 20261124, points-third.csv 20261125. half: by the hash of the point."""
 
 import csv
 import hashlib

@@ -2,7 +2,7 @@
 
 python tidy.py OUT COUNTS SHARED FOLDER: the outputs of the two runs, that of a later one with
 points-shared.csv for points.csv (more shared atomics, attention by the profiler), and the folder.
-python tidy.py OUT FOLDER: of a run with points-second.csv and counted-second.txt in their place.
+python tidy.py OUT FOLDER DRAW: of a run with points-DRAW.csv (and counted-DRAW.txt) in their place.
 """
 
 import csv
@@ -92,9 +92,12 @@ def host_late(rows: list[dict[str, object]]) -> None:
 
 def main() -> None:
     """Write one CSV a kernel, and seal the folder."""
-    out, *others, folder = (Path(name) for name in sys.argv[1:])
-    counts, shared = others or (out, None)
-    first_look = "first-look.csv" if shared else "first-look-second.csv"
+    if len(sys.argv) == 4:
+        out, folder = (Path(name) for name in sys.argv[1:3])
+        counts, shared, first_look = out, None, f"first-look-{sys.argv[3]}.csv"
+    else:
+        out, counts, shared, folder = (Path(name) for name in sys.argv[1:])
+        first_look = "first-look.csv"
     points = list(csv.DictReader((out / "points.csv").open(encoding="utf-8", newline="")))
     topics: dict[str, list[dict[str, object]]] = {}
 
@@ -129,7 +132,8 @@ def main() -> None:
     if not shared:
         for rows in topics.values():
             host_late(rows)
-    for number, values in counted(counts / "counts.csv"):
+    found = counted(counts / "counts.csv") if (counts / "counts.csv").exists() else []
+    for number, values in found:
         shown = {k: f"{v:.3f}".rstrip("0").rstrip(".") for k, v in values.items()}
         what = {n: points[number][n] for n in ("kernel", "mapping")}
         add(
