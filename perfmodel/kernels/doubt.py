@@ -16,16 +16,22 @@ class Doubt:
         How many times shorter, or longer, the time may be.
     in_turn : float
         Times that threads wait for others, which may all come one after the other.
+    reasons : tuple of str
+        What was assumed or left out, a sentence each: predictions say it before all else.
     """
 
     shorter: float = 1.0
     longer: float = 1.0
     in_turn: float = 0.0
+    reasons: tuple[str, ...] = ()
 
     def beside(self, other: Doubt) -> Doubt:
         """Return both."""
         return Doubt(
-            self.shorter * other.shorter, self.longer * other.longer, self.in_turn + other.in_turn
+            self.shorter * other.shorter,
+            self.longer * other.longer,
+            self.in_turn + other.in_turn,
+            (*self.reasons, *other.reasons),
         )
 
 

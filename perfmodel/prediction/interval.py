@@ -3,7 +3,8 @@
 Two sources of error: the device's figures, whose standard errors are carried through the time
 model, and what the model itself misses, by the residuals of the regime on measured launches
 (``intervals.toml``, written by `perfmodel.validation.intervals.fit_intervals`). Both are put
-together in quadrature, on the logarithm of the time.
+together in quadrature, on the logarithm of the time. Kernels and GPUs that are known to be
+predicted worse have wider ones: `perfmodel.prediction.wider`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from perfmodel.hardware.watched import watched
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.time import Timing, time_model
 from perfmodel.prediction.details import Details
+from perfmodel.prediction.late_rereads import shorter_at_best
+from perfmodel.prediction.wider import wider_intervals
 
 Array = npt.NDArray[Any]
 Origin = Literal["measured", "published"]
@@ -219,11 +222,24 @@ def interval(
     time : float
         Predicted time [s].
     """
+    low, high = own_interval(details, largest, figure_spread, time)
+    wider = wider_intervals(details)
+    return (
+        min([low, *(time * each.low for each in wider)]),
+        max([high, *(time * each.high for each in wider)]),
+    )
+
+
+def own_interval(
+    details: Details, largest: str, figure_spread: float, time: float
+) -> tuple[float, float]:
+    """Return the same by the residuals of its own class alone; see `interval`."""
     found = residuals(origin(details.device), residual_class(details, largest))
     figures = NORMAL_90 * figure_spread
     power = widening(details)
     doubt = details.instance.kernel.doubt
-    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter))
+    reuse = math.log(shorter_at_best(details))
+    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter), reuse)
     high = math.hypot(power * math.log(found.high), figures, math.log(doubt.longer))
     return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
 

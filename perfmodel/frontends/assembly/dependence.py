@@ -15,6 +15,11 @@ from perfmodel.frontends.assembly.address_registers import address_registers
 from perfmodel.frontends.assembly.divergence import uniform_registers
 from perfmodel.frontends.assembly.latencies import Latencies, latencies
 from perfmodel.frontends.assembly.schedule import GUARD, Step, scheduled
+from perfmodel.frontends.assembly.tensor_work import (
+    tensor_clocks,
+    tensor_slots,
+    waits_for_products,
+)
 from perfmodel.frontends.assembly.unrolling import UNROLLED, unrolls
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.liveness import operands_of_their_own, register_words
@@ -29,6 +34,8 @@ from perfmodel.frontends.symbolic.registers import (
 
 FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
+GROUP_PIPE: Final = "wgmma"
+"""Pipe of a warp group's products: all tensor cores of an SM."""
 _FIXED: Final = 1
 """Registers that ptxas keeps: the stack pointer."""
 
@@ -178,6 +185,8 @@ class BlockReader:
             return Step(reads, writes, 1.0, 0.0, fence=True)
         if is_memory(instruction):
             return _memory(instruction, reads, writes, found)
+        if tensor_slots(instruction) or waits_for_products(instruction):
+            return _product(instruction, reads, writes, found)
         counts = self.counts[at]
         total = sum(counts.values())
         # What iterations do once for all of them, the last does: the others have offsets.
@@ -220,6 +229,29 @@ def _parts(
         alive = (before & later) - here
         yield part, frozenset(later), sum(words.get(r, 1) for r in alive)
         begin = end
+
+
+def _product(
+    instruction: Instruction,
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    found: Latencies,
+) -> Step:
+    """Return the step of a product on tensor cores, or of the wait for those of a warp group.
+
+    A warp group's products run while its warps go on; those into the same sums need not wait for
+    one another.
+    """
+    slots, clocks = tensor_slots(instruction), tensor_clocks(instruction)
+    if waits_for_products(instruction):
+        return Step(reads, writes, 1.0, 0.0, pipe=GROUP_PIPE, fence=True)
+    if instruction.opcode == "wgmma":
+        order = f"{GROUP_PIPE}:store"
+        return Step(
+            reads, writes, slots, slots, pipe=GROUP_PIPE, busy=clocks, memory=order, queued=True
+        )
+    latency = found.of(instruction, "tensor16")
+    return Step(reads, writes, slots, latency, pipe="tensor16", busy=clocks)
 
 
 def _memory(

@@ -41,6 +41,10 @@ class Latencies:
         How much later a comparison's result is there as a guard.
     begin : float
         Of a thread's first instructions, besides.
+    warp_macs : float
+        16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core.
+    group_macs : float
+        The same of a warp group's (wgmma) on all tensor cores of an SM.
     """
 
     pipe: Mapping[str, float]
@@ -56,6 +60,8 @@ class Latencies:
     parting: float
     guard: float
     begin: float
+    warp_macs: float
+    group_macs: float
 
     def of(self, instruction: Instruction, pipe: str) -> float:
         """Return the latency of an instruction whose pipe is known."""
@@ -78,5 +84,5 @@ def latencies() -> Latencies:
             (e["opcode"], frozenset(e.get("modifiers", ())), float(e["clocks"]))
             for e in found["instruction"]
         ),
-        **{name: float(clocks) for name, clocks in found["other"].items()},
+        **{name: float(clocks) for name, clocks in (found["other"] | found["tensor"]).items()},
     )

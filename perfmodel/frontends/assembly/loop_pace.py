@@ -18,6 +18,7 @@ from perfmodel.frontends.assembly.latencies import latencies
 from perfmodel.frontends.assembly.machine_loops import MachineLoop, Wanted, kinds_of, matched
 from perfmodel.frontends.assembly.schedule import Clock
 from perfmodel.frontends.assembly.sure_waits import keeps_apart, sure_waits
+from perfmodel.frontends.assembly.tensor_work import waits_for_products
 from perfmodel.frontends.ptx.control_flow import ControlFlow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.frontends.symbolic.registers import is_memory
@@ -236,18 +237,19 @@ def _by_machine_code(
             sum(counts[at].values()) or is_memory(function.instructions[at]) for at in places
         )
         whole = Wanted(kinds_of(instructions), length, trips.get(loop, 1.0))
-        # A long division is a call, of which the loop shows nothing.
-        calls = any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in instructions)
+        # A long division is a call, of which the loop shows nothing; nor of products it waits for.
+        hidden = any(i.opcode in ("div", "rem") and _LONG & {*i.modifiers} for i in instructions)
+        hidden = hidden or any(waits_for_products(i) for i in instructions)
         loading = [share for numbers, share in inside if _loads(function, flow, numbers)]
         every = min((share for _, share in inside), default=0.0) >= _ALL
         waited = "copy" not in whole.kinds and min(loading, default=1.0) >= _MOST
-        wanted[loop] = (whole, calls, len(inside) == 1 and every, waited)
+        wanted[loop] = (whole, hidden, len(inside) == 1 and every, waited)
     every_loop = next(iter(machine.values()), ())
     found = {}
-    for (loop, (_, calls, alone, waited)), at in zip(
+    for (loop, (_, hidden, alone, waited)), at in zip(
         wanted.items(), matched([w for w, *_ in wanted.values()], every_loop), strict=True
     ):
-        if at is None or calls:
+        if at is None or hidden:
             continue
         n, place = at
         one = machine[loop][place]

@@ -43,6 +43,8 @@ class Step:
         Whether nothing of memory moves past it.
     branch : bool
         Whether it ends the block.
+    queued : bool
+        Whether the pipe takes it once it is free, and the warp goes on meanwhile: wgmma.
     """
 
     reads: tuple[str, ...]
@@ -55,6 +57,7 @@ class Step:
     memory: str = ""
     fence: bool = False
     branch: bool = False
+    queued: bool = False
 
 
 @dataclass(slots=True)
@@ -76,9 +79,10 @@ class Clock:
             there = max((self._there(r) for r in step.reads), default=0.0)
             at = there
             if step.slots:
-                at = max(self.now, there, self.free.get(step.pipe, 0.0))
+                free = self.free.get(step.pipe, 0.0)
+                at = max(self.now, there, 0.0 if step.queued else free)
                 self.now = at + step.slots
-                self.free[step.pipe] = at + step.busy
+                self.free[step.pipe] = max(at, free) + step.busy
             latency = step.latency + (load_latency if step.load else 0.0)
             for value in step.writes:
                 self.ready[value] = at + latency

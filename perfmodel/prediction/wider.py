@@ -1,0 +1,128 @@
+"""Wider intervals: kernels and GPUs for which residuals are known to say too little.
+
+Three kinds, all data: what a vendor's or a stack's library runs, by architecture, fitted to rows
+that others published (``library_intervals.toml``, written by `perfmodel.validation.libraries`);
+kernels that work asynchronously and GPUs that nobody measured, stated with their reasons
+(``stated_intervals.toml``, written by hand). The wider end on either side counts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from perfmodel.prediction.details import Details
+
+LIBRARY: Final = Path(__file__).with_name("library_intervals.toml")
+STATED: Final = Path(__file__).with_name("stated_intervals.toml")
+WORTH_SAYING: Final = 1.5
+"""Factor of an interval's end from which on a prediction warns of it."""
+Inherits = Literal["", "same architecture", "other architecture"]
+
+
+@dataclass(frozen=True, slots=True)
+class WiderInterval:
+    """Where 90% of measured times lie, over predicted ones, and for what.
+
+    Attributes
+    ----------
+    name : str
+        What it is of, as a warning says it.
+    low, high : float
+        Factors of the predicted time.
+    because : str
+        Why, and from what, as a warning says it.
+    kernel, mapping : str
+        Built-in kernel; empty for any.
+    precisions : tuple of str
+        Of its operations; empty for any.
+    compute_capability : str
+        Of the GPU; empty for any.
+    uses : frozenset of str
+        All that a kernel from PTX must have of `perfmodel.frontends.assembly.asynchronous`.
+    inherits : str
+        For GPUs whose figures are another's: "same architecture" or "other architecture".
+    rows, held_out_rows : int or None
+        Published rows that it was fitted to, and left-out ones.
+    before, held_out : float or None
+        Share of the left-out rows inside the interval of the residuals alone, and inside this one.
+    """
+
+    name: str
+    low: float
+    high: float
+    because: str
+    kernel: str = ""
+    mapping: str = ""
+    precisions: tuple[str, ...] = ()
+    compute_capability: str = ""
+    uses: frozenset[str] = field(default_factory=frozenset)
+    inherits: Inherits = ""
+    rows: int | None = None
+    held_out_rows: int | None = None
+    before: float | None = None
+    held_out: float | None = None
+
+    def applies(self, details: Details) -> bool:
+        """Say whether a prediction is of what it is for."""
+        kernel, device = details.instance.kernel, details.device
+        if self.kernel and (kernel.translated or kernel.name != self.kernel):
+            return False
+        if self.mapping and kernel.mapping != self.mapping:
+            return False
+        if self.precisions and details.instance.precision not in self.precisions:
+            return False
+        if self.compute_capability and device.compute_capability != self.compute_capability:
+            return False
+        return self.uses <= kernel.asynchronous and self.inherits in ("", _inherits(details))
+
+    def warning(self) -> str:
+        """Return what to say of it, in a line."""
+        return (
+            f"{self.name}: {self.because}; the 90% interval is widened to {self.low:.2f} to "
+            f"{self.high:.2f} times the predicted time"
+        )
+
+
+def wider_intervals(details: Details) -> tuple[WiderInterval, ...]:
+    """Return what is known to be predicted worse than residuals say, of a prediction."""
+    return tuple(each for each in _all() if each.applies(details))
+
+
+def wider_warnings(details: Details) -> Iterator[str]:
+    """Yield a line for each that is wide enough to say."""
+    for each in wider_intervals(details):
+        if max(1 / each.low, each.high) > WORTH_SAYING:
+            yield each.warning()
+
+
+def read_wider(path: Path) -> tuple[WiderInterval, ...]:
+    """Return the intervals of a data file."""
+    tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["interval"]
+    return tuple(_read(table) for table in tables)
+
+
+def _read(table: dict[str, Any]) -> WiderInterval:
+    known = {name for name in WiderInterval.__dataclass_fields__ if name in table}
+    given = {name: table[name] for name in known}
+    for name, kind in (("precisions", tuple), ("uses", frozenset)):
+        if name in given:
+            given[name] = kind(given[name])
+    return WiderInterval(**given)
+
+
+def _inherits(details: Details) -> Inherits:
+    inherited = details.device.inherited
+    if inherited is None:
+        return ""
+    same = inherited.compute_capability == details.device.compute_capability
+    return "same architecture" if same else "other architecture"
+
+
+@lru_cache(maxsize=1)
+def _all() -> tuple[WiderInterval, ...]:
+    return (*read_wider(LIBRARY), *read_wider(STATED))
