@@ -163,7 +163,7 @@ def _again(launch: _Launch, **knees: tuple[float, float]) -> tuple[Any, ...]:
         launch.groups,
         launch.device,
         launch.occupied.resident,
-        np.asarray(launch.instance.blocks, dtype=float),
+        np.asanyarray(launch.instance.blocks, dtype=float),
         [a.l1_fill_sectors for a in launch.traffic.accesses],
         launch.control,
         {},
@@ -269,4 +269,4 @@ def _seen(extent: float, turns: int) -> float:
 
 
 def _number(value: Any) -> float:
-    return float(np.max(np.asarray(value, dtype=float)))
+    return float(np.max(np.asanyarray(value, dtype=float)))

@@ -121,7 +121,7 @@ def test_rows_that_were_followed_are_as_those_of_an_index(columns: int, blocks: 
     draws = float(columns * blocks)
     lines = columns / 32
     counted = Counted(
-        *(draws / 32, draws, draws, draws, draws, draws, draws, 1.0),
+        *(draws / 32, draws, draws, draws, draws, draws, draws, draws, 1.0),
         misses=tuple(
             (n, max(0.125, 1 - 0.875 * (n / lines) ** 2)) for n in (4, 64, 256, 1024, 16384)
         ),

@@ -26,7 +26,7 @@ def test_loads_of_one_buffer_bring_each_sector_once_all_together() -> None:
 def test_places_that_l1_has_are_not_drawn_from_l2() -> None:
     # Derived: of followed loads that ask L2 for a tenth of their bytes, a tenth of the lines count.
     (r, *_) = predict("gather", n=1 << 20, table_bytes=1 << 26).details.requests
-    known = Counted(1, 1, 1, 1, 1, 1, 1, 1, misses=((8, 0.1),))
+    known = Counted(1, 1, 1, 1, 1, 1, 1, 1, 1, misses=((8, 0.1),))
     followed = replace(r, access=replace(r.access, counted=known))
     asked = r.sectors * SECTOR / 10
     assert np.allclose(past_l1([followed], [0], asked)[0].lines, r.lines / 10)

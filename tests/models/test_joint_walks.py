@@ -46,7 +46,8 @@ def test_neighbours_that_data_chooses_are_brought_with_the_rest() -> None:
     # by hand: as above; either neighbour is read where data says so, seen in a sample of blocks
     requests = WIDTH * HEIGHT / 32
     seen = Counted(
-        *(requests, requests * 16, requests * 4, requests, requests * 2, requests, requests, 0.002),
+        *(requests, requests * 16, requests * 16, requests * 4, requests),
+        *(requests * 2, requests, requests, 0.002),
         misses=((16, 0.25), (4096, 0.25)),
         once=(0.25, 0.125),
     )

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
 from perfmodel.frontends.symbolic.conditions import FALSE, TRUE, all_of, any_of, negated, worked
+from perfmodel.frontends.symbolic.quotients import (
+    dividend_of,
+    joined_quotients,
+    outermost_quotient,
+    simplest,
+)
 from perfmodel.frontends.symbolic.sums import (
+    Factors,
     Sum,
     constant,
     minus,
@@ -32,6 +40,8 @@ _WIDEST: Final = 64
 """Bits of the widest register: no shift by more means anything."""
 _RECIPROCAL: Final = 1 << 16
 """Factors from which on a product that is shifted right may stand for a division."""
+_MOST_QUOTIENTS: Final = 8
+"""Quotients of a sum that are followed for its range."""
 
 
 class Algebra:
@@ -64,15 +74,49 @@ class Algebra:
         if found is None:
             low = high = 0
             for factors, times in value.terms.items():
-                part = Interval(times, times)
-                for factor in factors:
-                    other = self._intervals.of(factor) or _UNKNOWN
-                    corners = [x * y for x in part for y in other]
-                    part = Interval(min(corners), max(corners))
-                low, high = low + part.low, high + part.high
+                ends = [times * end for end in self._product_range(factors)]
+                low, high = low + min(ends), high + max(ends)
             found = Interval(low, high)
+            if low < 0 and outermost_quotient(value.terms) is not None:
+                found = self._tightened(value, found)
+            # With an argument's number put in, terms may cancel: i - i*run where run is 1.
+            if low < 0 and len(value.terms) > 1 and (number := self.concrete(value)) != value:
+                known = self.range(number)
+                found = Interval(max(low, known.low), min(high, known.high))
             self._known[value] = found
         return found
+
+    def _tightened(self, value: Sum, found: Interval) -> Interval:
+        """Return a range of a sum in which quotients and their dividends stand.
+
+        ``x - x//7`` is none below 0: ``x//7`` is ``(x - r)/7`` with r from 0 to 6.
+        """
+        terms = {factors: Fraction(times) for factors, times in value.terms.items()}
+        low, high = Fraction(0), Fraction(0)
+        for _ in range(_MOST_QUOTIENTS):
+            quotient = outermost_quotient(terms)
+            if quotient is None:
+                break
+            times = terms.pop((quotient,))
+            dividend, by = dividend_of(quotient)
+            for inner, count in dividend.terms.items():
+                terms[inner] = terms.get(inner, Fraction(0)) + times * count / by
+            rest = -times * (by - 1) / by
+            low += min(rest, Fraction(0))
+            high += max(rest, Fraction(0))
+        for factors, share in terms.items():
+            part = self._product_range(factors)
+            ends = (share * part.low, share * part.high)
+            low, high = low + min(ends), high + max(ends)
+        return Interval(max(found.low, math.ceil(low)), min(found.high, math.floor(high)))
+
+    def _product_range(self, factors: Factors) -> Interval:
+        part = Interval(1, 1)
+        for factor in factors:
+            other = self._intervals.of(factor) or _UNKNOWN
+            corners = [x * y for x in part for y in other]
+            part = Interval(min(corners), max(corners))
+        return part
 
     def concrete(self, value: Sum) -> Sum:
         """Return a sum with numbers for all that has one value in this launch."""
@@ -101,9 +145,14 @@ class Algebra:
             divided = self._reciprocal(a, b.number)
             if divided is not None:
                 return divided
-            common = math.gcd(b.number, *a.terms.values())
+            a, by = joined_quotients(a, b.number)
+            b = constant(by)
+            divided = self._reciprocal(a, by)
+            if divided is not None:
+                return divided
+            common = math.gcd(by, *a.terms.values())
             if common > 1:
-                a, b = split(a, common)[0], constant(b.number // common)
+                a, b = split(a, common)[0], constant(by // common)
                 by = b.number
         whole, rest = _divided(a, b)
         if by is not None and self._within(rest, by):
@@ -142,6 +191,10 @@ class Algebra:
             if mask // low & mask // low + 1 == 0:  # bits in the middle
                 upper = self.quotient(value, constant(low))
                 return scaled(self.remainder(upper, constant(mask // low + 1)), low)
+        for value, other in ((a, b), (b, a)):
+            known = self.number(other) if other.number is None else None
+            if known is not None and known > 0 and known & known + 1 == 0:
+                return self.remainder(value, plus(other, constant(1)))  # a power of two, by name
         return single(Operation("&", (written(a), written(b))))
 
     def joined(self, a: Sum, b: Sum) -> Sum:
@@ -166,6 +219,8 @@ class Algebra:
 
     def unsigned(self, value: Sum, bits: int) -> Sum:
         """Return what an unsigned instruction sees of a value."""
+        if value.number is not None:
+            return constant(value.number & (1 << bits) - 1)
         low, high = self.range(value)
         # 64 bits are taken to be enough for any number.
         if bits >= 64 or (low >= 0 and high < 1 << bits):
@@ -320,19 +375,22 @@ class Algebra:
         return single(Operation(operator, (written(a), written(b))))
 
     def _reciprocal(self, a: Sum, by: int) -> Sum | None:
-        """Return x // d for ``x*m // by`` where m is the compiler's reciprocal of d; else None."""
+        """Return ``x*p // q`` for ``x*m // by`` where m is a compiler's reciprocal; else None."""
         if by < 1 << 32 or by & by - 1:
             return None
         factor = math.gcd(0, *a.terms.values())
         if factor < _RECIPROCAL:
             return None
-        divisor = -(-by // factor)
         value = Sum({factors: times // factor for factors, times in a.terms.items()})
         low, high = self.range(value)
-        excess = factor * divisor - by
-        if low < 0 or excess * high >= by:
+        if high <= 0 and low < 0 and factor < by:  # signed: of x*(m - by) // by, -x is whole
+            return plus(self.quotient(plus(a, scaled(value, -by)), constant(by)), value)
+        if low < 0:
             return None
-        return self.quotient(value, constant(divisor))
+        p, q = simplest(factor, by, high)
+        if p & p - 1 and max(by, *map(abs, a.terms.values())) <= LARGEST_LITERAL:
+            return None  # half of a reciprocal: the shift or the sum that follows completes it
+        return self.quotient(scaled(value, p), constant(q)) if p else constant(0)
 
 
 def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:

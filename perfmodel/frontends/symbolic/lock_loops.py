@@ -49,17 +49,17 @@ def exits_of_tries(function: Function, flow: ControlFlow) -> dict[int, int]:
 
 
 def held_inside(function: Function, flow: ControlFlow) -> dict[int, int]:
-    """Return the compare-and-swaps of loops that hold a lock inside, each with what frees it.
+    """Return the atomics of loops that hold a lock inside, each with what frees it.
 
-    ``while (!done) if (atomicCAS(lock, 0, 1) == 0) { ...; atomicExch(lock, 0); done = true; }``:
-    lanes of a warp take such a lock in turn.
+    ``while (!done) if (atomicCAS(lock, 0, 1) == 0) { ...; atomicExch(lock, 0); done = true; }``, or
+    with an exchange whose old value decides: lanes of a warp take such a lock in turn.
     """
     found = {}
     for loop in flow.loops:
         inside = flow.places(sorted(loop.blocks))
         for at in inside:
             taken = function.instructions[at]
-            if taken.opcode != "atom" or "cas" not in taken.modifiers:
+            if not _takes(function, at, inside):
                 continue
             place = next((o for o in taken.operands if isinstance(o, Address)), None)
             frees = [
@@ -72,6 +72,16 @@ def held_inside(function: Function, flow: ControlFlow) -> dict[int, int]:
             if len(frees) == 1 and "shared" not in taken.modifiers:
                 found[at] = frees[0]
     return found
+
+
+def _takes(function: Function, at: int, inside: Sequence[int]) -> bool:
+    """Say whether an instruction of a loop may take a lock: a swap whose old value decides."""
+    taken = function.instructions[at]
+    if taken.opcode != "atom" or {"cas", "exch"}.isdisjoint(taken.modifiers):
+        return False
+    old = {*written_registers(taken)}
+    read = any(old & {*read_registers(function.instructions[i])} for i in inside if i != at)
+    return read or "cas" in taken.modifiers
 
 
 def _polls(i: Instruction) -> bool:

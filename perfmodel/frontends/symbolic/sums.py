@@ -141,8 +141,8 @@ def _joined(
 ) -> Mapping[Factors, int] | None:
     """Put a quotient or remainder together with what completes it; None if that is not there.
 
-    ``x - x % c`` is ``x // c * c``, ``x - x // c * c`` is ``x % c``, and ``x // c * c + x % c`` is
-    x.
+    ``x - x % c`` is ``x // c * c``, ``x - x // c * c`` is ``x % c``, ``x // c * c + x % c`` is
+    x, and ``x // c % d * c + x % c`` is ``x % (c*d)``.
     """
     dividend, divisor = part.operands
     others = list(factors)
@@ -157,7 +157,7 @@ def _joined(
             return _added_terms(terms, {factors: -times}, whole, _times(steps, -1))
         if all(terms.get(key) == value for key, value in steps.items()):
             return _added_terms(terms, {factors: -times}, whole, _times(steps, -1))
-        return None
+        return _one_remainder(terms, factors, part, tuple(others))
     if isinstance(divisor, Number):
         by = int(divisor.value)
         if times % by:
@@ -173,6 +173,30 @@ def _joined(
         remainder = _products(rest, single(Operation("%", part.operands)))
         return _added_terms(terms, {factors: -times}, _times(whole, -1), remainder)
     return None
+
+
+def _one_remainder(
+    terms: Mapping[Factors, int], factors: Factors, part: Operation, others: Factors
+) -> Mapping[Factors, int] | None:
+    """Put rows and columns that start again together: ``x // c % d * c + x % c``."""
+    quotient, rows = part.operands
+    if not (isinstance(quotient, Operation) and quotient.operator == "//"):
+        return None
+    dividend, columns = quotient.operands
+    times, left = terms[factors], list(others)
+    if isinstance(columns, Number) and times % int(columns.value) == 0:
+        count = times // int(columns.value)
+    elif columns in left:
+        left.remove(columns)
+        count = times
+    else:
+        return None
+    column = ordered((*left, Operation("%", (dividend, columns))))
+    if terms.get(column) != count:
+        return None
+    period = written(product(sum_of(columns), sum_of(rows)))
+    whole = ordered((*left, Operation("%", (dividend, period))))
+    return _added_terms(terms, {factors: -times, column: -count}, {whole: count})
 
 
 @lru_cache(maxsize=1 << 14)

@@ -97,7 +97,7 @@ class WarpClass:
     @property
     def active(self) -> Array:
         """Lanes that take part in all."""
-        return np.asarray(math.prod(self.lanes.values()))
+        return np.asanyarray(math.prod(self.lanes.values()))
 
 
 def conditions(guards: Sequence[Node]) -> list[Node] | None:
@@ -171,7 +171,7 @@ def warp_classes(
             )
         numbers[key] = found
     used: set[str] = set()
-    warps: Array = np.asarray(1.0)
+    warps: Array = np.asanyarray(1.0)
     spans: list[Span] = []
     lane_choices: dict[str, list[_Choice]] = {}
     shares: dict[str, Array] = {}
@@ -201,16 +201,20 @@ def warp_classes(
         if v.name in used:
             continue
         if v.in_lane:
-            lane_choices[v.name] = [(np.asarray(1.0), v.extent, np.zeros(1), ())]
+            lane_choices[v.name] = [(np.asanyarray(1.0), v.extent, np.zeros(1), ())]
         else:
             warps = warps * v.extent
             spans += _spans([v], np.zeros(1), v.extent)
     names = [v.name for v in variables if v.in_lane]
     classes = tuple(
         WarpClass(
-            requests=np.asarray(warps * math.prod(times for times, *_ in choice)),
-            lanes={name: np.asarray(n) for name, (_, n, _, _) in zip(names, choice, strict=True)},
-            skipped={name: np.asarray(n) for name, (*_, n, _) in zip(names, choice, strict=True)},
+            requests=np.asanyarray(warps * math.prod(times for times, *_ in choice)),
+            lanes={
+                name: np.asanyarray(n) for name, (_, n, _, _) in zip(names, choice, strict=True)
+            },
+            skipped={
+                name: np.asanyarray(n) for name, (*_, n, _) in zip(names, choice, strict=True)
+            },
             spans=(*spans, *(span for *_, own in choice for span in own)),
         )
         for choice in itertools.product(*(lane_choices[name] for name in names))
@@ -259,13 +263,13 @@ def _always(f: Plane, variables: Sequence[Variable]) -> Array:
     least = f.offset
     for v in variables:
         least = least + np.minimum(f.strides[v.name], 0) * np.maximum(v.extent - 1, 0)
-    return np.asarray(least > 0)
+    return np.asanyarray(least > 0)
 
 
 def _shares(digits: Sequence[Variable], count: Array) -> dict[str, Array]:
     """Return the share of all numbers below `count`, under the slowest digit that moves."""
     # A loop that some configurations never enter has an extent of 0, and nothing is left of it.
-    whole = math.prod(np.asarray(v.extent, dtype=float) for v in digits)
+    whole = math.prod(np.asanyarray(v.extent, dtype=float) for v in digits)
     left = count / np.maximum(whole, 1.0)
     shares: dict[str, Array] = {}
     for v in reversed(digits):
@@ -283,14 +287,14 @@ def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span
 def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> _Number | None:
     """Return which values make `f` positive, if `order`, fastest first, counts mixed radix."""
     if not order:
-        holds = np.asarray((f.offset > 0) * 1.0)
+        holds = np.asanyarray((f.offset > 0) * 1.0)
         return _Number(order, 0.0 * holds, holds)
     step = f.strides[order[0].name]
     if np.any(step == 0) or np.any(np.sign(step) != np.sign(np.ravel(step)[0])):
         return None
     unit = np.abs(step)
     sign = np.sign(step)
-    reach: Array = np.asarray(1.0)
+    reach: Array = np.asanyarray(1.0)
     for v in order:
         # A variable of one value never moves, whatever its stride would be.
         uneven = (sign * f.strides[v.name] != unit * reach) & (v.extent > 1)

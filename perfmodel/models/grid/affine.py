@@ -86,13 +86,14 @@ def index_variables(
     Threads of an irregular block have no digits: there are none of them. See `with_threads`.
     """
     threads = [
-        Variable(d.name, np.asarray(d.count), f"threadIdx.{d.axis}", d.weight) for d in shape.digits
+        Variable(d.name, np.asanyarray(d.count), f"threadIdx.{d.axis}", d.weight)
+        for d in shape.digits
     ]
     blocks = [
-        Variable(f"blockIdx.{axis}", alike(np.asarray(extent)), f"blockIdx.{axis}")
+        Variable(f"blockIdx.{axis}", alike(np.asanyarray(extent)), f"blockIdx.{axis}")
         for axis, extent in zip(AXES, grid, strict=True)
     ]
-    loops = [Variable(name, alike(np.asarray(count)), name) for name, count in trips.items()]
+    loops = [Variable(name, alike(np.asanyarray(count)), name) for name, count in trips.items()]
     return (*threads, *blocks, *loops)
 
 
@@ -104,7 +105,7 @@ def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Vari
     if shape.regular:
         return tuple(variables)
     threads = (
-        Variable(f"thread.{axis}", np.asarray(extent), f"threadIdx.{axis}")
+        Variable(f"thread.{axis}", np.asanyarray(extent), f"threadIdx.{axis}")
         for axis, extent in zip(AXES, shape.block, strict=True)
     )
     return (*threads, *variables)
@@ -128,7 +129,8 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     """
     exact = _uses(node, _BITWISE)
     known = {
-        name: value if exact else np.asarray(value, dtype=float) for name, value in values.items()
+        name: value if exact else np.asanyarray(value, dtype=float)
+        for name, value in values.items()
     }
     basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
@@ -195,7 +197,7 @@ def _at(
             targets.setdefault(f"{base}.{axis}", np.zeros((len(points), 1)))
     if _uses(node, _BITWISE):
         targets = {name: value.astype(np.int64) for name, value in targets.items()}
-    result = np.asarray(evaluate(node, {**values, **targets}), dtype=float)
+    result = np.asanyarray(evaluate(node, {**values, **targets}), dtype=float)
     if result.ndim == 2 and len(result) == len(points):
         return result
     return np.broadcast_to(result, (len(points), result.shape[-1] if result.ndim else 1))

@@ -63,7 +63,7 @@ def _split(node: Node, values: Mapping[str, Any], v: Variable) -> list[Variable]
         return [v]
     ends = [*cuts[1:], extent]
     return [
-        Variable(f"{v.name}/{at}%{end // at}", np.asarray(end // at), v.target, v.weight * at)
+        Variable(f"{v.name}/{at}%{end // at}", np.asanyarray(end // at), v.target, v.weight * at)
         for at, end in zip(cuts, ends, strict=True)
     ]
 
@@ -77,7 +77,7 @@ def _moves(
 
     def at(step: int) -> Array:
         known = {**values, **zero, v.target: v.weight * step}
-        return np.asarray(evaluate(node, known), dtype=float)
+        return np.asanyarray(evaluate(node, known), dtype=float)
 
     origin = at(0)
     return [(step, at(step) - origin) for step in steps]

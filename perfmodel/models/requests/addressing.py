@@ -88,7 +88,7 @@ def addressing(instance: Instance, position: int, shape: BlockShape) -> Addressi
     every = [instance.expression(g) for g in (kernel.guard, access.guard) if g is not None]
     taken = np.ones(1)
     for guard in (g for g in every if names(g) <= values.keys()):
-        taken = taken * np.asarray(evaluate(guard, values), dtype=float)
+        taken = taken * np.asanyarray(evaluate(guard, values), dtype=float)
     trips = {loop.variable: instance.trips[loop.variable] for loop in kernel.loop_nest(access.loop)}
     return Addressing(
         instance,

@@ -51,7 +51,7 @@ def mean_granules(
         NaN where `warp_granules` has no closed form.
     """
     moves = [_progression(span, strides) for span in spans]
-    start, step = np.asarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
+    start, step = np.asanyarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
     for span, (stride, linear) in zip(spans, moves, strict=True):
         start = start + np.where(linear, stride * span.start, 0)
         step = power_of_two_gcd(step, np.where(linear & (span.count > 1), stride, 0))
@@ -173,7 +173,7 @@ def start_residues(
         steps = [_residue(strides, name) // unit for name in span.names]
         below = _prefix(counts, span.extents, steps, span.start) if np.any(span.start) else 0.0
         counts = _prefix(counts, span.extents, steps, last) - below
-    return np.asarray(counts)
+    return np.asanyarray(counts)
 
 
 def _recounted(
@@ -230,7 +230,7 @@ def _indifferent(box: Box) -> Array:
     far = still | (np.abs(inner_stride) >= LINE)
     far_rows = still_rows | (np.abs(row_stride) >= LINE)
     # Two directions can meet in a granule although each is a granule and more apart.
-    return np.asarray((still & far_rows) | (still_rows & far))
+    return np.asanyarray((still & far_rows) | (still_rows & far))
 
 
 def _progression(span: Span, strides: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -270,7 +270,7 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
     residues = counts.shape[1]
     periods, left = np.divmod(_integers(times), residues)
     if np.all(step % residues == 0):
-        return np.asarray(counts * times[:, None])
+        return np.asanyarray(counts * times[:, None])
     done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
     length = 1
     while length < residues:
@@ -279,13 +279,13 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
         done = np.where(odd[:, 0], done + length, done)
         double = double + _moved(double, step * length)
         length *= 2
-    return np.asarray(total + double * periods[:, None])
+    return np.asanyarray(total + double * periods[:, None])
 
 
 def _moved(counts: Array, steps: Array) -> Array:
     residues = counts.shape[1]
     source = (np.arange(residues)[None, :] - steps[:, None]) % residues
-    return np.asarray(np.take_along_axis(counts, source, axis=1))
+    return np.asanyarray(np.take_along_axis(counts, source, axis=1))
 
 
 def _residue(strides: Mapping[str, Array], name: str) -> Array:
@@ -293,4 +293,5 @@ def _residue(strides: Mapping[str, Array], name: str) -> Array:
 
 
 def _integers(values: Any) -> Array:
-    return np.asarray(values).astype(np.int64)
+    found: Array = np.asanyarray(values).astype(np.int64)
+    return found

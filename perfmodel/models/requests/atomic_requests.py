@@ -94,7 +94,7 @@ def sharing(
         inner, count = core.operands
         if _own(count, values):
             return None
-        bins = np.atleast_1d(np.asarray(evaluate(count, values), dtype=float))
+        bins = np.atleast_1d(np.asanyarray(evaluate(count, values), dtype=float))
         flat = plane(inner, values, variables)
         # Keys differ from lane to lane, or are the same for the warp; runs of lanes are counted.
         steps = [np.abs(flat.strides[v.name]) for v in lanes if np.any(v.extent > 1)]
@@ -145,12 +145,12 @@ def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     moving = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
     if not flat.affine or len(moving) != 1 or not agreed((moving[0] == 1) & (flat.offset == 0)):
         return None
-    lanes = np.atleast_1d(np.asarray(evaluate(core.operands[1], values), dtype=np.int64))
+    lanes = np.atleast_1d(np.asanyarray(evaluate(core.operands[1], values), dtype=np.int64))
     if not agreed(lanes > 0):
         return None
     every = np.ceil(_distinct(flat.strides, variables) / lanes)
     if count is not None:
-        every = np.minimum(every, np.asarray(evaluate(count, values), dtype=float))
+        every = np.minimum(every, np.asanyarray(evaluate(count, values), dtype=float))
     return _Runs(lanes, np.maximum(every, 1.0))
 
 
@@ -210,7 +210,7 @@ def _modulo_conflicts(
     def rounds(granule: int) -> Array:
         rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
-        return np.asarray(MODULO_ROUNDS(**whole, rest=rest))
+        return np.asanyarray(MODULO_ROUNDS(**whole, rest=rest))
 
     touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
     most = np.ceil(lanes / np.maximum(distinct, 1))
@@ -279,14 +279,14 @@ def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Ar
 
 def total_lanes(activity: Activity) -> Array:
     """Return the lanes that take part in the whole launch."""
-    return np.asarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
+    return np.asanyarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
 
 
 def _typical_lanes(activity: Activity) -> Array:
     """Return the mean lanes of a request."""
     requests = sum((c.requests for c in activity.classes), np.zeros(1))
     lanes = sum((c.requests * c.active for c in activity.classes), np.zeros(1))
-    return np.asarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
+    return np.asanyarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
 
 
 def _split(index: Node, values: Mapping[str, Any]) -> _Split:
@@ -298,7 +298,7 @@ def _split(index: Node, values: Mapping[str, Any]) -> _Split:
         if _own(a, values) and _own(b, values):
             break
         shared, rest = (b, a) if _own(a, values) else (a, b)
-        value = np.atleast_1d(np.asarray(evaluate(shared, values), dtype=float))
+        value = np.atleast_1d(np.asanyarray(evaluate(shared, values), dtype=float))
         if node.operator == "+":
             start = start + scale * value
         else:

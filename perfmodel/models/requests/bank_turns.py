@@ -93,7 +93,7 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
 def _half_turns(addresses: Array, active: Array) -> Array:
     """Return the most lanes in one of 16 pairs of banks, for half warps."""
     bank = np.where(active, addresses // BANK_WORD % (BANKS // 2), BANKS)
-    return np.asarray((bank[..., None, :] == np.arange(BANKS // 2)[:, None]).sum(-1).max(-1))
+    return np.asanyarray((bank[..., None, :] == np.arange(BANKS // 2)[:, None]).sum(-1).max(-1))
 
 
 def _longest_run(ordered: Array) -> Array:
@@ -102,7 +102,7 @@ def _longest_run(ordered: Array) -> Array:
     new = np.ones(ordered.shape, dtype=bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     since = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    return np.asarray((place - since).max(axis=-1) + 1)
+    return np.asanyarray((place - since).max(axis=-1) + 1)
 
 
 def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
@@ -120,8 +120,8 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
     """
     parts = 2 if width >= 2 * BANK_WORD else 1
     banks = BANKS // parts
-    steps = np.maximum(np.asarray(shared.pitch) / (BANK_WORD * parts), 1.0)
-    common = power_of_two_gcd(np.full(np.shape(steps), banks), np.asarray(steps, dtype=np.int64))
+    steps = np.maximum(np.asanyarray(shared.pitch) / (BANK_WORD * parts), 1.0)
+    common = power_of_two_gcd(np.full(np.shape(steps), banks), np.asanyarray(steps, dtype=np.int64))
     # Runs of lanes at an address have fewer in a warp than all there are.
     whole = np.maximum(shared.addresses, 1.0)
     runs = (shared.conflicts.most > np.ceil(lanes / whole)) & (not random)
@@ -137,6 +137,6 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
         turns = np.array([float(f.most) for f in found])
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
-        turns = np.asarray(BANK_TURNS(n=n, m=m, gcd=common * float(parts)))
+        turns = np.asanyarray(BANK_TURNS(n=n, m=m, gcd=common * float(parts)))
     most = np.maximum(turns, shared.conflicts.most)
     return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))

@@ -58,12 +58,12 @@ EFFICIENCY = Formula(
     unit="1",
     text="n*w/(32*sectors)",
     symbols={
-        "n": "distinct elements that the warp asked for [1]",
+        "n": "distinct elements that a request asks for: same-address lanes count once [1]",
         "w": "bytes of an element [B]",
         "sectors": "sectors a request [1]",
     },
     holds="always",
-    source="definition: bytes wanted over bytes moved",
+    source="definition: distinct bytes that the lanes ask for, over bytes of the sectors moved",
 )
 
 
@@ -92,7 +92,7 @@ def row_granules(lanes: Any, stride: Any, offset: Any, step: Any, granule: int) 
     granule : int
         32 for sectors, 128 for lines.
     """
-    lanes = np.asarray(lanes)
+    lanes = np.asanyarray(lanes)
     count = GRANULES(
         n=lanes.astype(float), s=_float(stride), o=_float(offset), g=_float(step), G=float(granule)
     )
@@ -163,4 +163,4 @@ def warp_granules(
 
 def _float(value: Any) -> Array:
     # The expressions check integers for overflow; addresses modulo a granule cannot.
-    return np.asarray(value, dtype=float)
+    return np.asanyarray(value, dtype=float)

@@ -226,7 +226,7 @@ def random_conflicts(
     sectors, lines = found.merged(sizes[SECTOR]), found.merged(sizes[LINE])
 
     def touched(h: Histogram) -> Array:
-        return np.asarray((h.sizes * -np.expm1(lanes * np.log1p(-_below_one(h.likely)))).sum())
+        return np.asanyarray((h.sizes * -np.expm1(lanes * np.log1p(-_below_one(h.likely)))).sum())
 
     passes, of_sectors = _rounds(found, sizes[SECTOR], lanes)
     packets, halves = (_rounds(found, sizes[g], lanes)[0] for g in (LINE, HALF))
@@ -241,7 +241,7 @@ def random_conflicts(
     third = max(float(top[-3]) if len(top) > 3 else 0.0, usual if granules.bins > 2 else 0.0)
     alone = min(1.0, sizes[SECTOR] / found.bins) if even else 1 / sectors.bins
     sector = max(float(np.max(of_sectors, initial=0.0) / passes), alone)
-    return conflicts, Hot(*(np.asarray(share) for share in (sector, first, third)))
+    return conflicts, Hot(*(np.asanyarray(share) for share in (sector, first, third)))
 
 
 def _rounds(found: Histogram, together: int, lanes: float) -> tuple[Array, Array]:
@@ -271,7 +271,7 @@ def _rounds(found: Histogram, together: int, lanes: float) -> tuple[Array, Array
         if left:
             of_others = of_others + 1 - at_most[-1] ** left
         probability = probability * (max(lanes - k, 0.0) / (k + 1)) * share / (1 - share)
-    return np.asarray(of_others + of_single.sum()), of_single
+    return np.asanyarray(of_others + of_single.sum()), of_single
 
 
 def _most(found: Histogram, lanes: float) -> Array:
@@ -284,7 +284,7 @@ def _most(found: Histogram, lanes: float) -> Array:
         at_most = np.minimum(at_most + probability, 1.0)
         most = most - np.expm1((found.sizes * np.log(np.maximum(at_most, 1e-300))).sum())
         probability = probability * (max(lanes - k, 0.0) / (k + 1)) * share / (1 - share)
-    return np.asarray(most)
+    return np.asanyarray(most)
 
 
 def _grouped(terms: Array, together: int) -> Array:

@@ -55,7 +55,7 @@ def given_requests(
     width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
     shared = None
     if access.kind == "atomic" and counted.addresses is not None:
-        addresses = np.asarray(counted.addresses)
+        addresses = np.asanyarray(counted.addresses)
         active = addresses >= 0
         shared = counted_sharing(np.maximum(addresses, 0), active)
         if counted.sampled < 1:
@@ -71,7 +71,7 @@ def given_requests(
     banks = counted_turns(np.maximum(addresses, 0), active, width) if shared and on_chip else None
     stored = None
     if access.kind == "store" and not on_chip and counted.addresses is not None:
-        places = np.asarray(counted.addresses)
+        places = np.asanyarray(counted.addresses)
         size = float(np.max(instance.lengths[access.buffer])) * element
         stored = counted_places(places, places >= 0, size)
 
@@ -102,6 +102,7 @@ def given_requests(
         sharing=shared,
         banks=banks,
         stored=stored,
+        different=one(counted.different),
         pairs=one(counted.pairs),
         filled=one(_filled(counted, width)),
     )
@@ -125,7 +126,7 @@ def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> R
     times = requests / np.maximum(counted.requests, 1e-9)
     names_of = (
         *("sectors", "lines", "data_wavefronts", "tag_wavefronts"),
-        *("pairs", "pages", "in_blocks"),
+        *("different", "pairs", "pages", "in_blocks"),
     )
     counts = {
         name: np.where(counted.requests > 0, found * times, found)
@@ -169,6 +170,7 @@ def counted_requests(a: Addressing) -> Requests:
         sharing=stacked_sharing([row.sharing]),
         banks=row.banks,
         stored=None if row.stored is None else counted_places(*row.stored, size),
+        different=column("different"),
         pairs=column("pairs"),
         step=column("step"),
         pages=column("pages"),

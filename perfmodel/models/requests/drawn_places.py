@@ -39,19 +39,19 @@ class Places(NamedTuple):
         Those along x follow each other; beside them come those of the next row.
         """
         found = self.reach
-        left, gap = np.asarray(blocks * gap, dtype=float), np.asarray(gap, dtype=float)
+        left, gap = np.asanyarray(blocks * gap, dtype=float), np.asanyarray(gap, dtype=float)
         for step, extent in self.moves:
             along = np.clip(left, 1.0, extent)
             apart = np.clip(gap, 1.0, along)
             found = found + (along / apart - 1) * np.minimum(step * apart, found)
             left, gap = left / extent, gap / extent
-        return np.asarray(found)
+        return np.asanyarray(found)
 
     @property
     def alone(self) -> Array:
         """Share of the places of a block that no other block draws from [1]."""
         steps = (np.where(extent > 1, step, 0.0) for step, extent in self.moves)
-        return np.asarray(np.minimum(np.maximum.reduce([*steps]) / self.reach, 1.0))
+        return np.asanyarray(np.minimum(np.maximum.reduce([*steps]) / self.reach, 1.0))
 
 
 def uses_random(node: Node) -> bool:
@@ -89,7 +89,7 @@ def drawn_places(
     moves = tuple((np.abs(low.strides[v.name]) * element, v.extent * 1.0) for v in blocks)
     if not moves or agreed(sum((s * (n > 1) for s, n in moves), np.zeros(1)) == 0):
         return None
-    return Places(np.asarray(reach), moves)
+    return Places(np.asanyarray(reach), moves)
 
 
 def pitch_of_shuffled(
@@ -111,11 +111,12 @@ def pitch_of_shuffled(
         return None
     origin = {**values, **{v.target: np.zeros(1) for v in variables}}
     low, high = (
-        np.atleast_1d(np.asarray(evaluate(_at_an_end(index, last), origin), dtype=float))
+        np.atleast_1d(np.asanyarray(evaluate(_at_an_end(index, last), origin), dtype=float))
         for last in (False, True)
     )
-    places = np.asarray(evaluate(draws[0].operands[1], values), dtype=float)
-    return np.asarray(np.abs(high - low) / np.maximum(places - 1, 1.0) * element)
+    places = np.asanyarray(evaluate(draws[0].operands[1], values), dtype=float)
+    step: Array = np.abs(high - low) / np.maximum(places - 1, 1.0) * element
+    return step
 
 
 def _draws(node: Node) -> Iterator[Operation]:

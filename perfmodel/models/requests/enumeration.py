@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -51,6 +52,8 @@ class Counts:
     Attributes
     ----------
     requests, sectors, lines, data_wavefronts, tag_wavefronts : float
+    different : float
+        Distinct elements of each request, summed.
     active_lanes : float
         Lanes that took part, summed over requests.
     sampled : float
@@ -77,6 +80,7 @@ class Counts:
     """
 
     requests: float
+    different: float
     sectors: float
     lines: float
     data_wavefronts: float
@@ -140,7 +144,7 @@ def count(a: Addressing) -> Counts:
     """Count the requests of one access of one configuration."""
     different = _executions(a)
     if different.number * different.alike == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0, (0, 0, 0))
+        return Counts(0, 0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0, (0, 0, 0))
     atomic, stores = a.access.kind == "atomic", a.access.kind == "store"
     accesses = len(a.instance.kernel.accesses)
     lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // max(accesses, 1))
@@ -228,13 +232,15 @@ def _totals(a: Addressing, address: Array, active: Array, scale: float) -> dict[
     totals: dict[str, float] = {}
     for piece in range(a.pieces):
         moved = address + piece * a.width
+        new = partial(_first, np.sort(np.where(active, moved, -1), axis=-1))
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
         for name, found in (
-            ("sectors", _distinct(moved // SECTOR, active)),
-            ("pairs", _distinct(moved // (LINE // 2), active)),
-            ("lines", _distinct(moved // LINE, active)),
-            ("pages", _distinct(moved // PAGE, active)),
+            ("different", new(a.width)),
+            ("sectors", new(SECTOR)),
+            ("pairs", new(LINE // 2)),
+            ("lines", new(LINE)),
+            ("pages", new(PAGE)),
             (
                 "data_wavefronts",
                 data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
@@ -268,7 +274,7 @@ def _seams(
         return 0.0, 0.0, 0.0
     axis = [*different.extents].index("blockIdx.x")
     few = max(1, _WHOLE_BLOCKS // address[0].size)
-    beside = [np.asarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
+    beside = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
     inside = beside[axis] < [*different.extents.values()][axis]
     beside = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(beside)]
     after, there = _addresses(a, different, beside)
@@ -319,23 +325,29 @@ def _addresses(
     inside = threads["threadIdx.x"] >= 0
     env: dict[str, Any] = dict(different.values)
     for name, at in zip(different.extents, points, strict=True):
-        env[name] = np.asarray(at, dtype=np.int64)[:, None, None]
+        env[name] = np.asanyarray(at, dtype=np.int64)[:, None, None]
     env |= {name: np.maximum(part, 0)[None] for name, part in threads.items()}
     full = (max((len(at) for at in points), default=1), *inside.shape)
     active = np.broadcast_to(inside[None], full).copy()
     for guard in a.guards:
-        active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+        active &= np.broadcast_to(np.asanyarray(evaluate(guard, env), dtype=bool), full)
     drawn = different.drawn
     if drawn is not None:
-        env[BIN] = drawn.histogram.draw(np.broadcast_to(np.asarray(evaluate(drawn.key, env)), full))
-    element = np.broadcast_to(np.asarray(evaluate(different.index, env)), full)
+        env[BIN] = drawn.histogram.draw(
+            np.broadcast_to(np.asanyarray(evaluate(drawn.key, env)), full)
+        )
+    element = np.broadcast_to(np.asanyarray(evaluate(different.index, env)), full)
     return np.where(active, element * a.element, 0).astype(np.int64), active
 
 
 def _distinct(granule: Array, active: Array) -> Array:
     """Mark the first of the active lanes of each request that touch the same granule."""
-    ordered = np.sort(np.where(active, granule, -1), axis=-1)
-    return np.asarray(first_of_equals(ordered) & (ordered >= 0))
+    return _first(np.sort(np.where(active, granule, -1), axis=-1), 1)
+
+
+def _first(ordered: Array, granule: int) -> Array:
+    """Mark the first of the sorted addresses of each request in a granule; below 0 are none."""
+    return np.asanyarray(first_of_equals(ordered // granule) & (ordered >= 0))
 
 
 def _number(value: Any) -> int:

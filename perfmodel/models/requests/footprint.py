@@ -68,12 +68,12 @@ def footprint(
     """
     ordered = _by_stride(extents)
     if not ordered:
-        return np.asarray(1.0)
+        return np.asanyarray(1.0)
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
-    run = span = np.asarray(float(width))
-    pitch = np.asarray(np.inf)
+    run = span = np.asanyarray(float(width))
+    pitch = np.asanyarray(np.inf)
     repeats = within = np.ones(())  # runs: `repeats` a pitch apart, of `within` runs each
-    step = np.asarray(granule, dtype=np.int64)
+    step = np.asanyarray(granule, dtype=np.int64)
     for stride, count in ordered:
         dense = stride <= run + (granule - width)
         reach, moved = span + (granule - width), (count - 1) * stride
@@ -99,13 +99,13 @@ def footprint(
         if not interleaved.any():
             continue
         # Interleaved repeats share granules; they fill at most all from the first to the last.
-        every = _granules(span, width, np.asarray(granule), granule)
+        every = _granules(span, width, np.asanyarray(granule), granule)
         full = interleaved & (every < within * repeats * _granules(run, width, step, granule))
         run, pitch = np.where(full, span, run), np.where(full, np.inf, pitch)
         repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
         step = np.where(full, granule, step)
     into = np.where(run <= granule, np.mod(start, step), 0.0)
-    return np.asarray(within * repeats * _granules(run + into, width, step, granule))
+    return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 
 def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
@@ -115,7 +115,10 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """
     found: list[tuple[Array, Array]] = []
     for e in extents:
-        stride, count = np.abs(np.asarray(e.stride, dtype=float)), np.asarray(e.count, dtype=float)
+        stride, count = (
+            np.abs(np.asanyarray(e.stride, dtype=float)),
+            np.asanyarray(e.count, dtype=float),
+        )
         moves = (count > 1) & (stride != 0)
         if not moves.any():
             continue
@@ -146,10 +149,10 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
 
 def _granules(run: Array, width: int, step: Array, granule: int) -> Array:
     granules = RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
-    return np.asarray(granules)
+    return np.asanyarray(granules)
 
 
 def power_of_two_gcd(power: Any, value: Any) -> Array:
     """Return gcd(power, value) for powers of two: the lower of `power` and value's lowest bit."""
-    both = np.asarray(value).astype(np.int64) | np.asarray(power)
-    return np.asarray(both & -both)
+    both = np.asanyarray(value).astype(np.int64) | np.asanyarray(power)
+    return np.asanyarray(both & -both)

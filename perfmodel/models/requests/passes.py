@@ -47,8 +47,8 @@ def conflict_clocks(
     depths : sequence of int
         How many others each waits for.
     """
-    threads = np.asarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     total = {False: np.zeros(1), True: np.zeros(1)}
     last: dict[tuple[str | None, int], Array] = {}
     for r, depth in zip(on_chip, depths, strict=True):
@@ -67,4 +67,4 @@ def conflict_clocks(
 
 def _each(passes: Array, r: Requests) -> Array:
     each = passes / np.maximum(r.requests, 1e-9)
-    return np.asarray(np.where(r.requests > 0, np.maximum(each, 1.0), 1.0))
+    return np.asanyarray(np.where(r.requests > 0, np.maximum(each, 1.0), 1.0))

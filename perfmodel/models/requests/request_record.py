@@ -50,6 +50,8 @@ class Requests:
     period : array or None
         Bytes after which the addresses start again, where the index is ``affine % period``;
         strides and offset are then those before the modulo.
+    start : array or None
+        First address of that period, of its buffer [B].
     random : bool
         Whether the index is random: rows of a table that other data chooses.
     sharing : Sharing or None
@@ -58,6 +60,8 @@ class Requests:
         How the lanes of a shared atomic meet in banks, if that was counted.
     stored : StoredPlaces or None
         Where the sectors of a store concentrate, if that was counted.
+    different : array or None
+        Distinct elements of `width` bytes, summed over requests; None for a closed form.
     pairs : array or None
         Distinct 64 B halves of lines, summed over requests; None for a closed form.
     step : array or None
@@ -93,10 +97,12 @@ class Requests:
     shares: Mapping[str, Array]
     sampled: float | None = None
     period: Array | None = None
+    start: Array | None = None
     random: bool = False
     sharing: Sharing | None = None
     banks: BankTurns | None = None
     stored: StoredPlaces | None = None
+    different: Array | None = None
     pairs: Array | None = None
     step: Array | None = None
     pages: Array | None = None
@@ -116,7 +122,7 @@ class Requests:
                 threads = threads * v.extent
             else:
                 every = every * (1.0 if v.in_lane else v.extent)
-        return np.asarray(every * np.ceil(threads / WARP_SIZE))
+        return np.asanyarray(every * np.ceil(threads / WARP_SIZE))
 
     @property
     def wanted_bytes(self) -> Array:

@@ -200,4 +200,4 @@ def _shrunk(share: Array, times: Array, places: float, together: float) -> Array
     variance = float((times.astype(float) ** 2).sum()) / places - mean**2
     own = max(0.0, 1 - together * mean / max(variance, 1e-30))
     even = share * mean / times[0]
-    return np.asarray(np.minimum(share, even + (share - even) * own))
+    return np.asanyarray(np.minimum(share, even + (share - even) * own))

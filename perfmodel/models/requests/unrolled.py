@@ -39,7 +39,7 @@ def _waited_in(instance: Instance, own: str | None, loads: set[str | None]) -> s
     """Return the loop that loads of a loop go out with; `loads` are the loops that have any."""
     found = own
     for loop in reversed(instance.kernel.loop_nest(own)):
-        if loop.parent is None or np.any(np.asarray(instance.trips[loop.variable]) != 1):
+        if loop.parent is None or np.any(np.asanyarray(instance.trips[loop.variable]) != 1):
             break
         if loop.parent in loads:
             found = loop.parent
@@ -49,7 +49,7 @@ def _waited_in(instance: Instance, own: str | None, loads: set[str | None]) -> s
 def runs_once(instance: Instance) -> list[np.ndarray]:
     """Return for each loop within a loop where it runs once: `loops_of` wants it alike."""
     return [
-        np.asarray(instance.trips[loop.variable]) == 1
+        np.asanyarray(instance.trips[loop.variable]) == 1
         for loop in instance.kernel.loops
         if loop.parent is not None
     ]
@@ -70,11 +70,11 @@ def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array
     times = instance.turns(loop)
     stated = instance.loads_in_flight
     in_flight = LOADS_IN_FLIGHT if stated is None else stated
-    unroll = np.maximum(np.asarray(in_flight) / loads, 1.0) if loop else np.ones(1)
+    unroll = np.maximum(np.asanyarray(in_flight) / loads, 1.0) if loop else np.ones(1)
     abreast = next((p.abreast for p in instance.kernel.paces if p.loop == loop), None)
     if abreast is not None:
-        unroll = np.atleast_1d(np.asarray(instance.number(abreast), dtype=float))
+        unroll = np.atleast_1d(np.asanyarray(instance.number(abreast), dtype=float))
     own = times
     if loop is not None and stated is None and abreast is None:  # an outer loop starts it over
-        own = np.asarray(instance.trips[loop], dtype=float)
+        own = np.asanyarray(instance.trips[loop], dtype=float)
     return times, np.minimum(unroll, np.maximum(own, 1.0))

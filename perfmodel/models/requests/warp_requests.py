@@ -5,14 +5,12 @@ One record per access, every number an array over the configurations of the inst
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.activity import Activity, warp_classes
@@ -36,6 +34,7 @@ from perfmodel.models.requests.counted_requests import (
     with_exact_requests,
 )
 from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
+from perfmodel.models.requests.periodic_index import periodic_index
 from perfmodel.models.requests.request_record import Requests
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
@@ -115,19 +114,19 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
 
 def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     """Return the requests of an index that is affine modulo a period."""
-    cycle = _modulo(a.index, a.values)
-    if activity is None or cycle is None:
+    if activity is None:
         return None
-    flat = plane(cycle[0], a.values, a.variables)
-    if not flat.affine:
+    found = periodic_index(a.index, a.values, a.variables)
+    if found is None:
         return None
-    period = np.atleast_1d(np.asarray(evaluate(cycle[1], a.values), dtype=float)) * a.element
+    flat, period, start = found.plane, found.period * a.element, found.shift * a.element
     # Where the period is whole lines, and more than a request spans, none notices it.
     reach = sum(
         (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in a.variables if v.in_lane),
         np.ones(1),
     )
-    unnoticed = agreed((period % LINE == 0) & (reach * a.element <= period))
+    whole = (period % LINE == 0) & (start % LINE == 0)
+    unnoticed = agreed(whole & (reach * a.element <= period))
     closed = _closed(a, activity, flat, a.variables) if unnoticed else None
     return replace(
         closed or counted_requests(a),
@@ -136,6 +135,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
         shares=activity.shares,
         warp_shares=activity.warp_shares,
         period=period,
+        start=start,
     )
 
 
@@ -198,12 +198,13 @@ def _only_where(taken: Array, requests: Requests) -> Requests:
     counts = {name: getattr(requests, name) * taken for name in names_of}
     waves = {n: getattr(requests, n) * taken for n in ("data_wavefronts", "tag_wavefronts")}
     within = None if requests.in_blocks is None else requests.in_blocks * taken
-    return replace(requests, **counts, **waves, in_blocks=within)
+    different = None if requests.different is None else requests.different * taken
+    return replace(requests, **counts, **waves, in_blocks=within, different=different)
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
-    requests = np.asarray(sum((c.requests for c in activity.classes), np.zeros(1)))
+    requests = np.asanyarray(sum((c.requests for c in activity.classes), np.zeros(1)))
     return Requests(
         access=a.access,
         width=a.width,
@@ -221,11 +222,3 @@ def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Request
         random=uses_random(a.access.index),
         sharing=shared,
     )
-
-
-def _modulo(index: Node, shared: Mapping[str, Any]) -> tuple[Node, Node] | None:
-    """Return a and m of an index ``a % m`` whose m is the same for all threads, else None."""
-    if not isinstance(index, Operation) or index.operator != "%":
-        return None
-    whole, modulus = index.operands
-    return (whole, modulus) if names(modulus) <= shared.keys() else None

@@ -68,8 +68,8 @@ _BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
 
 def tag_bank(line: Any) -> Array:
     """Return the tag bank, 0 to 3, of a line address (byte address // 128)."""
-    line = np.asarray(line)
-    return np.asarray(_LOW.take(line & 4095) ^ _HIGH.take(line >> 12 & 4095))
+    line = np.asanyarray(line)
+    return np.asanyarray(_LOW.take(line & 4095) ^ _HIGH.take(line >> 12 & 4095))
 
 
 def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
@@ -101,7 +101,7 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool
         pairs = _paired(words.reshape(*words.shape[:-1], groups // 2, -1), active)
         apart = each.reshape(*each.shape[:-1], groups // 2, 2).sum(axis=-1)
         each = np.where(pairs, _bank_clocks(words, groups // 2, groups), apart)
-    return np.asarray(np.maximum(each.sum(axis=-1), 1))
+    return np.asanyarray(np.maximum(each.sum(axis=-1), 1))
 
 
 def atomic_wavefronts(addresses: Array, active: Array) -> Array:
@@ -119,7 +119,7 @@ def atomic_wavefronts(addresses: Array, active: Array) -> Array:
     """
     bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
     lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
-    return np.asarray(lanes.max(axis=-1))
+    return np.asanyarray(lanes.max(axis=-1))
 
 
 def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
@@ -133,7 +133,7 @@ def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
     places = (rows * banks + words % banks)[first]
     counts = np.bincount(places.reshape(-1), minlength=rows.size * banks)
-    return np.asarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
+    return np.asanyarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
 
 
 def _paired(words: Array, active: Array) -> Array:
@@ -143,7 +143,9 @@ def _paired(words: Array, active: Array) -> Array:
 
     def same(apart: int) -> Array:
         other = lane ^ apart
-        return np.asarray(np.all((words == words[..., other]) | alone | alone[..., other], axis=-1))
+        return np.asanyarray(
+            np.all((words == words[..., other]) | alone | alone[..., other], axis=-1)
+        )
 
     return same(1) | same(2)
 
@@ -156,7 +158,7 @@ def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
     addresses, active : array, shape (..., 32)
         As for `data_wavefronts`.
     """
-    lines, active = np.broadcast_arrays(np.asarray(addresses) >> LINE.bit_length() - 1, active)
+    lines, active = np.broadcast_arrays(np.asanyarray(addresses) >> LINE.bit_length() - 1, active)
     # A lane that takes no part repeats one that does, which adds no line.
     first = np.argmax(active, axis=-1)[..., None]
     lines = np.where(active, lines, np.take_along_axis(lines, first, axis=-1))
@@ -171,7 +173,7 @@ def _most_in_a_bank(lines: Array) -> Array:
     counts = np.left_shift(np.uint32(1), byte, dtype=np.uint32)
     counts[1:] *= lines[1:] != lines[:-1]
     banks = counts.sum(axis=0, dtype=np.uint32)
-    return np.asarray(np.maximum.reduce([banks >> 8 * bank & 255 for bank in range(TAG_BANKS)]))
+    return np.asanyarray(np.maximum.reduce([banks >> 8 * bank & 255 for bank in range(TAG_BANKS)]))
 
 
 def pattern_wavefronts(
@@ -201,7 +203,7 @@ def pattern_wavefronts(
     """
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape
-    columns = [np.asarray(a, dtype=np.int64).reshape(-1) for a in given]
+    columns = [np.asanyarray(a, dtype=np.int64).reshape(-1) for a in given]
     # Sweeps repeat few distinct patterns: each is worked out once.
     key = np.zeros(columns[0].shape, dtype=np.int64)
     for column, factor in zip(columns, (1, 64, 1_000_003, 4099, 29, 7_919_999), strict=True):
@@ -268,4 +270,4 @@ def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:
     places = np.floor(_STEPS[:, None] * within).astype(np.int64) * g
     base = (1 << 40) + o + _WARPS[:, None] * span + places
     lines = base + inside[:, None, :] >> LINE.bit_length() - 1
-    return np.asarray(_most_in_a_bank(lines).sum(axis=0) / len(_WARPS))
+    return np.asanyarray(_most_in_a_bank(lines).sum(axis=0) / len(_WARPS))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -70,7 +71,7 @@ def brought_once(
         alone = [np.minimum(found[i], touched[i]) for i in members]
         first = sum(alone, _ZERO)
         # A walk by itself brings what it does, atoms around its ends too.
-        least = np.maximum.reduce(np.broadcast_arrays(sizes[buffer], *alone))
+        least = largest(sizes[buffer], *alone)
         spared = BROUGHT_ONCE(kept=kept, first=first, buffer=least)
         part = 1 - spared / np.maximum(every, 1e-9)
         for i in members:
@@ -113,7 +114,7 @@ def changed_once(
         loaded = sum((dram_reads[i] for i in loads), _ZERO)
         size = buffer_bytes(instance, requests[members[0]])
         own = [dram_reads[i] for i in (*members, *loads)]
-        least = np.maximum.reduce(np.broadcast_arrays(size, *own))
+        least = largest(size, *own)
         kept = held(size, l2_size)
         spared = np.minimum(BROUGHT_ONCE(kept=kept, first=atomic + loaded, buffer=least), atomic)
         found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))

@@ -66,9 +66,9 @@ def _addresses(
     active = np.broadcast_to(inside[None, None], full).copy()
     for guard in guards:
         if names(guard) <= env.keys():
-            active &= np.broadcast_to(np.asarray(evaluate(guard, env), dtype=bool), full)
+            active &= np.broadcast_to(np.asanyarray(evaluate(guard, env), dtype=bool), full)
     element = int(np.max(instance.element_bytes[access.buffer]))
-    value = np.broadcast_to(np.asarray(evaluate(index, env)), full)
+    value = np.broadcast_to(np.asanyarray(evaluate(index, env)), full)
     address = np.where(active, value, 0).astype(np.int64) * element
     flat = (len(numbers), steps * inside.shape[0], inside.shape[-1])
     return address.reshape(flat), active.reshape(flat)

@@ -77,7 +77,7 @@ class Union(NamedTuple):
         """Return the share of the sectors asked for that comes into L1, of so many bytes."""
         kept = held(self.bytes_of_block * sharing, capacity)
         near = held(_DRIFT * self.block_step_bytes * sharing, capacity)
-        return np.asarray(
+        return np.asanyarray(
             kept * self.in_block + (1 - kept) * (near * self.block_in_step + (1 - near))
         )
 
@@ -91,7 +91,7 @@ class Union(NamedTuple):
         near = held(_DRIFT * self.bytes_in_step, capacity)
         shares = ((self.new, self.in_step), (self.new_atoms, self.atoms_in_step))
         new, atoms = (
-            np.asarray(kept * whole + (1 - kept) * (near * step + (1 - near)))
+            np.asanyarray(kept * whole + (1 - kept) * (near * step + (1 - near)))
             for whole, step in shares
         )
         return new, atoms
@@ -102,8 +102,8 @@ def irregular_unions(
     requests: Sequence[Requests],
     shape: BlockShape,
     atom: int,
-    row: int,
-    wave: int,
+    row: Array,
+    wave: Array,
 ) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
@@ -115,9 +115,9 @@ def irregular_unions(
         A launch, its global accesses, and its blocks.
     atom : int
         What DRAM brings at least [B].
-    row : int
+    row : array
         Blocks in a row that the SMs of a GPC get.
-    wave : int
+    wave : array
         Blocks that run at a time.
     """
     chosen: dict[str, list[int]] = {}
@@ -201,7 +201,7 @@ def _unions(
     positions: Sequence[int],
     shape: BlockShape,
     atom: int,
-    row: int,
+    rows: Array | int,
 ) -> dict[int, Union]:
     kernel, loads = instance.kernel, [requests[i] for i in positions]
     grid = tuple(int(np.max(extent)) for extent in instance.grid)
@@ -240,7 +240,7 @@ def _unions(
         of_lines=atoms * atom / (lines * LINE),
     )
     # Of blocks side by side the first iterations say it; whole rows of blocks.
-    row = min(max(row, 1), blocks)
+    row = min(max(int(np.max(rows)), 1), blocks)
     several = np.arange(min(_ROWS * row, blocks // row * row))
     first = [
         touched_sectors(launch, r, several, dict.fromkeys(trips, 1))
@@ -258,13 +258,15 @@ def _in_step(
     unions: Mapping[int, Union],
     shape: BlockShape,
     atom: int,
-    wave: int,
+    wave: Array,
 ) -> dict[int, Union]:
     """Return unions with what loads of one loop have in common in its first iteration."""
     found = dict(unions)
     grid = tuple(int(np.max(extent)) for extent in instance.grid)
     launch = FollowedLaunch(instance, shape, grid)
-    blocks = np.arange(min(wave, math.prod(grid), MOST_LANES // (shape.warps * WARP_SIZE)))
+    blocks = np.arange(
+        min(int(np.max(wave)), math.prod(grid), MOST_LANES // (shape.warps * WARP_SIZE))
+    )
     for variable in {requests[i].access.loop for i in unions} - {None}:
         members = [i for i in unions if requests[i].access.loop == variable]
         first = dict.fromkeys((o.variable for o in instance.kernel.loop_nest(variable)), 1)

@@ -41,7 +41,7 @@ def new_shares(
     groups: Sequence[Group],
     shape: BlockShape,
     atom: int,
-    wave: int,
+    wave: Array,
     touched: Sequence[Array],
     dram_reads: Sequence[Array],
     l2_size: float,
@@ -57,7 +57,7 @@ def new_shares(
         A launch, its global accesses, which of them share strides, and its blocks.
     atom : int
         What DRAM brings at least [B].
-    wave : int
+    wave : array
         Blocks that run at a time.
     touched : sequence of array
         Bytes that each access touches.
@@ -75,7 +75,9 @@ def new_shares(
         return {}
     found: dict[int, Array] = {}
     for walks in _walks(instance, requests, groups, apart):
-        for members, own, new in _first_brought(instance, requests, walks, shape, atom, wave):
+        for members, own, new in _first_brought(
+            instance, requests, walks, shape, atom, int(np.max(wave))
+        ):
             by_itself = sum((dram_reads[i] for i in members), _ZERO)
             # Ends of rows may be left out of what is brought.
             share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
@@ -84,14 +86,14 @@ def new_shares(
 
 
 def _at_a_time(
-    instance: Instance, requests: Sequence[Requests], touched: Sequence[Array], wave: int
+    instance: Instance, requests: Sequence[Requests], touched: Sequence[Array], wave: Array
 ) -> Array:
     """Return the bytes that blocks that run together touch: all of what they do not share out."""
-    part = min(1.0, wave / float(np.max(instance.blocks)))
+    part = np.minimum(1.0, wave / np.max(instance.blocks))
     every = _ZERO
     for r, size in zip(requests, touched, strict=True):
         whole = r.strides is not None and any(
-            agreed((r.strides[f"blockIdx.{axis}"] == 0) & (np.asarray(extent) > 1))
+            agreed((r.strides[f"blockIdx.{axis}"] == 0) & (np.asanyarray(extent) > 1))
             for axis, extent in zip(AXES, instance.grid, strict=True)
         )
         every = every + size * (1.0 if whole or not _known(instance, r) else part)

@@ -70,19 +70,19 @@ def local_traffic(
     device : Device
     occupied : Occupancy
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     size = buffer_bytes(instance, r)
     on_sm = size / blocks * side_by_side(occupied.resident, blocks, device.sm_count)
     at_once = size / blocks * np.minimum(blocks, occupied.resident * device.sm_count)
-    l2_size = float(device.l2_size)
-    sectors = np.asarray(r.sectors, dtype=float)
+    l2_size = 1.0 * device.l2_size
+    sectors = np.asanyarray(r.sectors, dtype=float)
     if r.access.kind == "store":
         leaves = 1 - held(at_once, l2_size, WRITTEN_KNEE)
         none = sectors * 0.0
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    fills = wanted * (1 - KEPT(c=np.asarray(occupied.l1_size, float), f=np.maximum(on_sm, 1.0)))
+    fills = wanted * (1 - KEPT(c=np.asanyarray(occupied.l1_size, float), f=np.maximum(on_sm, 1.0)))
     misses = fills * (1 - KEPT(c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)
 

@@ -19,6 +19,7 @@ from perfmodel.expressions import names
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.blocks.waves import side_by_side
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.power_mean import power_mean
@@ -107,8 +108,8 @@ def with_merged_reads(
     done = any(a.l2_read_sectors is not None for a in traffic.accesses)
     if done or not device.merged_sms or not device.gpcs:
         return traffic
-    blocks = np.asarray(instance.blocks, dtype=float)
-    sms = float(device.sm_count)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    sms = 1.0 * device.sm_count
     run = gpc_run(blocks, device)
     together = np.minimum(blocks, sms * held)
     load = busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30)
@@ -128,7 +129,7 @@ def with_merged_reads(
         in_step = neighbours[i]
         if access.alike is None:
             # Blocks keep in step by the load that most of them share.
-            most_alike = np.maximum.reduce(np.broadcast_arrays(*(neighbours[j] for j in beside)))
+            most_alike = largest(*(neighbours[j] for j in beside))
             for j in beside:
                 leads = (neighbours[j] >= most_alike) & (neighbours[i] < most_alike)
                 both = alike(instance, requests[i], run, requests[j])
@@ -162,7 +163,7 @@ def with_merged_reads(
             alone = np.maximum(alike(instance, requests[j], together), neighbours[j]) < 1.1
             own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
         met = met * (1 - own) + np.minimum(met, CHANCE) * own
-        most = float(device.merged_sms)
+        most = 1.0 * device.merged_sms
         share = MERGED_READS(met=met, alike=in_step, most=most)
         by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
         share = np.minimum(share, by_chance) * (1 - _caught_up(traffic, i))
@@ -175,8 +176,8 @@ def with_merged_reads(
     return replace(
         traffic,
         accesses=tuple(accesses),
-        l2_read_sectors=np.asarray(reads),
-        l2_repeated_sectors=np.asarray(traffic.l2_repeated_sectors * part),
+        l2_read_sectors=np.asanyarray(reads),
+        l2_repeated_sectors=np.asanyarray(traffic.l2_repeated_sectors * part),
         l2_hit_rate=np.clip(1 - missed / np.maximum(reads + other, 1.0), 0.0, 1.0),
     )
 
@@ -242,7 +243,7 @@ def gpc_run(blocks: Array, device: Device) -> Array:
     Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
     (measurements/h200-l2-sets/places.txt).
     """
-    return np.asarray(np.minimum(blocks, float(device.sm_count)) / (device.gpcs or 1))
+    return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))
 
 
 def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
@@ -252,11 +253,11 @@ def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = 
     on, blocks are taken to read different data.
     """
     found = np.ones(1)
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     both = [x for x in (r, other) if x is not None]
     left = run
     for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = np.asarray(extent, dtype=float)
+        count = np.asanyarray(extent, dtype=float)
         part = np.clip(left, 1.0, count)
         # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
         cut = (run <= _WHOLE) & (count < blocks)
@@ -265,7 +266,7 @@ def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = 
             part = np.where(_still(instance, x, f"blockIdx.{axis}"), part, 1.0)
         found = found * part
         left = left / count
-    return np.asarray(found)
+    return np.asanyarray(found)
 
 
 def _still(instance: Instance, r: Requests, name: str) -> Any:

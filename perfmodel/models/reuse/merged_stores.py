@@ -105,7 +105,7 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests], warps: Array) ->
             merged = merged * OWN_LOADS
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
         for i in g.members:
-            shares[i] = np.asarray(sectors)
+            shares[i] = np.asanyarray(sectors)
     return shares
 
 
@@ -160,7 +160,7 @@ def _beside(load: Requests, other: Requests) -> bool:
     if load.strides is None or other.strides is None or load.strides.keys() != other.strides.keys():
         return False
     alike = (np.array_equal(s, other.strides[n]) for n, s in load.strides.items())
-    near = np.abs(np.asarray(load.offset) - np.asarray(other.offset)) < LINE
+    near = np.abs(np.asanyarray(load.offset) - np.asanyarray(other.offset)) < LINE
     return all(alike) and bool(np.all(near))
 
 
@@ -179,7 +179,7 @@ def _union(g: Group, requests: Sequence[Requests]) -> Array:
     left = np.arange(WARP_SIZE)
     for v in first.variables:
         if v.in_lane or v.is_thread:
-            stride = np.broadcast_to(np.asarray(g.strides[v.name], float), offsets.shape[:-1])
+            stride = np.broadcast_to(np.asanyarray(g.strides[v.name], float), offsets.shape[:-1])
             count = int(np.max(v.extent))
             lanes = lanes + stride[..., None] * (left % count)
             left = left // count
@@ -189,4 +189,4 @@ def _union(g: Group, requests: Sequence[Requests]) -> Array:
     ):
         sectors = [np.unique((own + o_i) // SECTOR) for o_i in o - o.min()]
         found.append(len(np.unique(np.concatenate(sectors))) / sum(map(len, sectors)))
-    return np.asarray(found).reshape(offsets.shape[:-1])
+    return np.asanyarray(found).reshape(offsets.shape[:-1])

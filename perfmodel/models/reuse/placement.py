@@ -79,18 +79,18 @@ def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
         places = None if r.pitch is None else LINE / r.pitch
         touched_lines = drawn_share(draws / n, places)
         again = 2 * drawn_share(draws / n / 2, places) - touched_lines
-        return np.asarray(LINE * n * (touched_lines + (TABLE_WEIGHT - 1) * again))
+        return np.asanyarray(LINE * n * (touched_lines + (TABLE_WEIGHT - 1) * again))
     filled = np.clip(r.sectors / np.maximum(r.lines, 1e-9), 1.0, LINE / SECTOR)
     # What one request leaves of a line, others may take.
     whole = np.maximum(touched, buffer_bytes(instance, r))
-    return np.asarray(np.minimum(touched * (LINE / SECTOR) / filled, whole))
+    return np.asanyarray(np.minimum(touched * (LINE / SECTOR) / filled, whole))
 
 
 def buffer_bytes(instance: Instance, r: Requests) -> Array:
     """Return the bytes of an access's buffer."""
     name = r.access.buffer
-    length = np.asarray(instance.lengths[name], dtype=float)
-    return np.asarray(length * np.asarray(instance.element_bytes[name], dtype=float))
+    length = np.asanyarray(instance.lengths[name], dtype=float)
+    return np.asanyarray(length * np.asanyarray(instance.element_bytes[name], dtype=float))
 
 
 def reached_bytes(instance: Instance, r: Requests) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.extremes import smallest
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
@@ -212,16 +213,16 @@ def random_line_hits(
     Derived: a line is there if it was drawn within the last t draws, and t is such that what
     was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
-    n = np.maximum(np.asarray(table, dtype=float) / line, 1.0)
-    drawn = np.maximum(np.asarray(draws, dtype=float), 1.0)
-    beside = np.asarray(stream, dtype=float) * n
+    n = np.maximum(np.asanyarray(table, dtype=float) / line, 1.0)
+    drawn = np.maximum(np.asanyarray(draws, dtype=float), 1.0)
+    beside = np.asanyarray(stream, dtype=float) * n
     y = stay(n * line, beside, capacity, shares, alone, rates(others, drawn / n))
     steady = both_sides(y, shares, alone)[1]
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)
     first = n * (1 - np.exp(-t / n))
     hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
-    return np.asarray(hits), np.where(t < drawn, steady, 0.0), np.asarray(1 - t / drawn)
+    return np.asanyarray(hits), np.where(t < drawn, steady, 0.0), np.asanyarray(1 - t / drawn)
 
 
 def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
@@ -243,7 +244,7 @@ def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     """
     away = np.exp(-y / 2)
     gone = np.exp(-y / 2 * (1 + away))
-    return np.asarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asarray(away)
+    return np.asanyarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asanyarray(away)
 
 
 def rates(others: Sequence[OtherTable], often: Array) -> list[OtherTable]:
@@ -279,7 +280,7 @@ def stay(
             taken = taken + lines * o.size
         fits = taken <= capacity
         low, high = np.where(fits, y, low), np.where(fits, high, y)
-    return np.asarray((low + high) / 2)
+    return np.asanyarray((low + high) / 2)
 
 
 def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Array, Array]:
@@ -302,7 +303,7 @@ def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Arr
     lines drawn once take 1.5 on average, whether a miss brings all of one or a sector. Lines that
     one SM draws are drawn from one side: half of them are there twice, however often.
     """
-    y = np.asarray(times, dtype=float)
+    y = np.asanyarray(times, dtype=float)
     away = np.exp(-y / 2)
     gone = np.exp(-y / 2 * (1 + away))
     copied = 1 - shares.streaming
@@ -311,7 +312,7 @@ def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Arr
     hits = 1 - (away**2 + gone) / 2
     once = 1 - np.exp(-y)
     lines = lines + alone * ((copied / 2 + own) * once - lines)
-    return np.asarray(lines), np.asarray(hits + alone * (once - hits))
+    return np.asanyarray(lines), np.asanyarray(hits + alone * (once - hits))
 
 
 def drawn_share(times: Any, places: Any = None) -> Array:
@@ -329,16 +330,16 @@ def drawn_share(times: Any, places: Any = None) -> Array:
     Derived: without a limit to draws of a place, Poisson; else each place is drawn or not.
     """
     if places is None:
-        return np.asarray(1 - np.exp(-np.asarray(times, dtype=float)))
+        return np.asanyarray(1 - np.exp(-np.asanyarray(times, dtype=float)))
     each = np.maximum(places, 1.0)
-    return np.asarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
+    return np.asanyarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
 
 
 def pitch_of(requests: Sequence[Requests]) -> Array | None:
     """Return the bytes between places of a table, if none of its loads draws one twice."""
     pitches = [r.pitch for r in requests if r.random]
     known = [p for p in pitches if p is not None]
-    return np.minimum.reduce(known) if known and len(known) == len(pitches) else None
+    return smallest(*known) if known and len(known) == len(pitches) else None
 
 
 def random_draws(
@@ -361,7 +362,7 @@ def fetched_by(request: Requests, granule: float) -> Array:
         return np.full(1, float(LINE))
     sectors, pairs, lines = _once(request)
     parts = sectors if granule <= SECTOR or pairs is None else pairs
-    return np.asarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
+    return np.asanyarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
 
 
 def _once(request: Requests) -> tuple[Array, Array | None, Array]:

@@ -8,6 +8,7 @@ was touched last.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -47,6 +48,8 @@ _NEARLY: Final = 0.02
 """Part of what a way goes through that may differ from the other's: by choice."""
 
 
+Turn = tuple[float, ...]
+
 _MOSTLY: Final = 0.5
 _WHOLE: Final = 0.9
 """Share of a group's data that it has in common with an earlier one from which on that counts, and
@@ -84,22 +87,22 @@ class Reread:
         if self.back:
             return _missing(touched, capacity * L1_BACK)
         lost = 1 - held(touched, capacity, L1_AGAIN)
-        return np.asarray(1 - self.common * (1 - lost))
+        return np.asanyarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
         """Return the same of L2, of the share `near` that L1 does not have."""
         touched = self.per_block * blocks + self.alike
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK)
-            return np.asarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
+            return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
         lost = 1 - held(touched, capacity, L2_AGAIN)
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
-        return np.asarray((known * lost + new) / np.maximum(known + new, 1e-9))
+        return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))
 
 
 def _missing(touched: Array, kept: Array | float) -> Array:
-    return np.asarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
+    return np.asanyarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
 
 
 def rereads(
@@ -115,27 +118,32 @@ def rereads(
     groups : sequence of Group
         Of their affine ones.
     """
-    earlier = sorted(groups, key=lambda g: g.members[0])
+    turns = [_turn(instance, requests, g) for g in groups]
 
     @cache
     def bytes_of(i: int, around: frozenset[str] = frozenset()) -> Array:
-        return _block_bytes(requests, earlier[i], around)
+        return _block_bytes(requests, groups[i], around)
 
-    stores = [i for i, g in enumerate(earlier) if requests[g.members[0]].access.kind == "store"]
-    loops = [requests[g.members[0]].access.loop for g in earlier]
-    buffers = [requests[g.members[0]].access.buffer for g in earlier]
-    loads = [i for i in range(len(earlier)) if i not in stores]
+    stores = [i for i, g in enumerate(groups) if requests[g.members[0]].access.kind == "store"]
+    loops = [requests[g.members[0]].access.loop for g in groups]
+    buffers = [requests[g.members[0]].access.buffer for g in groups]
+    loads = [i for i in range(len(groups)) if i not in stores]
 
     def between(i: int, j: int) -> tuple[Array, Array]:
         """Bytes from group j's touch of something to group i's: a block's own, and all blocks'."""
         # Whatever is in a loop with the first touch goes on while that goes on.
-        since = [k for k in range(i) if k >= j or (loops[j] is not None and loops[k] == loops[j])]
-        alike = [k for k in since if _by_all_alike(instance, requests[earlier[k].members[0]])]
+        since = [
+            k
+            for k, turn in enumerate(turns)
+            if turn < turns[i]
+            and (turn >= turns[j] or (loops[j] is not None and loops[k] == loops[j]))
+        ]
+        alike = [k for k in since if _by_all_alike(instance, requests[groups[k].members[0]])]
         # A loop around both, as over the rows of a block, comes back in every turn.
         around = _nest(instance, loops[i]) & _nest(instance, loops[j])
 
         def together(some: Iterable[int]) -> Array:
-            return np.asarray(sum((bytes_of(k, around) for k in some), np.zeros(1)))
+            return np.asanyarray(sum((bytes_of(k, around) for k in some), np.zeros(1)))
 
         own = together(k for k in since if k not in alike)
         # Blocks are not in step: some write while this one reads, other data than it reads.
@@ -144,19 +152,35 @@ def rereads(
         return own + together(others) * share, together(alike)
 
     found = []
-    for i, g in enumerate(earlier):
+    for i, g in enumerate(groups):
         if requests[g.members[0]].access.kind != "load":
             continue
-        for j in range(i - 1, -1, -1):
-            if not _same_blocks(instance, requests, earlier[j], g):
+        known: list[tuple[Turn, Reread]] = []
+        for j, other in enumerate(groups):
+            if turns[j] >= turns[i] or not _same_blocks(instance, requests, other, g):
                 continue
-            back = _backwards(requests, earlier[j]) != _backwards(requests, g)
-            common = _in_common(instance, requests, g, earlier[j], bytes_of(i), bytes_of(j), back)
+            back = _backwards(requests, other) != _backwards(requests, g)
+            common = _in_common(instance, requests, g, other, bytes_of(i), bytes_of(j), back)
             if agreed(common > _MOSTLY):
                 own, alike = between(i, j)
-                found.append(Reread(g.members, own, back, common, alike))
-                break
+                known.append((turns[j], Reread(g.members, own, back, common, alike)))
+        if known:  # the last to read it; of several in one turn, the one that reads most of it
+            found.append(max(known, key=lambda one: (one[0], float(np.max(one[1].common))))[1])
     return found
+
+
+def _turn(instance: Instance, requests: Sequence[Requests], group: Group) -> Turn:
+    """Return what tells the order in which a thread comes to groups.
+
+    A program's accesses are in its order. Of a kernel file the loops are, and in each of them, as
+    outside of all, what is loaded comes before inner loops, and what is stored after them.
+    """
+    if instance.kernel.translated:
+        return (min(group.members),)
+    access = requests[group.members[0]].access
+    order = {loop.variable: n for n, loop in enumerate(instance.kernel.loops)}
+    nest = [order[loop.variable] for loop in instance.kernel.loop_nest(access.loop)]
+    return (*nest, -1.0 if access.kind == "load" else math.inf)
 
 
 def _in_common(
@@ -187,7 +211,7 @@ def _same_blocks(
     return all(
         agreed(
             (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
-            | (np.asarray(extent) <= 1)
+            | (np.asanyarray(extent) <= 1)
         )
         for axis, extent in zip(AXES, instance.grid, strict=True)
     )
@@ -197,7 +221,7 @@ def _by_all_alike(instance: Instance, r: Requests) -> bool:
     """Say whether all blocks read the same by an access with strides."""
     assert r.strides is not None
     return r.access.kind == "load" and all(
-        agreed((r.strides[f"blockIdx.{axis}"] == 0) | (np.asarray(extent) <= 1))
+        agreed((r.strides[f"blockIdx.{axis}"] == 0) | (np.asanyarray(extent) <= 1))
         for axis, extent in zip(AXES, instance.grid, strict=True)
     )
 
@@ -230,7 +254,7 @@ def _overlap(
     low, high = _ends(requests, outer)
     common = (np.minimum(high, highest) - np.maximum(low, lowest)) / (highest - lowest)
     whole = (inner_bytes >= _WHOLE * (highest - lowest)) & (outer_bytes >= _WHOLE * (high - low))
-    return np.asarray(np.where(whole, np.clip(common, 0.0, 1.0), 0.0))
+    return np.asanyarray(np.where(whole, np.clip(common, 0.0, 1.0), 0.0))
 
 
 def _all_make(instance: Instance, requests: Sequence[Requests], group: Group) -> bool:
@@ -244,8 +268,8 @@ def _ends(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:
     """Return the least address that a group of the first block touches, and past the last [B]."""
     first = requests[group.members[0]]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
-    low = np.asarray(offsets.min(axis=0), dtype=float)
-    high = np.asarray(offsets.max(axis=0), dtype=float) + first.width
+    low = np.asanyarray(offsets.min(axis=0), dtype=float)
+    high = np.asanyarray(offsets.max(axis=0), dtype=float) + first.width
     for v in first.variables:
         if not v.is_block:
             reach = group.strides[v.name] * (v.extent - 1)
@@ -270,8 +294,8 @@ def _block_bytes(requests: Sequence[Requests], group: Group, around: frozenset[s
     r = requests[group.members[0]]
     for v in r.variables:
         if not v.is_block and v.name not in around:
-            window[v.name] = np.atleast_1d(np.asarray(v.extent, dtype=float))
-    return np.asarray(np.atleast_1d(group.granules(window, SECTOR)) * float(SECTOR))
+            window[v.name] = np.atleast_1d(np.asanyarray(v.extent, dtype=float))
+    return np.asanyarray(np.atleast_1d(group.granules(window, SECTOR)) * float(SECTOR))
 
 
 def without_rereads(
@@ -290,5 +314,5 @@ def without_rereads(
     found = list(values)
     for reread, share in zip(again, missing, strict=True):
         for i in reread.members:
-            found[i] = np.asarray(found[i] * share)
+            found[i] = np.asanyarray(found[i] * share)
     return found

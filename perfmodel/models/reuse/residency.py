@@ -174,22 +174,22 @@ FIT: Final = 0.85
 
 def granted_ways(set_aside: Any, capacity: float) -> Array:
     """Return the ways that a set-aside takes."""
-    return np.asarray(GRANTED_WAYS(s=np.asarray(set_aside, dtype=float), c=capacity))
+    return np.asanyarray(GRANTED_WAYS(s=np.asanyarray(set_aside, dtype=float), c=capacity))
 
 
 def granted(set_aside: Any, capacity: float) -> Array:
     """Return the bytes that a set-aside takes: whole ways."""
-    return np.asarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
+    return np.asanyarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
 
 
 def room_beside(capacity: float, set_aside: Any, others: Any) -> Array:
     """Return the L2 that is left beside what other kernels keep in a set-aside [B]."""
-    return np.asarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
+    return np.asanyarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
 
 
 def picked_share(hit_ratio: Any) -> Array:
     """Return the share of a window's lines that hitRatio picks."""
-    return np.asarray(PICKED(r=np.asarray(hit_ratio, dtype=float)))
+    return np.asanyarray(PICKED(r=np.asanyarray(hit_ratio, dtype=float)))
 
 
 def best_hit_ratio(set_aside: Any, window: Any) -> Array:
@@ -202,8 +202,8 @@ def best_hit_ratio(set_aside: Any, window: Any) -> Array:
     window : array
         Bytes of the window.
     """
-    s, f = np.asarray(set_aside, dtype=float), np.asarray(window, dtype=float)
-    return np.asarray(np.where(f <= s, 1.0, HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT)))
+    s, f = np.asanyarray(set_aside, dtype=float), np.asanyarray(window, dtype=float)
+    return np.asanyarray(np.where(f <= s, 1.0, HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT)))
 
 
 def normal_misses(
@@ -240,9 +240,9 @@ def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[st
         "table": table,
         "read": READ_WEIGHT,
         "written": WRITE_WEIGHT,
-        "kept": np.asarray(kept, dtype=float),
-        "sr": np.asarray(read, dtype=float),
-        "sw": np.asarray(written, dtype=float),
+        "kept": np.asanyarray(kept, dtype=float),
+        "sr": np.asanyarray(read, dtype=float),
+        "sw": np.asanyarray(written, dtype=float),
     }
 
 
@@ -256,7 +256,7 @@ def leak(read: Any, written: Any, capacity: float) -> Array:
     capacity : float
         L2 [B].
     """
-    return np.asarray(LEAK(**_leak_inputs(read, written, capacity)))
+    return np.asanyarray(LEAK(**_leak_inputs(read, written, capacity)))
 
 
 def _leak_inputs(read: Any, written: Any, capacity: float) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _leak_inputs(read: Any, written: Any, capacity: float) -> dict[str, Any]:
         "slope": LEAK_SLOPE,
         "start": LEAK_START,
         "write": LEAK_WRITES,
-        "sr": np.asarray(read, dtype=float),
-        "sw": np.asarray(written, dtype=float),
+        "sr": np.asanyarray(read, dtype=float),
+        "sw": np.asanyarray(written, dtype=float),
         "c": capacity,
     }

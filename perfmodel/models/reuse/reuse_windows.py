@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.agreement import agreed, agreed_order
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
@@ -88,7 +89,7 @@ class Group:
     strides : mapping of str to array
     width : int
     period : array or None
-        Bytes after which the addresses start again.
+        Bytes that the members go through before their addresses start again.
     """
 
     members: tuple[int, ...]
@@ -118,7 +119,7 @@ class Group:
             return count
         # Members close to each other overlap; those far apart are copies.
         together = count + self.counts[f"spread {name}"]
-        return np.asarray(np.minimum(together, count * self.counts[f"copies {name}"]))
+        return np.asanyarray(np.minimum(together, count * self.counts[f"copies {name}"]))
 
 
 def loads_by_l1(requests: Sequence[Requests], groups: Iterable[Group]) -> list[Group]:
@@ -140,9 +141,12 @@ def thread_extents(requests: Sequence[Requests], groups: Iterable[Group]) -> dic
 def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
     """Return the share of the reuse that survives, 0 to 1."""
     low, high = knee
-    return np.asarray(
+    return np.asanyarray(
         HELD(
-            f=np.asarray(footprint_bytes, float), c=np.asarray(capacity, float), low=low, high=high
+            f=np.asanyarray(footprint_bytes, float),
+            c=np.asanyarray(capacity, float),
+            low=low,
+            high=high,
         )
     )
 
@@ -177,7 +181,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.loop == r.access.loop
                 and other.access.cache == r.access.cache
                 and other.width == r.width
-                and _same_period(other.period, r.period)
+                and _same_period(other, r)
                 and other.strides.keys() == r.strides.keys()
                 and all(agreed(s == r.strides[n]) for n, s in other.strides.items())
             ):
@@ -188,8 +192,19 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
     return [_group(members, requests) for members in groups]
 
 
-def _same_period(a: Array | None, b: Array | None) -> bool:
-    return a is None and b is None if a is None or b is None else agreed(a == b)
+def _same_period(a: Requests, b: Requests) -> bool:
+    """Say whether two accesses have no period, or the same one over ranges that overlap."""
+    if a.period is None or b.period is None or a.start is None or b.start is None:
+        return a.period is None and b.period is None
+    return agreed((a.period == b.period) & (np.abs(a.start - b.start) < a.period))
+
+
+def _joint_period(members: Sequence[Requests]) -> Array | None:
+    """Return the bytes that accesses of one period go through together; None if they have none."""
+    starts = [r.start for r in members if r.start is not None]
+    if members[0].period is None or not starts:
+        return members[0].period
+    return np.asanyarray(members[0].period + largest(*starts) - smallest(*starts), dtype=float)
 
 
 def _group(members: list[int], requests: Sequence[Requests]) -> Group:
@@ -202,7 +217,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         order = [v for v in order if agreed((strides[v.name] != 0) & (v.extent > 1))]
         order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
-    left = np.asarray(offsets - offsets.min(axis=0), dtype=float)
+    left = np.asanyarray(offsets - offsets.min(axis=0), dtype=float)
     moved: dict[str, Array] = {}
     for v in order:
         stride = strides[v.name]
@@ -223,8 +238,9 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     # What is left: an unrolled loop's loads, between two steps of its variable.
     reach, counts["places"] = _distinct(left)
     counts["apart"] = reach / np.maximum(counts["places"] - 1, 1)
-    counts["start"] = np.asarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
-    return Group(tuple(members), counts, strides, first.width, first.period)
+    counts["start"] = np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
+    period = _joint_period([requests[i] for i in members])
+    return Group(tuple(members), counts, strides, first.width, period)
 
 
 def _whole_steps(steps: Array) -> Array:
@@ -251,7 +267,7 @@ def _distinct(values: Array) -> tuple[Array, Array]:
     """Return how far some values lie apart, and how many distinct ones there are."""
     ordered = np.sort(values, axis=0)
     several = 1.0 + np.sum(ordered[1:] != ordered[:-1], axis=0)
-    return np.asarray(ordered[-1] - ordered[0]), np.asarray(several)
+    return np.asanyarray(ordered[-1] - ordered[0]), np.asanyarray(several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +337,7 @@ def fetched(
     ]
     results = []
     for g, found, names in zip(groups, whole, moving, strict=True):
-        outer = np.asarray(1.0)
+        outer = np.asanyarray(1.0)
         for w in windows:
             outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
         result = found[0] * outer
@@ -343,5 +359,5 @@ def fetched(
                 here = keeps * here + (1 - keeps) * np.maximum(part, here)
             result = np.where(reached, np.minimum(result, here * outer), result)
             reached = reached & (sizes[level] <= capacity * knee[1])
-        results.append(np.asarray(result))
+        results.append(np.asanyarray(result))
     return results

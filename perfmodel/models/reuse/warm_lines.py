@@ -57,7 +57,7 @@ def warm_held(
     `at_random` are the bytes of those lines that lie at random places, `half` the footprint over
     capacity of which half is left.
     """
-    sizes = {"f": np.asarray(footprint_bytes, float), "c": np.asarray(capacity, float)}
+    sizes = {"f": np.asanyarray(footprint_bytes, float), "c": np.asanyarray(capacity, float)}
     step = UNEVEN_STEP(
         even=WARM_STEP,
         half=half,
@@ -65,4 +65,4 @@ def warm_held(
         c=sizes["c"],
         w=float(WAYS),
     )
-    return np.asarray(WARM_HELD(**sizes, half=half, step=step))
+    return np.asanyarray(WARM_HELD(**sizes, half=half, step=step))

@@ -1,0 +1,60 @@
+"""Later waves: what loads at irregular places ask for again when the blocks that ran have ended.
+
+Followed blocks show what those that run together have in common. What a launch asks for beyond that
+is read again by later waves, at an unknown distance: a table, as if in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.agreement import agreed
+from perfmodel.models.extremes import largest
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.irregular_unions import Union, among
+
+Array = npt.NDArray[Any]
+
+_AGAIN: Final = 1.5
+"""Bytes asked for by waves, each once, over bytes touched, from which on waves read them again."""
+
+
+def read_by_later_waves(
+    unions: Mapping[int, Union],
+    fills: Sequence[Array],
+    touched: Sequence[Array],
+    running: Array,
+) -> dict[int, Array]:
+    """Return the share of loads' sectors that no block of the same wave has asked for before.
+
+    Parameters
+    ----------
+    unions : mapping of int to Union
+        What loads of a buffer have in common, by position of the load.
+    fills, touched : sequence of array
+        Sectors that each access asks of L2, and bytes that it touches, by position.
+    running : array
+        Share of the blocks that run together: where all do, no wave is later.
+
+    Returns
+    -------
+    dict of int to array
+        By position, of loads whose buffer later waves read again; others are left out.
+    """
+    found: dict[int, Array] = {}
+    if not unions or not agreed(running < 1):
+        return found
+    for members in among(unions):
+        union = unions[members[0]]
+        # In loops fewer blocks could be followed than run; one iteration shows more of them.
+        shares = (union.new / max(union.in_block, 1e-9), union.in_step / union.block_in_step)
+        share = np.full(1, min(1.0, *shares))
+        asked = sum((fills[i] * SECTOR for i in members), np.zeros(1)) * share
+        size = largest(*(touched[i] for i in members))
+        if agreed(asked > _AGAIN * size):
+            found |= dict.fromkeys(members, share)
+    return found
