@@ -1,17 +1,25 @@
-"""Several kernels on one command line: ``NAME``, ``NAME:MAPPING``, files, programs; and ``-D``."""
+"""Kernels on the command line: ``NAME``, ``NAME:MAPPING``, files, programs; and what ``-D`` gives.
+
+A built-in or a kernel file is one kernel with open parameters. A program is a kernel for each
+launch, and another one for each value that ``-D`` gives, for what it does follows from that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perfmodel.cli.defines import combinations
 from perfmodel.cli.options import complete_kernel
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, is_program
+from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, nearest, shown
 
 if TYPE_CHECKING:
+    from perfmodel.cli.program_launches import ProgramLaunches
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
@@ -26,7 +34,71 @@ KernelsArgument = Annotated[
     ),
 ]
 
-Value = TypeVar("Value")
+Tell = Callable[[float, float], None]
+Values = dict[str, Any]
+"""Parameters by name: whole numbers, or words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A kernel with values for those of its parameters that are given.
+
+    `text` is what the command line calls it.
+    """
+
+    text: str
+    kernel: Kernel
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKernel:
+    """A kernel as the command line names it: with open parameters, or a program's launches.
+
+    Either `kernel` or `launches` is set.
+    """
+
+    text: str
+    kernel: Kernel | None = None
+    launches: ProgramLaunches | None = None
+
+    @property
+    def word_parameters(self) -> tuple[str, ...]:
+        """Parameters whose values are words."""
+        return self.kernel.word_parameters if self.kernel is not None else ()
+
+    def takes(self, values: Mapping[str, Any]) -> set[str]:
+        """Return which of the names it has as parameters, or its launches follow from."""
+        if self.launches is not None:
+            return self.launches.takes(values)
+        assert self.kernel is not None
+        return {parameter.name for parameter in self.kernel.parameters} & values.keys()
+
+    def configured(self, values: Values, tell: Tell) -> list[Configuration]:
+        """Return it at some values: one configuration, or one for each launch of a program."""
+        if self.launches is None:
+            assert self.kernel is not None
+            return [Configuration(self.text, self.kernel, values)]
+        # What -D gives is in the launch already.
+        made = self.launches.kernels(values, tell)
+        return [Configuration(self.text, kernel, {}) for kernel in made]
+
+    def one(self, values: Values, option: str | None = None) -> Configuration:
+        """Return the one configuration that a command is about; `option` is what --launch said.
+
+        Raises
+        ------
+        PerfmodelError
+            If a launch file has several launches.
+        """
+        with progress_bar("translating", counted=False) as tell:
+            found = self.configured(values, tell)
+        if len(found) > 1:
+            raise PerfmodelError(
+                f"the launch file has {len(found)} launches, but here one is needed: choose one, "
+                f"as in --launch {option}:1"
+            )
+        return found[0]
 
 
 def find_kernels(
@@ -34,7 +106,7 @@ def find_kernels(
     mapping: str | None = None,
     program: ProgramOptions = NO_PROGRAM,
     device: Device | None = None,
-) -> list[Kernel]:
+) -> list[NamedKernel]:
     """Return the kernels that texts name; `mapping` is of those that name none.
 
     `program` says how those that are programs are launched, and `device` what they run on.
@@ -52,40 +124,93 @@ def find_kernels(
             f"--mapping {shown(mapping)} is for kernels without one, but each names its own: "
             "leave it out"
         )
-    from perfmodel.kernels import find_kernel
-
-    found: list[Kernel] = []
-    for name, own in parts:
-        if is_program(name):
-            found += program.kernels(name, mapping, device)
-        else:
-            found.append(find_kernel(name, own or mapping))
-    return found
+    return [find_kernel(name, own or mapping, program, device, check=False) for name, own in parts]
 
 
-def word_parameters(kernels: Iterable[Kernel]) -> set[str]:
-    """Return the parameters whose values are words, of any of the kernels."""
-    return {name for kernel in kernels for name in kernel.word_parameters}
+def find_kernel(
+    text: str,
+    mapping: str | None,
+    program: ProgramOptions,
+    device: Device | None,
+    check: bool = True,
+) -> NamedKernel:
+    """Return the kernel that a text names, without ``:MAPPING``.
 
-
-def own_values(values: Mapping[str, Value], kernel: Kernel) -> dict[str, Value]:
-    """Return those of the parameters that a kernel has."""
-    has = {parameter.name for parameter in kernel.parameters}
-    return {name: value for name, value in values.items() if name in has}
-
-
-def check_names(values: Iterable[str], kernels: Sequence[Kernel]) -> None:
-    """Refuse parameters that none of the kernels has.
+    `check` is whether options of programs are refused where it is none.
 
     Raises
     ------
     PerfmodelError
+        If it is not found, or options do not go with it.
     """
-    known = sorted({parameter.name for kernel in kernels for parameter in kernel.parameters})
-    for name in values:
-        if name not in known:
+    if is_program(text):
+        return NamedKernel(text, launches=program.load(text, mapping, device))
+    from perfmodel.kernels import find_kernel as find
+
+    if check:
+        program.check_unused(text)
+    return NamedKernel(text, find(text, mapping))
+
+
+def value_lists(
+    define: Iterable[str], kernels: Sequence[NamedKernel]
+) -> dict[str, tuple[int | str, ...]]:
+    """Return what ``-D`` gives to any of the kernels.
+
+    Raises
+    ------
+    PerfmodelError
+        If a text is wrong, or of several kernels none has such a parameter.
+    """
+    from perfmodel.cli.defines import parse_value_lists
+
+    lists = parse_value_lists(define, {w for kernel in kernels for w in kernel.word_parameters})
+    firsts = {name: values[0] for name, values in lists.items()}
+    if len(kernels) == 1:
+        if (launches := kernels[0].launches) is not None:
+            launches.check_takes(firsts)
+        return lists
+    taken = {name for kernel in kernels for name in kernel.takes(firsts)}
+    for name in lists:
+        if name not in taken:
+            known = sorted({p.name for k in kernels if k.kernel for p in k.kernel.parameters})
             hint = nearest(name, known) or f"; there are {', '.join(known) or 'none'}"
             raise PerfmodelError(f"-D {name}: none of the kernels has such a parameter{hint}")
+    return lists
+
+
+def own_combinations(
+    lists: Mapping[str, Sequence[int | str]], kernel: NamedKernel, alone: bool
+) -> list[Values]:
+    """Return every combination of the values that a kernel takes; all of them if it is `alone`."""
+    taken = lists if alone else kernel.takes({name: v[0] for name, v in lists.items()})
+    return combinations({name: v for name, v in lists.items() if name in taken})
+
+
+def configurations(
+    kernels: Sequence[NamedKernel], lists: Mapping[str, Sequence[int | str]]
+) -> list[Configuration]:
+    """Return every kernel at every combination of the values that it takes.
+
+    Raises
+    ------
+    PerfmodelError
+        If there are too many, or a program cannot be followed at some values.
+    """
+    found: list[Configuration] = []
+    work = [
+        (kernel, values)
+        for kernel in kernels
+        for values in own_combinations(lists, kernel, len(kernels) == 1)
+    ]
+    with progress_bar("translating", counted=False) as tell:
+        for done, (kernel, values) in enumerate(work):
+
+            def part(threads: float, of: float, done: int = done) -> None:
+                tell(done + threads / max(of, 1), len(work))
+
+            found += kernel.configured(values, part)
+    return found
 
 
 def _parts(text: str) -> tuple[str, str | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +12,13 @@ from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import is_program
 from perfmodel.errors import PerfmodelError, shown
 
+if TYPE_CHECKING:
+    from perfmodel.kernels import Kernel
+
 EXAMPLES = (
     "perfmodel kernels",
     "perfmodel kernels gemm --mapping naive",
+    "perfmodel kernels gemm --mapping naive --source",
     "perfmodel kernels my-kernel.toml --json",
 )
 
@@ -30,6 +35,10 @@ def kernels(
         ),
     ] = None,
     mapping: MappingOption = None,
+    source: Annotated[
+        bool,
+        typer.Option("--source", help="The CUDA source of a built-in kernel instead."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """List the built-in kernels, or show all that one does."""
@@ -39,7 +48,9 @@ def kernels(
         if is_program(kernel):
             raise PerfmodelError(f"{shown(kernel)} is a program: perfmodel inspect shows those")
         found = find_kernel(kernel, mapping)
-        if json:
+        if source:
+            _print_source(kernel, found, json)
+        elif json:
             from perfmodel.reports.records import kernel_record
 
             print_json(kernel_record(found))
@@ -50,6 +61,8 @@ def kernels(
         return
     if mapping is not None:
         raise PerfmodelError("--mapping needs a kernel: name it before, as in kernels gemm")
+    if source:
+        raise PerfmodelError("--source needs a kernel: name it before, as in kernels gemm --source")
     listed = [(name, mappings(name), builtin(name)) for name in builtin_names()]
     if json:
         from perfmodel.reports.records import kernel_summary
@@ -59,3 +72,20 @@ def kernels(
         from perfmodel.reports.kernel_text import kernels_report
 
         show(kernels_report(listed))
+
+
+def _print_source(name: str, found: Kernel, json: bool) -> None:
+    """Print the CUDA source of a built-in, as JSON with its launch by the default parameters."""
+    from perfmodel.kernels import builtin_names
+    from perfmodel.kernels.sources import source_of
+
+    if name not in builtin_names():
+        raise PerfmodelError(f"--source goes with built-in kernels, not with {shown(name)}")
+    source = source_of(found)
+    if json:
+        from perfmodel.frontends.launching.builtin_launch import builtin_launch
+        from perfmodel.reports.records import source_record
+
+        print_json(source_record(found, source, *builtin_launch(found, source)))
+    else:
+        sys.stdout.write(source.text())

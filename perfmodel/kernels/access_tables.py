@@ -52,18 +52,27 @@ def read_accesses(
 
 
 def _check_needs(accesses: Sequence[Access], scope: Scope) -> None:
-    """Refuse an access that needs what no earlier load of the same loop brings."""
-    before: dict[str, Access] = {}
+    """Refuse an access that needs no other load of the same loop, or waits for itself."""
+    named = {access.name: access for access in accesses}
     for access in accesses:
-        if access.needs:
-            source = before.get(access.needs)
-            if source is None or source.kind != "load" or source.loop != access.loop:
-                loads = [a.name for a in before.values() if a.kind == "load"]
-                raise PerfmodelError(
-                    f"{scope.where}, access {access.name!r}: needs {shown(access.needs)} is no "
-                    f"earlier load of the same loop{nearest(access.needs, loads)}"
-                )
-        before[access.name] = access
+        if not access.needs:
+            continue
+        source = named.get(access.needs)
+        if source is None or source.kind != "load" or source.loop != access.loop:
+            loads = [a.name for a in accesses if a.kind == "load" and a is not access]
+            raise PerfmodelError(
+                f"{scope.where}, access {access.name!r}: needs {shown(access.needs)} is no "
+                f"other load of the same loop{nearest(access.needs, loads)}"
+            )
+        waited = {access.name}
+        while source is not None and source.name not in waited:
+            waited.add(source.name)
+            source = named.get(source.needs)
+        if source is not None:
+            raise PerfmodelError(
+                f"{scope.where}, access {access.name!r}: needs {shown(access.needs)} waits for "
+                "itself: leave out one of the needs on the way"
+            )
 
 
 def _access(

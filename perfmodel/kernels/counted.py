@@ -16,6 +16,8 @@ class Counted:
     ----------
     requests, lanes : float
         Warp requests, and the lanes that take part, summed over them.
+    different : float
+        Of these lanes, one for each address of a request: lanes that ask for the same count once.
     sectors, lines, pairs : float
         Distinct sectors, lines and 64 B halves of lines of each request, summed.
     data_wavefronts, tag_wavefronts : float
@@ -47,6 +49,7 @@ class Counted:
 
     requests: float
     lanes: float
+    different: float
     sectors: float
     lines: float
     pairs: float

@@ -65,7 +65,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # operation = "add"                   # "increment", "raise", "exchange", "cas", "cas-loop" …
     # aggregated = true                   # the compiler adds up the warp first
     # weights = "1/(bin + 1)"             # or a list: how often random(key, n) in the index is bin
-    # needs = "rows"                      # an earlier load whose value makes the index
+    # needs = "rows"                      # another load whose value makes the index
     # joins = "k"                         # a loop with whose first loads it is waited for
     # multicast = 2                       # blocks of a cluster that share one read of L2
     # moves = 1                           # blocks by which each goes on to another's part, a turn
@@ -89,6 +89,11 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # abreast = 4                         # iterations that wait for their loads together
     # strands = 4                         # at the top: shared loads in flight side by side
     # compute_capability = "9.0"          # at the top: the least that has its instructions
+
+Loops that have the same parent follow one another in the order in which they are stated. Accesses
+may be stated in any order: what a loop loads comes before what it stores, what is outside of all
+loops is loaded before and stored after them, and ``needs`` says which load waits for which. Only a
+load that is stated between two stores to the same buffer is taken to be made between them.
 
 Every number may be an expression. Those of index, guard and definitions use ``threadIdx``,
 ``blockIdx``, ``blockDim`` and ``gridDim``, parameters, definitions and the variables of the loops

@@ -240,6 +240,28 @@ class Menu:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """Contents of buffers that decide a kernel's time, and that nobody states.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Arguments whose contents decide.
+    words : str
+        What they are taken to hold.
+    others : tuple of Kernel
+        The same launch with other contents that are as plausible.
+    allowed : bool
+        Whether to go on however far the time hangs on it.
+    """
+
+    names: tuple[str, ...]
+    words: str
+    others: tuple[Kernel, ...] = ()
+    allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A CUDA kernel and its launch, with parameters still open.
 
@@ -298,8 +320,13 @@ class Kernel:
         once; empty for equal ones, and for those that guards cut off along an axis.
     doubt : Doubt
         How far what was assumed of it may be off.
+    assumption : Assumption or None
+        Contents that were assumed and decide its time.
     compute_capability : tuple of int
         The least that has the instructions it is made of; empty where any has them.
+    asynchronous : frozenset of str
+        Of a kernel from PTX, what it does asynchronously on sm_90: see
+        `perfmodel.frontends.assembly.asynchronous`.
     """
 
     name: str
@@ -331,7 +358,9 @@ class Kernel:
     unequal: Unequal | None = None
     block_work: tuple[float, ...] = ()
     doubt: Doubt = SURE
+    assumption: Assumption | None = None
     compute_capability: tuple[int, ...] = ()
+    asynchronous: frozenset[str] = frozenset()
 
     @property
     def word_parameters(self) -> tuple[str, ...]:
