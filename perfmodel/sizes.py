@@ -1,4 +1,4 @@
-"""Whole numbers as people write them: ``4096``, ``1e6``, ``0x1000``, ``16MiB``."""
+"""Whole numbers as people write them: ``4096``, ``1e6``, ``0x1000``, ``16MiB``, ``16Mi``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ SUFFIXES: Final[Mapping[str, int]] = {
     "MB": 10**6,
     "GB": 10**9,
     "TB": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
     "KiB": 2**10,
     "MiB": 2**20,
     "GiB": 2**30,
     "TiB": 2**40,
 }
-"""Sizes by suffix; case matters, for a lower-case b is a bit."""
+"""Sizes by suffix, counts without a B; case matters, for a lower-case b is a bit."""
 
 _NUMBER: Final = re.compile(
     r"(?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?(?P<suffix>[A-Za-z]*)"
@@ -71,7 +75,12 @@ def _exact(number: str, suffix: str, text: str, what: str) -> int:
         raise PerfmodelError(f"{what} has an unknown suffix {shown(suffix)}{_meant(suffix)}")
     if len(number) > _MOST_CHARACTERS:
         raise _too_large(text, what)
-    value = Decimal(number.replace("_", ""))
+    try:
+        value = Decimal(number.replace("_", ""))
+    except ArithmeticError:  # an exponent beyond what Decimal has: it is huge, or no whole number
+        if "-" in number:
+            raise PerfmodelError(f"{what} must be a whole number, not {shown(text)}") from None
+        raise _too_large(text, what) from None
     if value and value.adjusted() > 20:
         raise _too_large(text, what)
     # Below this even TiB make nothing whole, and the exact fraction would be huge.

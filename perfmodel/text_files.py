@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Mapping, Sequence
-from errno import EISDIR
+from errno import EINVAL, EISDIR, ELOOP
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +15,79 @@ from perfmodel.errors import PerfmodelError
 
 MAX_FILE_BYTES: Final = 1 << 20
 """Largest file that is read [B]."""
+
+
+_MOST_SOURCE: Final = 1 << 24
+_SPECIAL: Final = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def check_regular(path: str | Path, where: str, wanted: str) -> int:
+    """Return the size of a file that a user named, before it is opened [B].
+
+    A pipe or a device has no size to check, and reading it may never end.
+
+    Parameters
+    ----------
+    path : str or Path
+    where : str
+        How messages call it.
+    wanted : str
+        What to give instead: "a .cu or .ptx file".
+
+    Raises
+    ------
+    PerfmodelError
+        If it does not exist, is a directory, pipe, socket or device, or cannot be looked at.
+    """
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, ValueError):  # no file has a NUL in its name
+        raise PerfmodelError(f"{where} does not exist: give the path of {wanted}") from None
+    except OSError as error:
+        if error.errno == ELOOP:
+            reason = "does not exist: it is a symbolic link that leads to itself"
+            raise PerfmodelError(f"{where} {reason}; give the path of {wanted}") from None
+        raise PerfmodelError(f"{where} cannot be read: {error.strerror}") from None
+    if stat.S_ISREG(found.st_mode):
+        return found.st_size
+    what = next((name for is_one, name in _SPECIAL if is_one(found.st_mode)), "something else")
+    kind = what if what == "a directory" else f"not a regular file but {what}"
+    raise PerfmodelError(f"{where} is {kind}: give the path of {wanted}")
+
+
+def read_bytes(path: str | Path, where: str, wanted: str, most: int = MAX_FILE_BYTES) -> bytes:
+    """Return what a file holds that a user named.
+
+    Parameters
+    ----------
+    path : str or Path
+    where : str
+        How messages call it.
+    wanted : str
+        What to give instead: "a .cu or .ptx file".
+    most : int
+        Largest size that is read [B].
+
+    Raises
+    ------
+    PerfmodelError
+        As `check_regular`, or if it is larger, or unreadable.
+    """
+    check_regular(path, where, wanted)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise PerfmodelError(f"{where} cannot be read: {error.strerror or error}") from None
+    if len(content) > most:
+        raise PerfmodelError(f"{where} is larger than {most >> 20} MiB: not {wanted}")
+    return content
 
 
 def read_text(path: Path, where: str, kind: str) -> str:
@@ -29,30 +104,27 @@ def read_text(path: Path, where: str, kind: str) -> str:
     Raises
     ------
     PerfmodelError
-        If it is missing, a directory, no regular file, over 1 MiB, not UTF-8 or unreadable.
+        As `read_bytes`, or if it is not UTF-8.
     """
+    content = read_bytes(path, where, f"a {kind} file")
     try:
-        if path.is_dir():
-            raise PerfmodelError(f"{where} is a directory, not a TOML file")
-        if not path.exists():
-            raise PerfmodelError(f"{where} does not exist: give the path of a {kind} file")
-        # Pipes and character devices have no size to check and may never end.
-        if not path.is_file():
-            raise PerfmodelError(f"{where} is not a regular file")
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise PerfmodelError(f"{where} is larger than 1 MiB: not a {kind} file")
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PerfmodelError(
             f"{where} is not UTF-8 text (byte {error.start}): save it as UTF-8"
         ) from None
+
+
+@cache
+def source_lines(path: str | Path) -> list[str]:
+    """Return the lines of a source file to print; none if it is not there or cannot be read."""
+    try:
+        content = read_bytes(path, "source", "a source", _MOST_SOURCE)
     except PerfmodelError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise PerfmodelError(f"{where} cannot be read: {reason}") from None
+        return []
+    # Only what a compiler ends lines with.
+    text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    return text.split("\n")
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
@@ -98,8 +170,10 @@ def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:
         allowed = ", ".join(suffixes[:-1]) + " or " * (len(suffixes) > 1) + suffixes[-1]
         has = f"not {path.suffix!r}" if path.suffix else "but it has no suffix"
         raise PerfmodelError(f"{where} must end in {allowed}, {has}")
-    if path.is_dir():
-        raise PerfmodelError(f"{where} is a directory: give a file's name")
+    try:
+        _check_replaceable(path)
+    except OSError as error:
+        raise PerfmodelError(f"{where} {error.strerror}: give a file's name") from None
     if not path.parent.is_dir():
         raise PerfmodelError(f"{where}: no directory {str(path.parent)!r}; create it first")
     return path
@@ -137,14 +211,18 @@ def write_files(folder: Path, contents: Mapping[str, str | bytes]) -> None:
     path = folder
     try:
         for name, content in contents.items():
-            path = folder / name
-            if path.is_dir():
-                raise IsADirectoryError(EISDIR, "Is a directory")
+            # A symbolic link stays: what it leads to is replaced.
+            path = Path(os.path.realpath(folder / name))
+            _check_replaceable(path)
             with tempfile.NamedTemporaryFile(
-                dir=folder, prefix=".perfmodel-", delete=False
+                dir=path.parent, prefix=".perfmodel-", delete=False
             ) as file:
                 written[path] = file.name
-                file.write(content.encode() if isinstance(content, str) else content)
+                file.write(
+                    content.encode(errors="backslashreplace")
+                    if isinstance(content, str)
+                    else content
+                )
             # Temporary files are private; these are as readable as any.
             os.chmod(file.name, path.stat().st_mode & 0o777 if path.exists() else _usual_mode())
         for path in list(written):
@@ -157,6 +235,26 @@ def write_files(folder: Path, contents: Mapping[str, str | bytes]) -> None:
     finally:
         for temporary in written.values():
             Path(temporary).unlink(missing_ok=True)
+
+
+def _encoded(content: str | bytes) -> bytes:
+    """Return text as UTF-8; a byte of a file name that was no text is spelt out."""
+    return content.encode(errors="backslashreplace") if isinstance(content, str) else content
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a file in place of a directory, pipe, socket or device."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        raise OSError(EINVAL, f"cannot be a name: {error}") from None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(EISDIR, "is a directory")
+    if not stat.S_ISREG(mode):
+        what = next((name for is_one, name in _SPECIAL if is_one(mode)), "something else")
+        raise OSError(EINVAL, f"is not a regular file but {what}")
 
 
 def _usual_mode() -> int:

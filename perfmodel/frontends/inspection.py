@@ -13,6 +13,7 @@ from perfmodel.frontends.ptx.pointers import pointer_parameters
 from perfmodel.frontends.ptx.references import reached
 from perfmodel.frontends.ptx.syntax import Address, Function, Instruction, Parameter, SourceLine
 from perfmodel.frontends.resources import Resources
+from perfmodel.frontends.source_places import outermost
 
 _MEMORY: Final = ("load", "store", "atomic", "texture", "copy")
 _OUTSIDE: Final = ("param", "const")
@@ -141,13 +142,6 @@ def _loop(kernel: Function, flow: ControlFlow, index: int) -> LoopFacts:
         last=max(lines, key=lambda s: s.line, default=None),
         ptx_line=header.line,
     )
-
-
-def outermost(source: SourceLine) -> SourceLine:
-    """Return the line of the kernel itself that an inlined line came to, or the line."""
-    while source.inlined_at is not None:
-        source = source.inlined_at
-    return source
 
 
 def _accesses(kernel: Function, flow: ControlFlow, depths: list[int]) -> tuple[AccessFacts, ...]:

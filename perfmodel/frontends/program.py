@@ -9,12 +9,14 @@ from typing import Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.frontends.compile import compile_ptx
+from perfmodel.frontends.ptx.linking import linked
 from perfmodel.frontends.ptx.parse import parse_ptx, read_ptx_text
 from perfmodel.frontends.ptx.syntax import Function, Module
 from perfmodel.frontends.resources import Resources, resources
 from perfmodel.frontends.signatures import base_name, names_of, parameter_names
 from perfmodel.frontends.template_names import is_named, source_name, starts_as
 from perfmodel.frontends.toolchain import check_architecture
+from perfmodel.text_files import source_lines
 
 SOURCES: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
 DEFAULT_ARCHITECTURE: Final = "sm_90"
@@ -83,6 +85,7 @@ def load_program(
     architecture: str | None = None,
     options: Sequence[str] = (),
     kernel: str | None = None,
+    others: Sequence[str | Path] = (),
 ) -> Program:
     """Return the kernels of a CUDA source, which is compiled, or of a PTX file.
 
@@ -97,6 +100,8 @@ def load_program(
         For the compiler.
     kernel : str, optional
         Registers and shared memory of this one only, as `Program.kernel` finds it: faster.
+    others : sequence of str or Path
+        Sources or PTX files with device functions and variables that it is linked with.
 
     Raises
     ------
@@ -106,19 +111,39 @@ def load_program(
     path = Path(path)
     if architecture is not None:
         check_architecture(architecture)
-    if path.suffix in SOURCES:
-        target = architecture or DEFAULT_ARCHITECTURE
-        compiled = compile_ptx(path, target, options)
-        text, compiler = compiled.ptx, compiled.compiler
-        names = parameter_names(path.read_text(encoding="utf-8", errors="replace"))
-        module = parse_ptx(text, f"PTX of {path.name}")
-    else:
-        text, compiler, names = read_ptx_text(path), None, {}
-        module = parse_ptx(text, path.name)
-        target = architecture or module.target
+    if others:
+        options = (*options, "-rdc=true")
+    parts = [_loaded(Path(p), architecture, options) for p in (path, *others)]
+    text = parts[0].text
+    if others:
+        text = linked([(part.name, part.text) for part in parts])
+    compiler = parts[0].compiler
+    module = parse_ptx(text, f"PTX of {path.name}" if compiler else path.name)
+    names = {name: given for part in reversed(parts) for name, given in part.names.items()}
+    if compiler is not None:
+        module = replace(module, folder=str(path.parent.absolute()))
+    target = module.target if compiler else architecture or module.target
     program = Program(path.name, module, text, target, compiler, {}, names)
     wanted = None if kernel is None else [program.kernel(kernel)]
     return replace(program, resources=resources(module, text, target, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the files of a program."""
+
+    name: str
+    text: str
+    compiler: str | None
+    names: dict[str, tuple[str, ...]]
+
+
+def _loaded(path: Path, architecture: str | None, options: Sequence[str]) -> _Part:
+    if path.suffix not in SOURCES:
+        return _Part(path.name, read_ptx_text(path), None, {})
+    compiled = compile_ptx(path, architecture or DEFAULT_ARCHITECTURE, options)
+    source = "\n".join(source_lines(path))
+    return _Part(path.name, compiled.ptx, compiled.compiler, parameter_names(source))
 
 
 def _choose(names: Sequence[str]) -> str:

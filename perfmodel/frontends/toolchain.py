@@ -49,7 +49,9 @@ def find_tool(name: str) -> str | None:
     return next((str(p) for p in places if os.access(f"{p}{suffix}", os.X_OK)), None)
 
 
-def run_tool(command: Sequence[str], what: str) -> subprocess.CompletedProcess[str]:
+def run_tool(
+    command: Sequence[str], what: str, scratch: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Return how a compiler ended.
 
     Parameters
@@ -57,6 +59,8 @@ def run_tool(command: Sequence[str], what: str) -> subprocess.CompletedProcess[s
     command : sequence of str
     what : str
         For messages.
+    scratch : Path, optional
+        Folder for temporary files of the tool.
 
     Raises
     ------
@@ -72,6 +76,7 @@ def run_tool(command: Sequence[str], what: str) -> subprocess.CompletedProcess[s
             text=True,
             errors="replace",
             start_new_session=True,
+            env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
         ) as process:
             try:
                 output, messages = process.communicate(timeout=_SECONDS)

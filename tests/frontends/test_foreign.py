@@ -68,7 +68,7 @@ def test_functions_without_a_body_are_named() -> None:
         "call elsewhere, (%r1); ld.param.u64 %d1, [out]; st.global.u32 [%d1], %r1; ret;",
         declared=".extern .func elsewhere(.reg .b32 x);",
     )
-    assert "calls of elsewhere are left out" in " ".join(kernel.notes)
+    assert "calls of elsewhere are left out" in " ".join(kernel.doubt.reasons)
 
 
 VIEW = ".param .align 8 .b8 view[24]"
@@ -223,7 +223,7 @@ def test_unknown_lengths_are_made_small_where_they_keep_a_kernel_from_ending() -
         "l: add.u32 %r2, %r2, 1; xor.b32 %r3, %r2, %r1; st.global.u32 [%d1+8], %r3;"
         "setp.lt.u32 %p1, %r2, %r1; @%p1 bra l; ret;",
     )
-    assert "integers below 64" in " ".join(kernel.notes)
+    assert "integers below 64" in " ".join(kernel.doubt.reasons)
     assert np.isfinite(predict(kernel).time_s)
 
 

@@ -34,9 +34,9 @@ def made(module: Module, block: int = 64) -> Kernel:
 
 def test_words_that_lanes_read_from_constant_memory() -> None:
     # Derived: lanes t // 4 read eight words a warp; one address for all is no such load.
-    read = "mov.u32 %r1,%tid.x; shr.u32 %r2,%r1,2; shl.b32 %r2,%r2,2; mov.u32 %r3,table;"
+    read = "mov.u32 %r1,%tid.x; shr.u32 %r2,%r1,2; mul.wide.u32 %d2,%r2,4; mov.u64 %d3,table;"
     kernel = made(
-        written(f"{read} add.s32 %r3,%r3,%r2; ld.const.b32 %r4,[%r3]; ret;", declared=TABLE)
+        written(f"{read} add.s64 %d3,%d3,%d2; ld.const.b32 %r4,[%d3]; ret;", declared=TABLE)
     )
     words = [a.count for a in kernel.arithmetic if a.pipe == "constant"]
     assert [float(w.value) for w in words if isinstance(w, Number)] == [8.0]

@@ -116,7 +116,7 @@ def test_structures() -> None:
         ({"grid": [0]}, "grid must be 1 to"),
         ({"grid": []}, "grid must be 1 to 3 numbers"),
         ({"grid": [1, 2, 3, 4]}, "grid must be 1 to 3 numbers"),
-        ({"grid": "big"}, "grid must be a whole number"),
+        ({"grid": "big"}, "grid must be a number .* 'big' has none: give -D big=VALUE"),
         ({"block": [1, 1, 65]}, "block z must be 1 to 64"),
         ({"block": [32, 33]}, "at most 1024 threads, not 1056"),
         ({"shared_bytes": 1 << 20}, "shared_bytes must be 0 to"),
@@ -130,7 +130,7 @@ def test_structures() -> None:
         ({"arguments": {"n": {"bytes": 8, "fill": "uniform"}}}, "fill needs the elements' type"),
         ({"arguments": {"n": {"bytes": 8, "type": "int"}}}, "type must be one of"),
         ({"arguments": {"n": {"bytes": 8, "type": "i32", "fill": "ones"}}}, "fill must be one of"),
-        ({"arguments": {"n": "many"}}, "must be a whole number"),
+        ({"arguments": {"n": "many"}}, "argument 'n' must be a number .* 'many' has none"),
     ],
 )
 def test_tables_that_are_refused(change: dict[str, object], message: str) -> None:
@@ -202,13 +202,13 @@ def test_content_from_a_file(tmp_path: Path) -> None:
     assert found.tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(PerfmodelError, match="holds 24 B, but the buffer has 20"):
         Buffer(20, npy=tmp_path / "index.npy").content("i")
-    with pytest.raises(PerfmodelError, match=r"cannot read .* No such file"):
+    with pytest.raises(PerfmodelError, match="does not exist"):
         Buffer(20, npy=tmp_path / "none.npy").content("i")
     (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY nonsense")
-    with pytest.raises(PerfmodelError, match="cannot read"):
+    with pytest.raises(PerfmodelError, match="is no array of numbers"):
         Buffer(20, npy=tmp_path / "bad.npy").content("i")
     np.save(tmp_path / "object.npy", np.array([{}], dtype=object))
-    with pytest.raises(PerfmodelError, match="cannot read"):
+    with pytest.raises(PerfmodelError, match="array of numbers"):
         Buffer(20, npy=tmp_path / "object.npy").content("i")
     assert Buffer(20).content("i") is None
 

@@ -314,9 +314,9 @@ def test_binary_files_are_named(tmp_path: Path, content: bytes, message: str) ->
 
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:
-    with pytest.raises(PerfmodelError, match=r"cannot read .*: it does not exist: give"):
+    with pytest.raises(PerfmodelError, match="does not exist: give"):
         read_ptx(tmp_path / "none.ptx")
-    with pytest.raises(PerfmodelError, match="is not a file"):
+    with pytest.raises(PerfmodelError, match="is a directory"):
         read_ptx(tmp_path)
 
 

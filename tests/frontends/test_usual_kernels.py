@@ -107,7 +107,7 @@ def test_memory_that_is_left_out_is_named() -> None:
     add.s64 %d4, %d3, %d1; st.global.u32 [%d4], %r5; ret;
     """
     made = kernel(body, ".param .u64 image, .param .u64 out", launch(10, 64, image=1))
-    assert any("tex" in note and "left out" in note for note in made.notes)
+    assert any("tex" in reason and "left out" in reason for reason in made.doubt.reasons)
 
 
 def test_a_structure_has_its_fields() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
+from perfmodel.errors import PerfmodelError
 from perfmodel.frontends.launching.launch_file import read_launches
 from perfmodel.frontends.program import Program, load_program
 from perfmodel.frontends.toolchain import find_tool
@@ -70,9 +71,9 @@ def loaded(source: str) -> Program:
 
 
 @lru_cache
-def predicted(source: str, kernel: str) -> Prediction:
+def predicted(source: str, kernel: str, *, assume: bool = False) -> Prediction:
     _, launch = LAUNCHES[source, kernel]
-    return predict(translated(loaded(source), launch), device="h200-sxm")
+    return predict(translated(loaded(source), launch, assume=assume), device="h200-sxm")
 
 
 def test_it_is_sealed_and_documented() -> None:
@@ -140,7 +141,10 @@ def test_times_and_intervals() -> None:
 @pytest.mark.parametrize("kernel", ["spin_lock_sum", "lookback_scan", "heap_scratch"])
 def test_who_waits_in_turn_may_take_as_long_as_it_did(kernel: str) -> None:
     # measured: what is not modelled is said, and the interval holds the time
-    found = predicted("rare", kernel)
+    if kernel == "heap_scratch":  # two thirds of its accesses are to memory that it allocates
+        with pytest.raises(PerfmodelError, match="addresses that no buffer has"):
+            predicted("rare", kernel)
+    found = predicted("rare", kernel, assume=kernel == "heap_scratch")
     assert found.interval_s[1] > measured("rare", kernel, "time_us") * 1e-6
     said = any("not modelled" in w or "left out" in w for w in found.warnings)
     assert said or kernel == "spin_lock_sum"  # its lock is modelled, from hand to hand

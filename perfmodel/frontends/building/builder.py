@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
@@ -22,7 +22,7 @@ from perfmodel.frontends.building.accesses import (
 )
 from perfmodel.frontends.building.block_work import BlockWork
 from perfmodel.frontends.building.constant_data import constant_bytes
-from perfmodel.frontends.building.counts import counted
+from perfmodel.frontends.building.counts import counted, mean_trips, most_turns
 from perfmodel.frontends.building.parts import (
     at_random,
     data_factors,
@@ -37,11 +37,12 @@ from perfmodel.frontends.emulation.emulate import Emulation
 from perfmodel.frontends.emulation.odd_values import OddShares
 from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.syntax import Function, Module
+from perfmodel.frontends.source_places import place_name, users_line
 from perfmodel.frontends.symbolic.conditions import TRUE
 from perfmodel.frontends.symbolic.instructions import Interpreter
 from perfmodel.frontends.symbolic.launch import Base, KernelLaunch
 from perfmodel.frontends.symbolic.lock_loops import held_inside
-from perfmodel.frontends.symbolic.records import Followed
+from perfmodel.frontends.symbolic.records import Followed, LoopRun
 from perfmodel.frontends.symbolic.sums import Sum, single, split, sum_of, written
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
@@ -193,7 +194,7 @@ class Builder:
                     loop.variable,
                     renamed(loop.trips or Number(1), parts),
                     loop.parent,
-                    Number(work.by_block.turns.get(loop.variable, 1)),
+                    Number(self._turns(loop, work.by_block.turns)),
                 )
                 for loop in found.loops
             ),
@@ -210,6 +211,18 @@ class Builder:
             unequal=_unequal(self.emulation, work.by_block),
             block_work=work.by_block.blocks,
         )
+
+    def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
+        """Return the share of a loop's iterations, in those around it, that the last warp runs."""
+        share = stated.get(loop.variable, 1)
+        nest = self.found.nest(loop.variable)
+        if self.emulation is None or len(nest) < 2:
+            return share
+        flow = control_flow(self.function)
+        numbers = {each.variable: each.index for each in self.found.loops}
+        product = math.prod(mean_trips(self.emulation, flow, numbers[name]) for name in nest)
+        most = most_turns(self.emulation, flow, loop.index)
+        return share if most >= product else min(share, most / product)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         found = []
@@ -346,8 +359,7 @@ class Builder:
         source = instruction.source
         if source is None:
             return f"PTX:{instruction.line}"
-        file = self.module.files.get(source.file, "")
-        return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{source.line}"
+        return place_name(users_line(source, self.module), self.module)
 
 
 def _unequal(emulation: Emulation | None, by_block: BlockWork) -> Unequal | None:

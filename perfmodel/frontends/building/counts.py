@@ -33,11 +33,29 @@ def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     return max(1, round(float(emulation.warps[found.header]) / entries))
 
 
+def most_turns(emulation: Emulation, flow: ControlFlow, loop: int) -> float:
+    """Return the iterations of a loop that the warp with most work can have run.
+
+    No warp runs more of them than the mean of all warps, times what the longest warp does over an
+    average one. Products of the iterations of nested loops know no such bound: an inner loop that
+    few iterations of the outer one enter is in them as if all did.
+
+    Parameters
+    ----------
+    emulation : Emulation
+    flow : ControlFlow
+    loop : int
+        Its number in `flow`.
+    """
+    iterations = float(emulation.warps[flow.loops[loop].header])
+    return max(iterations / emulation.sampled_warps * emulation.unequal.longest, 1.0)
+
+
 def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -> Counted:
     """Return what an access asks for in the whole launch, from what the sample did."""
     sampled = emulation.sampled / emulation.blocks
     if count is None:
-        return Counted(0, 0, 0, 0, 0, 0, 0, sampled)
+        return Counted(0, 0, 0, 0, 0, 0, 0, 0, sampled)
     # Local memory is laid out by words: wider accesses are several requests.
     words = max(1, count.width // 4) if count.region == LOCAL_REGION else 1
     requests = count.requests * emulation.scale * words
@@ -48,6 +66,7 @@ def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -
     return Counted(
         requests=requests,
         lanes=count.lanes * emulation.scale * words,
+        different=total(count.different),
         sectors=total(count.sectors),
         lines=total(count.lines),
         pairs=total(count.pairs),

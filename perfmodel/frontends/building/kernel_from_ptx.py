@@ -12,18 +12,20 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.frontends.assembly.divergence import varying_constants
 from perfmodel.frontends.assembly.machine_code import MachineCode
 from perfmodel.frontends.assembly.machine_instructions import unrolled_loops
+from perfmodel.frontends.assumed_contents import no_end
 from perfmodel.frontends.building.accesses import Placed
 from perfmodel.frontends.building.builder import Builder
 from perfmodel.frontends.building.counts import mean_trips
 from perfmodel.frontends.building.several_buffers import with_joined_buffers
 from perfmodel.frontends.building.tensors import tensor_copy, with_box
 from perfmodel.frontends.building.uneven_loops import left_apart, left_unevenly
-from perfmodel.frontends.building.vectors import joined_loads
+from perfmodel.frontends.building.vectors import joined_accesses
 from perfmodel.frontends.emulation.emulate import (
     Emulation,
     NoEndError,
@@ -80,8 +82,12 @@ _GUESS_SECONDS: Final = 2.0
 _SMALL_SECONDS: Final = 3.0
 """Time of an emulation [s] with any unknown integers, with small ones, and of a loop whose end is
 assumed."""
+_ASSUMED_SECONDS: Final = 3.0
+"""The same with contents that stand for those that nobody states."""
 _GUESSED: Final = Doubt(4.0, 4.0)
 """How far the time may be off where unknown content decides how often loops run: assumed."""
+_MOST_LOST: Final = 0.5
+"""Share of the accesses that may be left out."""
 _GUESSED_SIZE: Final = Doubt(2.0, 3.0)
 """The same where the size of a buffer had to be assumed."""
 
@@ -93,6 +99,7 @@ def kernel_from_ptx(
     registers: int = 32,
     progress: Progress | None = None,
     machine: MachineCode = (),
+    assume: bool = False,
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
@@ -108,6 +115,8 @@ def kernel_from_ptx(
         Told how many of how many emulated threads are done.
     machine : tuple of MachineInstruction
         What ptxas made of the function; empty if it is not at hand.
+    assume : bool
+        Whether to go on where unknown content keeps a loop from ending, or most is left out.
 
     Raises
     ------
@@ -138,6 +147,8 @@ def kernel_from_ptx(
     counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
         emulation = _emulated(module, function, bound, progress)
+        if not assume:
+            _check_followed(emulation)
         before = found.loops
         counted_loops = frozenset(x.variable for x in before if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
@@ -146,11 +157,11 @@ def kernel_from_ptx(
         placed = with_joined_buffers(placed, emulation, bases, follower.data)
         looped = bool(counted_loops)
         doubt = emulation.doubt
-        if looped and any(r.guessed and r.decides for r in emulation.regions):
+        if looped and any(r.guessed and r.decides and not r.assumed for r in emulation.regions):
             doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in _words(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
-    placed = joined_loads(function, flow, placed, shared)
+    placed = joined_accesses(function, flow, placed, shared)
     builder = Builder(module, function, bound.launch, registers, follower, bases, shown, emulation)
     builder.machine = machine
     builder.counted_loops = counted_loops
@@ -179,6 +190,13 @@ def _emulated(
     """
     launch = emulated_launch(bound, function)
     told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
+    if any(r.assumed for r in launch.buffers.values()):
+        return emulate(
+            *(module, function, launch),
+            most_seconds=_ASSUMED_SECONDS,
+            assume=True,
+            progress=progress,
+        )
     if not told:
         # Content that is unknown and read may be what keeps it going; else it only needs time.
         try:
@@ -211,6 +229,24 @@ def _emulated(
     return emulate(
         module, function, launch, most_seconds=_SMALL_SECONDS, assume=True, progress=progress
     )
+
+
+def _check_followed(emulation: Emulation) -> None:
+    """Refuse what would be nothing but assumed.
+
+    Raises
+    ------
+    PerfmodelError
+        If a loop does not end under assumed contents, or most accesses go to no buffer.
+    """
+    if emulation.endless:
+        raise no_end(emulation.endless)
+    if emulation.strayed > _MOST_LOST:
+        raise PerfmodelError(
+            f"{emulation.strayed:.0%} of the kernel's accesses go to addresses that no buffer has, "
+            "as of pointers that are read from memory: pass indices into a buffer in their place, "
+            "describe the kernel in TOML, or --assume to go on without them"
+        )
 
 
 def _odd(

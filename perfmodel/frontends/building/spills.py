@@ -49,6 +49,7 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
             counted=Counted(
                 requests=count * warps,
                 lanes=count * grid * block,
+                different=count * grid * block,
                 sectors=count * grid * block / 8,
                 lines=count * warps,
                 pairs=2 * count * warps,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perfmodel.frontends.emulation.memory import GAP_SHIFT, LOCAL_BASE, MIDDLE
 from perfmodel.frontends.emulation.reuse import Touches
+from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
 from perfmodel.trace.coalescer import LANES, coalesce
@@ -50,10 +51,13 @@ class Count:
         Numbers of all buffers in global memory that it went to.
     looked : float
         Requests that the following stand for.
-    sectors, lines, pairs, data, tags : float
-        Distinct sectors, lines and 64 B halves of lines of each request, and L1's clocks, summed.
+    different, sectors, lines, pairs, data, tags : float
+        Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's
+        clocks, summed.
     kept : list of (array, array)
         Addresses, from the start of the buffer, and lanes that take part, of some requests.
+    reach : int
+        Bytes from the buffer's start to the end of what was asked for, before any is put inside.
     bulk : bool
         Whether each request moves a run of bytes, of which `lanes` counts the pieces.
     """
@@ -63,6 +67,7 @@ class Count:
     lanes: int = 0
     region: int = -3
     looked: float = 0.0
+    different: float = 0.0
     sectors: float = 0.0
     lines: float = 0.0
     pairs: float = 0.0
@@ -73,6 +78,7 @@ class Count:
     kept: list[tuple[Array, Array]] = field(default_factory=list)
     rows_kept: int = 0
     bulk: bool = False
+    reach: int = 0
     regions: set[int] = field(default_factory=set)
 
     def add_run(
@@ -82,6 +88,7 @@ class Count:
         self.bulk = True
         self.lanes += round(pieces)
         self.looked += requests
+        self.different += pieces
         self.sectors += sectors
         self.lines += lines
         self.pairs += pairs
@@ -188,6 +195,8 @@ class Counter:
             count.region = region
             base = start + MIDDLE - (1 << 36)
             numbers = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+            last = int(address.max()) - (start + MIDDLE) + count.width
+            count.reach = max(count.reach, last)
             if count.regions != {region} or (numbers != region).any():
                 count.regions.update(np.unique(numbers).tolist())
         places = np.zeros((rows, LANES), dtype=np.int64)
@@ -208,6 +217,8 @@ class Counter:
             count.rows_kept += rows
         if count.region == -1:
             return
+        ordered = np.sort(np.where(active, places, -1), axis=-1)
+        count.different += weight * float((first_of_equals(ordered) & (ordered >= 0)).sum())
         found = coalesce(places, active, width)
         bits = found.sectors
         count.sectors += weight * float(_SECTORS[bits].sum())

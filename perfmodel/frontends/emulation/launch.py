@@ -70,11 +70,12 @@ def _region(name: str, buffer: Buffer) -> Region:
     """Return a buffer with its content: recipes that need no order are made where they are read."""
     if buffer.npy is None and buffer.fill in ("zeros", "uniform", "index"):
         assert buffer.dtype is not None
-        return Region(name, buffer.bytes, generated=_recipe(name, buffer))
+        recipe = _recipe(name, buffer)
+        return Region(name, buffer.bytes, generated=recipe, assumed=buffer.assumed)
     content = buffer.content(name)
     if content is not None:
         content = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
-    return Region(name, buffer.bytes, content=content)
+    return Region(name, buffer.bytes, content=content, assumed=buffer.assumed)
 
 
 def _recipe(name: str, buffer: Buffer) -> Callable[[Array, int], Array]:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.frontends.emulation.machine import LANES
-from perfmodel.frontends.emulation.memory import LOCAL_BASE, SHARED_BASE, Memory, Region
+from perfmodel.frontends.emulation.memory import (
+    LOCAL_BASE,
+    SHARED_BASE,
+    WORKSPACE,
+    Memory,
+    Region,
+)
 from perfmodel.frontends.emulation.reuse import MOST_BLOCKS
 from perfmodel.frontends.ptx.syntax import Function, Module, Variable
 
@@ -55,9 +61,6 @@ def sampled_blocks(blocks: int, most: int) -> Array:
     return found
 
 
-_WORKSPACE: Final = 0x7FFFFFFF
-
-
 def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> dict[str, Array]:
     """Return the special registers of all lanes."""
     x, y, z = launch.block
@@ -89,9 +92,7 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
     arrays["%nwarpid"] = every(-(-x * y * z // LANES))
     arrays["WARP_SZ"] = every(LANES)
     arrays["%dynamic_smem_size"] = every(launch.shared_bytes)
-    # Upper and lower half of where the blocks of a cooperative launch count themselves: where it is
-    # 0, grid.sync() traps. No buffer is there.
-    arrays |= {"%envreg1": every(_WORKSPACE), "%envreg2": every(0)}
+    arrays |= {"%envreg1": every(WORKSPACE), "%envreg2": every(0)}
     return arrays
 
 

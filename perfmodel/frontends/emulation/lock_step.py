@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -35,13 +36,20 @@ from perfmodel.frontends.emulation.machine import LANES, Active, Machine, Step
 from perfmodel.frontends.emulation.memory import Memory
 from perfmodel.frontends.emulation.odd_values import OddValues, with_ways
 from perfmodel.frontends.emulation.rest import Rest, assumed_end, drift, rest, stand_for, told
-from perfmodel.frontends.emulation.result import Emulation, gave_up, run_notes, unequal
+from perfmodel.frontends.emulation.result import (
+    Emulation,
+    gave_up,
+    never_ended,
+    run_doubt,
+    run_notes,
+    unequal,
+)
 from perfmodel.frontends.emulation.reuse import Touches, cached_loads
 from perfmodel.frontends.emulation.segments import differ, join, segments
 from perfmodel.frontends.emulation.tickets import ticket_draws
 from perfmodel.frontends.emulation.values import dtype_of
 from perfmodel.frontends.emulation.waits import PATIENCE, wait_exits, waited_for
-from perfmodel.frontends.ptx.control_flow import ControlFlow, control_flow
+from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.frontends.ptx.syntax import Function, Instruction, Module, Register
 from perfmodel.frontends.symbolic.lock_loops import exits_of_tries
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -128,6 +136,7 @@ class LockStep:
         self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
+        self.endless: list[Loop] = []
         self.doubt = SURE
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
@@ -222,10 +231,13 @@ class LockStep:
             off = 1 + abs(drift(self.history, found.loop.header))
             self.doubt = self.doubt.beside(Doubt(off, off))
         else:
-            self.doubt = self.doubt.beside(ENDLESS)
+            self.endless.append(found.loop)
         self._waiting[found.lanes] = False
         self._go(found.loop.header, found.target, some)
-        self.left.append(told(found, self.function, self.flow, self.history))
+        said = told(found, self.function, self.flow, self.history)
+        if not found.register:
+            self.doubt = self.doubt.beside(replace(ENDLESS, reasons=(said,)))
+        self.left.append(said)
 
     def _run_segment(self, place: int, active: Active) -> None:
         segment = self.segments[place]
@@ -370,7 +382,7 @@ class LockStep:
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),
-            *self.left,
+            *(said for said in self.left if said not in self.doubt.reasons),
             *run_notes(self.machine, self.regions, len(self.sampled), self.blocks),
         ]
         if self.waited:
@@ -396,5 +408,8 @@ class LockStep:
             notes=tuple(notes),
             rounds=self.around,
             odd=self.odd.shares(),
-            doubt=self.doubt,
+            doubt=self.doubt.beside(run_doubt(self.machine, self.regions)),
+            warps_per_block=self.padded // LANES,
+            endless=never_ended(self.function, self.endless, self.counter.counts, self.regions),
+            strayed=self.machine.memory.lost,
         )

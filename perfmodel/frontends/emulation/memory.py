@@ -25,6 +25,11 @@ MIDDLE: Final = 1 << GAP_SHIFT - 1
 """Where in its part of the address space a buffer begins: indices may be negative."""
 SHARED_BASE: Final = 1 << 20
 LOCAL_BASE: Final = 1 << 30
+WORKSPACE: Final = 0x7FFFFFFF
+"""Upper half of the address where the blocks of a cooperative launch count themselves: where it is
+0, grid.sync() traps. No buffer is there."""
+_MOST_SHARED: Final = 1 << 18
+"""Bytes from which on no block has shared memory."""
 MOST_BACKED: Final = 1 << 30
 """Bytes of a buffer that keeps what is stored to it; larger ones forget."""
 
@@ -51,6 +56,10 @@ class Region:
         Whether its size is known; if not, nothing is wrapped around.
     guessed : bool
         Whether generated content was read.
+    largest : int
+        Largest number among it, as an unsigned integer.
+    assumed : bool
+        Whether its content is a recipe that stands for what nobody states.
     decides : bool
         Whether branches or addresses depend on the content, as far as the code shows.
     """
@@ -63,6 +72,8 @@ class Region:
     below: int | None = None
     wrapped: bool = False
     guessed: bool = False
+    largest: int = 0
+    assumed: bool = False
     decides: bool = True
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
@@ -84,6 +95,7 @@ class Region:
     def load(self, offset: Array, width: int, kind: str) -> Array:
         """Return the unsigned integers of `width` bytes at some offsets."""
         whole = np.dtype(f"u{width}")
+        self.guessed = self.guessed or self.assumed
         if self.content is not None:
             found = self._content(offset, whole)
         elif self.generated is not None:
@@ -93,6 +105,8 @@ class Region:
             # Another place of the same sequence: buffers differ from one another.
             other = zlib.crc32(self.name.encode()) << 8
             found = generated(offset + other * width, whole, kind, self.below)
+            if self.below is not None:
+                self.largest = max(self.largest, int(found.max(initial=0)))
         if self._touched is None or self._stored is None:
             return found
         at = offset // width
@@ -180,7 +194,14 @@ class Memory:
         blocks = int(block_of.max(initial=0)) + 1
         self.shared = np.zeros(blocks * self.shared_bytes, dtype=np.uint8)
         self.local = np.zeros(len(block_of) * self.local_bytes, dtype=np.uint8)
-        self.strayed = False
+        self.reached = 0
+        """Accesses of lanes that go to buffers, and those that go to none."""
+        self.strayed = 0
+
+    @property
+    def lost(self) -> float:
+        """Share of the accesses, shared and local memory aside, that go to no buffer."""
+        return self.strayed / max(self.strayed + self.reached, 1)
 
     @staticmethod
     def base(number: int) -> int:
@@ -213,7 +234,7 @@ class Memory:
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
         inside = np.zeros(len(address), dtype=bool)
         known = (number >= 0) & (number < len(self.regions))
-        self.strayed = self.strayed or not known.all()
+        self.strayed += int(np.count_nonzero(~known))
         for group in np.unique(number[known]).tolist():
             which = np.flatnonzero(number == group)
             base = self.base(group)
@@ -243,11 +264,12 @@ class Memory:
             at = address[which].astype(np.int64)
             if 0 <= group < len(self.regions):
                 region = self.regions[group]
+                self.reached += len(at)
                 found.append((which, region, region.place(at - self.base(group), width)))
             elif group == -1:
                 found += self._near(which, at, lanes[which], width, len(address))
             else:
-                self.strayed = True
+                self.strayed += int(np.count_nonzero(at >> 32 != WORKSPACE))
         return found
 
     def _near(
@@ -264,7 +286,9 @@ class Memory:
             if chosen.any():
                 offset = (at[chosen] - base) // width * width
                 if offset.min() < 0 or offset.max() + width > size:
-                    self.strayed = True
+                    # Dynamic shared memory may be longer than is stated.
+                    outside = (offset < 0) | (offset >= max(size, _MOST_SHARED))
+                    self.strayed += int(np.count_nonzero(outside))
                     offset = offset % (size // width * width)
                 found.append((places[chosen], memory, owner[chosen] * size + offset))
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy.typing as npt
 
@@ -13,12 +13,19 @@ from perfmodel.frontends.assembly.unrolling import Around
 from perfmodel.frontends.emulation.counts import Count
 from perfmodel.frontends.emulation.machine import Machine
 from perfmodel.frontends.emulation.memory import Region
-from perfmodel.frontends.ptx.control_flow import ControlFlow
+from perfmodel.frontends.emulation.provenance import provenance
+from perfmodel.frontends.ptx.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.frontends.ptx.syntax import Function
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
 
 Array = npt.NDArray[Any]
+
+
+UNKNOWN: Final = "content of "
+"""How sentences on unknown content begin."""
+LEFT_OUT: Final = 4.0
+"""How many times longer a launch may take for accesses that are left out, however few: assumed."""
 
 
 class NoEndError(PerfmodelError):
@@ -71,6 +78,11 @@ class Emulation:
         Warps that came to the end of iterations that are put together, by the loop's block.
     odd : mapping of int to mapping of str to float
         By instruction, the share of its warps that take each way of odd values.
+    warps_per_block : int
+    endless : tuple of str
+        Buffers whose unknown content decides loops that had not ended when they were left.
+    strayed : float
+        Share of the accesses that go to addresses which no buffer has, and are left out.
     """
 
     sampled: int
@@ -92,6 +104,9 @@ class Emulation:
     rounds: Mapping[int, int] = field(default_factory=dict)
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     doubt: Doubt = SURE
+    warps_per_block: int = 1
+    endless: tuple[str, ...] = ()
+    strayed: float = 0.0
 
     def around(self, flow: ControlFlow) -> dict[int, Around]:
         """Return how often loops whose iterations are put together were entered and gone around."""
@@ -102,6 +117,11 @@ class Emulation:
             warps = max(int(self.warps[block]), 1)
             found[block] = Around(rounds / warps, entries / warps)
         return found
+
+    @property
+    def sampled_warps(self) -> int:
+        """Warps that were run."""
+        return self.sampled * self.warps_per_block
 
     @property
     def scale(self) -> float:
@@ -154,7 +174,7 @@ def unequal(work: Array) -> Unequal:
 
 
 def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
-    """Return in words what stood for unknown content, and which buffers were left.
+    """Return in words what stood for unknown content.
 
     Parameters
     ----------
@@ -169,14 +189,47 @@ def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
         below = unknown[0].below
         what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
         notes.append(
-            f"content of {', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
+            f"{UNKNOWN}{', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
             "decides what threads do, this time is rough and may be several times off: state "
             "it (--arg NAME=FILE.npy or a launch file)"
         )
-    wrapped = [r.name for r in regions if r.wrapped]
-    if wrapped:
-        notes.append(f"accesses outside of {', '.join(wrapped[:8])} were put inside")
     return notes
+
+
+def never_ended(
+    function: Function,
+    left: Sequence[Loop],
+    counts: Mapping[int, Count],
+    regions: Sequence[Region],
+) -> tuple[str, ...]:
+    """Return the buffers of unknown content that decide the ends of loops which were left."""
+    if not left:
+        return ()
+    flow = control_flow(function)
+    exits = provenance(function, flow).exits
+    loads = {at for n, loop in enumerate(flow.loops) if loop in left for at in exits[n]}
+    numbers = sorted({counts[at].region for at in loads if at in counts})
+    return tuple(regions[n].name for n in numbers if n >= 0 and regions[n].guessed)
+
+
+def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
+    """Return how far the time may be off by what an emulation assumed, or left out.
+
+    Parameters
+    ----------
+    machine : Machine
+    regions : sequence of Region
+    """
+    found = Doubt(reasons=tuple(content_notes(regions)))
+    lost = machine.memory.lost
+    if not lost:
+        return found
+    share = f"{lost:.0%}" if lost >= 0.01 else "under 1%"
+    reason = (
+        f"{share} of the accesses go to addresses that no buffer has: they are left out, and the "
+        "time is too short by them"
+    )
+    return found.beside(Doubt(longer=LEFT_OUT / max(1 - lost, 1 / LEFT_OUT), reasons=(reason,)))
 
 
 def run_notes(
@@ -193,9 +246,9 @@ def run_notes(
     """
     if sampled < blocks:
         yield f"{sampled} of {blocks} blocks were emulated"
-    yield from content_notes(regions)
+    wrapped = [r.name for r in regions if r.wrapped]
+    if wrapped:
+        yield f"accesses outside of {', '.join(wrapped[:8])} were put inside"
     if machine.unfollowed:
         names = ", ".join(sorted(machine.unfollowed)[:4])
         yield f"not emulated, results taken as 0: {names}"
-    if machine.memory.strayed:
-        yield "some accesses go to addresses that no buffer has: they are left out"

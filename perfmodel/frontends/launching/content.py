@@ -5,6 +5,7 @@ The same recipe gives the same content to a model and to a measurement, without 
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.text_files import check_regular
 
 TYPES: Final = {
     **{
@@ -78,15 +80,22 @@ def load(path: Path, where: str) -> npt.NDArray[Any]:
     Raises
     ------
     PerfmodelError
-        If it is not there, or no .npy file of numbers.
+        If it is not there, no regular file, or no .npy file of numbers.
     """
+    file = f"{where}: {str(path)!r}"
+    if check_regular(path, file, "a .npy file") == 0:
+        raise PerfmodelError(f"{file} is empty: write it with numpy.save")
     try:
-        found: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or (
-            "it is no array of numbers as numpy.save writes it"
-        )
-        raise PerfmodelError(f"{where}: cannot read {str(path)!r} as .npy: {reason}") from None
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "iufb":
-        raise PerfmodelError(f"{where}: {str(path)!r} does not hold an array of numbers")
+        # Unlike numpy.load it takes neither archives nor pickles.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of sizes that overflow
+            found = np.lib.format.open_memmap(path, mode="r")
+    except OSError as error:
+        raise PerfmodelError(f"{file} cannot be read: {error.strerror or error}") from None
+    except Exception:  # a broken header raises what its parser and its arithmetic raise
+        raise PerfmodelError(
+            f"{file} is no array of numbers as numpy.save writes it: write it again"
+        ) from None
+    if found.dtype.kind not in "iufb":
+        raise PerfmodelError(f"{file} does not hold an array of numbers, but {found.dtype}")
     return found

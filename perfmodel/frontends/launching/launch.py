@@ -51,6 +51,8 @@ class Buffer:
     below: int | None = None
     step: int = 1
     npy: Path | None = None
+    assumed: bool = False
+    """Whether the content is what stands for one that nobody states."""
 
     @property
     def known(self) -> bool:
@@ -119,6 +121,8 @@ class LaunchSpec:
     name: str = ""
     positional: tuple[Argument, ...] = ()
     named: Mapping[str, Argument] = field(default_factory=dict)
+    follows_from: Mapping[str, int] = field(default_factory=dict)
+    """Numbers that the user gave by name and the launch was worked out from."""
 
     def __post_init__(self) -> None:
         """Check what needs no kernel."""

@@ -15,6 +15,16 @@ The format, by example::
     arguments.index = { bytes = "64MiB", npy = "index.npy" }
     arguments.shape = { fields = ["i32 3", "f32 0.5"] }     # a structure passed by value
 
+A number may be a rule over the launch's other numbers, its dimensions, and names that the user
+gives besides (see `perfmodel.frontends.launching.rules`): so one entry is a launch of any size::
+
+    [[launch]]
+    kernel = "saxpy"
+    grid = "ceil_div(n, blockDim.x)"      # or a list, ["ceil_div(n, 32)", "ceil_div(m, 8)"]
+    block = 256
+    arguments.n = 16777216                # unless the user gives another n
+    arguments.x = { bytes = "4*n" }
+
 A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``. What the recipes of
 ``fill`` give: `perfmodel.frontends.launching.content`.
 """
@@ -28,9 +38,10 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.frontends.launching import content
-from perfmodel.frontends.launching.launch import Argument, Buffer, LaunchSpec, Scalar, structure
+from perfmodel.frontends.launching.launch import Buffer, LaunchSpec
+from perfmodel.frontends.launching.rules import Stated, sides
+from perfmodel.frontends.launching.stated import StatedArgument, StatedLaunch, three
 from perfmodel.kernels.values import check_keys, choice, is_list, whole
-from perfmodel.sizes import parse_size
 from perfmodel.text_files import parse_toml, read_text
 
 _KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
@@ -40,7 +51,18 @@ _MOST_ARGUMENTS: Final = 1024
 
 
 def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
-    """Return the launches of a file.
+    """Return the launches of a file whose rules need nothing besides it.
+
+    Raises
+    ------
+    PerfmodelError
+        As `read_stated`, or if a rule needs a number that the file does not state.
+    """
+    return tuple(launch.at()[0] for launch in read_stated(path))
+
+
+def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
+    """Return the launches of a file as it states them.
 
     Parameters
     ----------
@@ -65,7 +87,7 @@ def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
     if len(tables) > _MOST_LAUNCHES:
         raise PerfmodelError(f"{where} has {len(tables)} launches, at most {_MOST_LAUNCHES}")
     return tuple(
-        launch_from_table(table, f"{where}, launch {i}", path.parent)
+        _stated_launch(table, f"{where}, launch {i}", path.parent)
         for i, table in enumerate(tables, 1)
     )
 
@@ -87,6 +109,10 @@ def launch_from_table(table: object, where: str, folder: Path = Path()) -> Launc
     PerfmodelError
         If something is missing, unknown or out of range.
     """
+    return _stated_launch(table, where, folder).at()[0]
+
+
+def _stated_launch(table: object, where: str, folder: Path) -> StatedLaunch:
     checked = check_keys(table, _KEYS, ("grid", "block"), where)
     kernel = checked.get("kernel")
     if kernel is not None and not (isinstance(kernel, str) and kernel):
@@ -94,30 +120,27 @@ def launch_from_table(table: object, where: str, folder: Path = Path()) -> Launc
     name = checked.get("name", "")
     if not isinstance(name, str):
         raise PerfmodelError(f"{where}: name must be text, not {shown(name)}")
-    given = checked.get("arguments", {})
-    positional: tuple[Argument, ...] = ()
-    named: dict[str, Argument] = {}
-    if is_list(given):
-        positional = tuple(
-            _argument(value, f"{where}, argument {i}", folder)
-            for i, value in enumerate(given[: _MOST_ARGUMENTS + 1])
-        )
-    elif isinstance(given, Mapping):
-        for key, value in list(given.items())[: _MOST_ARGUMENTS + 1]:
-            named[key] = _argument(value, f"{where}, argument {shown(key)}", folder)
-    else:
-        raise PerfmodelError(f"{where}: arguments must be a table or a list, not {shown(given)}")
-    if max(len(positional), len(named)) > _MOST_ARGUMENTS:
-        raise PerfmodelError(f"{where}: at most {_MOST_ARGUMENTS} arguments")
-    return LaunchSpec(
+    return StatedLaunch(
         grid=_extent(checked["grid"], f"{where}: grid"),
         block=_extent(checked["block"], f"{where}: block"),
-        shared_bytes=_size(checked.get("shared_bytes", 0), f"{where}: shared_bytes"),
+        shared=_size(checked.get("shared_bytes", 0), f"{where}: shared_bytes"),
+        arguments=_arguments(checked.get("arguments", {}), where, folder),
+        in_order=is_list(checked.get("arguments")) and bool(checked["arguments"]),
         kernel=kernel,
         name=name,
-        positional=positional,
-        named=named,
     )
+
+
+def _arguments(given: object, where: str, folder: Path) -> tuple[StatedArgument, ...]:
+    if is_list(given):
+        items = [(str(i), value, f"{where}, argument {i + 1}") for i, value in enumerate(given)]
+    elif isinstance(given, Mapping):
+        items = [(k, value, f"{where}, argument {shown(k)}") for k, value in given.items()]
+    else:
+        raise PerfmodelError(f"{where}: arguments must be a table or a list, not {shown(given)}")
+    if len(items) > _MOST_ARGUMENTS:
+        raise PerfmodelError(f"{where}: at most {_MOST_ARGUMENTS} arguments")
+    return tuple(_argument(*item, folder) for item in items)
 
 
 def _json_lines(text: str, where: str) -> list[Any]:
@@ -143,41 +166,40 @@ def _toml_tables(table: Mapping[str, Any], where: str) -> list[Any]:
     return list(launches) if is_list(launches) else [launches]
 
 
-def _extent(value: object, where: str) -> tuple[int, int, int]:
-    sides = list(value) if is_list(value) else [value]
-    if not 1 <= len(sides) <= 3:
+def _extent(value: object, where: str) -> tuple[Stated, Stated, Stated]:
+    if isinstance(value, str):
+        return three(sides(value, where))
+    listed = list(value) if is_list(value) else [value]
+    if not 1 <= len(listed) <= 3:
         raise PerfmodelError(f"{where} must be 1 to 3 numbers, not {shown(value)}")
     # What a GPU allows is checked in one place, with the launch.
-    checked = [whole(side, where, least=1) for side in sides] + [1, 1]
-    return checked[0], checked[1], checked[2]
+    return three([_size(side, where, least=1) for side in listed])
 
 
-def _size(value: object, where: str) -> int:
-    return parse_size(value, where) if isinstance(value, str) else whole(value, where)
+def _size(value: object, where: str, least: int = 0) -> Stated:
+    return Stated(value if isinstance(value, str) else whole(value, where, least=least), where)
 
 
-def _argument(value: object, where: str, folder: Path) -> Argument:
+def _argument(key: str, value: object, where: str, folder: Path) -> StatedArgument:
     if isinstance(value, bool):
-        return Scalar(int(value))
-    if isinstance(value, int | float):
-        return Scalar(value)
-    if isinstance(value, str):
-        return Scalar(parse_size(value, where))
+        return StatedArgument(key, where, Stated(int(value), where))
+    if isinstance(value, int | float | str):
+        return StatedArgument(key, where, Stated(value, where))
     if isinstance(value, Mapping) and "fields" in value:
         check_keys(value, ("fields",), ("fields",), where)
         if not is_list(value["fields"]):
             raise PerfmodelError(f"{where}: fields must be a list such as ['i32 3', 'f32 0.5']")
-        return structure(value["fields"], where)
+        return StatedArgument(key, where, fields=tuple(map(str, value["fields"])))
     if isinstance(value, Mapping):
-        return _buffer(value, where, folder)
+        size = _size(check_keys(value, _BUFFER_KEYS, ("bytes",), where)["bytes"], f"{where}: bytes")
+        return StatedArgument(key, where, size, _buffer(value, where, folder))
     raise PerfmodelError(
         f"{where} must be a number, a table with bytes, or one with fields, not {shown(value)}"
     )
 
 
 def _buffer(table: Mapping[str, Any], where: str, folder: Path) -> Buffer:
-    check_keys(table, _BUFFER_KEYS, ("bytes",), where)
-    size = _size(table["bytes"], f"{where}: bytes")
+    """Return what a buffer holds, its size left open."""
     kind, fill, npy = (table.get(key) for key in ("type", "fill", "npy"))
     if kind is not None:
         choice(kind, tuple(content.TYPES), f"{where}: type")
@@ -191,7 +213,7 @@ def _buffer(table: Mapping[str, Any], where: str, folder: Path) -> Buffer:
         raise PerfmodelError(f"{where}: npy must be a path, not {shown(npy)}")
     below = table.get("below")
     return Buffer(
-        bytes=size,
+        bytes=1,
         dtype=kind,
         fill=fill,
         below=None if below is None else whole(below, f"{where}: below", 1),

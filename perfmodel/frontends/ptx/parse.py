@@ -16,6 +16,8 @@ A recursive-descent parser; its grammar, where ``x*`` is any number of x and ``[
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +35,9 @@ from perfmodel.frontends.ptx.declarations import (
 )
 from perfmodel.frontends.ptx.syntax import Function, Module, Parameter, Variable
 from perfmodel.frontends.ptx.tokens import END, MAX_BYTES, Tokens, tokenize, too_long
+from perfmodel.text_files import check_regular, read_bytes
 
+_ESCAPE: Final = re.compile(rb"\\([0-3][0-7]{2}|[^\n])")
 _BINARIES: Final = {
     b"\x7fELF": "a cubin or object file; give its PTX (cuobjdump -ptx), or the .cu source",
     b"\x50\xed\x55\xba": "a fatbin; give its PTX (cuobjdump -ptx), or the .cu source",
@@ -60,18 +64,10 @@ def read_ptx_text(path: str | Path) -> str:
         If it cannot be read, is larger than `MAX_BYTES`, or is no text.
     """
     path = Path(path)
-    try:
-        if path.exists() and not path.is_file():  # a pipe may never end
-            raise PerfmodelError("it is not a file: give a .cu or .ptx file")
-        if not path.exists():
-            raise PerfmodelError("it does not exist: give a .cu or .ptx file")
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise PerfmodelError(f"cannot read {str(path)!r}: {reason}") from None
-    if len(content) > MAX_BYTES:
+    where, wanted = f"program {str(path)!r}", "a .cu or .ptx file"
+    if check_regular(path, where, wanted) > MAX_BYTES:
         raise too_long(path.name)
+    content = read_bytes(path, where, wanted, MAX_BYTES)
     for magic, what in _BINARIES.items():
         if content.startswith(magic):
             raise PerfmodelError(f"{path.name} is {what}")
@@ -99,6 +95,17 @@ def parse_ptx(text: str, name: str = "the PTX text") -> Module:
         raise PerfmodelError(f"{name} is empty: expected PTX")
     tokens = tokenize(text, name)
     return _ModuleReader(tokens).read()
+
+
+def _unescaped(text: str) -> str:
+    """Return the name of a file, whose odd bytes compilers write in octal."""
+    if "\\" not in text:
+        return text
+    found = _ESCAPE.sub(
+        lambda m: bytes([int(m[1], 8)]) if m[1].isdigit() else m[1],
+        text.encode(errors="surrogateescape"),
+    )
+    return os.fsdecode(found)
 
 
 class _ModuleReader:
@@ -177,7 +184,7 @@ class _ModuleReader:
         text = self._tokens.texts[at]
         if len(numbers) != 1 or text[0] != '"':
             self._tokens.refuse(at, "a number and a name of a file")
-        self._files[numbers[0]] = text[1:-1]
+        self._files[numbers[0]] = _unescaped(text[1:-1])
         if self._tokens.texts[at + 1] == ",":  # time stamp and size
             _, at = integers(self._tokens, at + 2)
             return at

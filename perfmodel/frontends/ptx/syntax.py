@@ -322,6 +322,8 @@ class Module:
     """Declared outside of functions."""
     files: Mapping[int, str] = field(default_factory=dict)
     """Source files by number."""
+    folder: str = ""
+    """Of the source that it was compiled from; empty if it came as PTX."""
 
     @property
     def kernels(self) -> tuple[Function, ...]:
