@@ -37,7 +37,7 @@ def agreed(answers: Any) -> bool:
     DisagreementError
         If answers differ.
     """
-    every = np.asarray(answers, dtype=bool)
+    every = np.asanyarray(answers, dtype=bool)
     if every.all():
         return True
     if not every.any():
@@ -69,7 +69,7 @@ def check_alike(facts: Sequence[Any]) -> None:
     DisagreementError
         If they differ.
     """
-    columns = [np.atleast_1d(np.asarray(fact, dtype=float)) for fact in facts]
+    columns = [np.atleast_1d(np.asanyarray(fact, dtype=float)) for fact in facts]
     differing = [column for column in columns if np.any(column != column[0])]
     if differing:
         together = np.stack(np.broadcast_arrays(*differing))

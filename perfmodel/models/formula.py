@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
+from perfmodel.models.derivation import formula, is_recording
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Formula:
 
     def __call__(self, **values: Any) -> Any:
         """Evaluate on numbers or broadcastable arrays, one for each symbol."""
+        if is_recording():
+            return formula(self.name, partial(_evaluated, self.node), values)
         return evaluate(self.node, values)
 
     def sympy(self) -> Any:
@@ -57,3 +60,7 @@ class Formula:
     def unexplained(self) -> frozenset[str]:
         """Return the variables that `symbols` does not explain: empty in a complete formula."""
         return names(self.node) ^ frozenset(self.symbols)
+
+
+def _evaluated(node: Node, **values: Any) -> Any:
+    return evaluate(node, values)

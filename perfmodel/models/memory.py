@@ -43,6 +43,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
 from perfmodel.models.reuse.common_buffers import changed_once
 from perfmodel.models.reuse.irregular_unions import Union
+from perfmodel.models.reuse.later_waves import read_by_later_waves
 from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
 from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
@@ -97,12 +98,13 @@ def closed_form_traffic(
     granule, warm = fetch_granule(device, control), cache == "warm"
     accesses = GlobalAccesses(instance, requests, device, control, granule, warm)
     misses = access_misses(accesses, shape, occupied)
-    blocks = np.asarray(instance.blocks, float)
+    blocks = np.asanyarray(instance.blocks, float)
     running = np.minimum(1.0, device.sm_count * occupied.resident / blocks)
+    later = read_by_later_waves(misses.unions, misses.fills, misses.touched, running)
     tables = find_tables(
         instance,
-        requests,
-        misses.fills,
+        [replace(r, period=misses.touched[i]) if i in later else r for i, r in enumerate(requests)],
+        [fills * later.get(i, _ONE) for i, fills in enumerate(misses.fills)],
         misses.touched,
         misses.dram_bytes,
         device,
@@ -140,8 +142,8 @@ def closed_form_traffic(
     writes = dram_writes(accesses, misses, tables, atomics, own, kept, running)
     traffic = Traffic(
         **counted_apart(requests, local),
-        shared_requests=np.asarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
+        shared_requests=np.asanyarray(sum((r.requests for r in on_chip), _ZERO)),
+        shared_wavefronts=np.asanyarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO)),
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], range(len(requests))),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], range(len(requests))),
         accesses=tuple(_access_traffic(accesses, misses, i) for i in range(len(requests))),
@@ -235,8 +237,8 @@ def _with_own_rules(
 def _on_sm(accesses: GlobalAccesses, occupied: Occupancy) -> Array:
     """Return the warps that an SM has at a time: fewer of a small launch."""
     blocks = side_by_side(occupied.resident, accesses.instance.blocks, accesses.device.sm_count)
-    a_block = np.asarray(occupied.warps_per_sm) / np.maximum(occupied.blocks_per_sm, 1)
-    return np.asarray(np.maximum(blocks * a_block, 1.0))
+    a_block = np.asanyarray(occupied.warps_per_sm) / np.maximum(occupied.blocks_per_sm, 1)
+    return np.asanyarray(np.maximum(blocks * a_block, 1.0))
 
 
 def _below_l1(
@@ -325,7 +327,7 @@ def _below_l1(
         "atomic_dram_share": of_atomics / np.maximum(cost + writes.taken, 1.0),
         "scattered_bytes": waited + writes.waited,
         "made_whole_bytes": writes.strided,
-        "writeback_bytes": np.asarray(held_up(**given)),
+        "writeback_bytes": np.asanyarray(held_up(**given)),
         "writeback_streams": streams_between(normal, again, written),
         "early_share": np.maximum(settled / np.maximum(asked * SECTOR, 1.0), early),
         "early_read_bytes": np.minimum(besides, reads),
@@ -352,7 +354,7 @@ def _read_cost(
         )
         for i in usual
     )
-    return np.asarray(sum(costs, _ZERO))
+    return np.asanyarray(sum(costs, _ZERO))
 
 
 def _store_cost(

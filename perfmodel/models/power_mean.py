@@ -16,4 +16,4 @@ def power_mean(parts: Any, exponent: Any) -> Array:
     largest = np.max(stacked, axis=0)
     safe = np.where(largest > 0, largest, 1.0)
     mean = safe * np.sum((stacked / safe) ** exponent, axis=0) ** (1 / exponent)
-    return np.asarray(np.where(largest > 0, mean, 0.0))
+    return np.asanyarray(np.where(largest > 0, mean, 0.0))

@@ -20,7 +20,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
 from perfmodel.models.atomics.hot_stores import hot_stores_inputs
-from perfmodel.models.atomics.lookups import LOOKUPS_TIME, lookup_inputs
+from perfmodel.models.atomics.lookups import lookup_inputs
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
@@ -31,11 +31,10 @@ from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.merged_reads import with_merged_reads
 from perfmodel.models.timing.block_waits import block_waits
-from perfmodel.models.timing.bursts import BURST_TIME, burst_inputs
+from perfmodel.models.timing.bursts import burst_inputs
 from perfmodel.models.timing.chain import Chain
 from perfmodel.models.timing.combined import (
     ATOMICS_OVERLAP,
-    LOADED_TIME,
     beside_memory,
     busiest_pipe,
     combine,
@@ -43,8 +42,14 @@ from perfmodel.models.timing.combined import (
 )
 from perfmodel.models.timing.issue import pipe_cycles, turns_taken, warp_instructions
 from perfmodel.models.timing.latency import LATENCY_TIME
-from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME, last_inputs, launch_floor
-from perfmodel.models.timing.memory_times import dram_time, l2_time, writeback_time
+from perfmodel.models.timing.launch import last_inputs, launch_floor
+from perfmodel.models.timing.least_time import LeastTime, least_times
+from perfmodel.models.timing.memory_times import (
+    L2Streams,
+    dram_time,
+    l2_time,
+    writeback_time,
+)
 from perfmodel.models.timing.pipeline import NO_CHAIN, pipeline_time
 from perfmodel.models.timing.queueing import memory_inputs, memory_time
 from perfmodel.models.timing.sm_times import sm_times
@@ -59,7 +64,7 @@ from perfmodel.models.timing.turns import (
     once_roughly,
     turns_inputs,
 )
-from perfmodel.models.timing.walks import BESIDE_WALK, beside_walk, walk_inputs
+from perfmodel.models.timing.walks import walk_inputs
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -85,8 +90,12 @@ class TimeModel:
         Of the SMs: lower while tensor cores work [Hz].
     traffic : Traffic
         As given, with reads of several SMs merged.
+    l2_streams : L2Streams
+        What L2 moves.
     atomics : tuple of AtomicTime
         Each global atomic on its own.
+    least : tuple of LeastTime
+        What the time of all resources together is at the least, in order.
     """
 
     time_s: Array
@@ -95,7 +104,9 @@ class TimeModel:
     chain: Chain
     clock: float
     traffic: Traffic
+    l2_streams: L2Streams
     atomics: tuple[AtomicTime, ...] = ()
+    least: tuple[LeastTime, ...] = ()
 
 
 def time_model(
@@ -118,7 +129,7 @@ def time_model(
     on_chip : sequence of Requests
         Of the shared accesses.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     turns = turns_taken(instance.kernel, requests)
     instructions = warp_instructions(instance, traffic.requests, turns)
     device = under_load(device, instructions)
@@ -136,7 +147,10 @@ def time_model(
         clocks = pipe_cycles(instructions, device)
         ahead = pipeline_time(instance, traffic, device, floor, clocks, terms["dram"])
         known = {"dram": inputs["dram"], **ahead.inputs}
-        return TimeModel(ahead.time_s, ahead.terms_s, known, NO_CHAIN, device.sm_clock, traffic)
+        clock = device.sm_clock
+        return TimeModel(
+            ahead.time_s, ahead.terms_s, known, NO_CHAIN, clock, traffic, ahead.l2_streams
+        )
 
     arithmetic = mixed_pipes(terms, instance.kernel.translated)
     crowd = arithmetic / np.maximum(terms["issue"], 1e-30)
@@ -180,6 +194,7 @@ def time_model(
                 "rounds": np.maximum(rounds, 1.0),
             }
     in_steps = None
+    least: tuple[LeastTime, ...] = ()
     if step_loop(instance.kernel) is not None:
         in_steps = time_in_steps(
             *(instance, chain, instructions, terms, inputs, occupied, device, units.balance),
@@ -190,7 +205,7 @@ def time_model(
         instance, requests, traffic, device, held, at_work, terms["latency"]
     )
     in_gpc = gpc_load(instance, inputs["balance"]["work"], held, device)
-    terms["l2"], given = l2_time(
+    terms["l2"], given, streams = l2_time(
         traffic, device, hot_stores_inputs(instance, requests, device), in_gpc
     )
     inputs |= given
@@ -224,9 +239,9 @@ def time_model(
     if chain.paced is not None and instance.kernel.translated:
         computing = chain.between / chain.clock * inputs["latency"]["rounds"]
         inputs |= once_inputs(arithmetic, terms["latency"], computing, shared)
-        once = np.asarray(ONCE_TIME(**inputs["once"]))
+        once = np.asanyarray(ONCE_TIME(**inputs["once"]))
     inputs["turns"] = turns_inputs(arithmetic, terms["latency"], once, **drift)
-    in_turns = np.asarray(TURNS_TIME(**inputs["turns"]))
+    in_turns = np.asanyarray(TURNS_TIME(**inputs["turns"]))
     others = beside_memory(terms, inputs)
     together = combine(*(terms, inputs["memory"], arithmetic, in_turns, others, in_steps), overlap)
     if in_steps is None:  # steps end with the last block already
@@ -248,11 +263,12 @@ def time_model(
             )
         inputs["after"] = {"bandwidth": inputs["memory"]["bandwidth"], "before": chain.before}
         inputs["burst"] = burst_inputs(inputs, chain, blocks / (device.sm_count * held))
-        together, given = _no_sooner(together, inputs, chain, np.maximum(busy, arithmetic))
-        inputs |= given
+        busiest = np.maximum(busy, arithmetic)
+        together, least = least_times(together, inputs, chain, busiest)
     time = floor + terms["ramp"] + together
-    terms = {"launch": np.full(time.shape, floor), **terms}
-    return TimeModel(time, terms, inputs, chain, device.sm_clock, traffic, tuple(atomics))
+    terms = {"launch": np.zeros(time.shape) + floor, **terms}
+    clock = device.sm_clock
+    return TimeModel(time, terms, inputs, chain, clock, traffic, streams, tuple(atomics), least)
 
 
 def _shared_atomics(
@@ -284,32 +300,9 @@ def _loaded_inputs(
     return {"bandwidth": moved, "atomics": atomics, "p": ATOMICS_OVERLAP}
 
 
-def _no_sooner(
-    together: Array, inputs: Mapping[str, Mapping[str, Any]], chain: Chain, busy: Array
-) -> tuple[Array, dict[str, Any]]:
-    """Return the time with what no overlap hides, and what went into that of walks.
-
-    `busy` is the time that an SM's issue, arithmetic and L1 need.
-    """
-    given: dict[str, Any] = {}
-    for name, formula in (("loaded", LOADED_TIME), ("lookups", LOOKUPS_TIME)):
-        if name in inputs:
-            together = np.maximum(together, formula(**inputs[name]))
-    if "walk" in inputs:
-        # Blocks that are left wait as long as all others, and compute less, as they are few.
-        turns, rounds = inputs["latency"]["rounds"], inputs["rounds"]["x"]
-        first = np.maximum(together / np.maximum(turns, 1.0), busy / np.maximum(rounds, 1.0))
-        given["beside-walk"] = beside_walk(together, inputs["walk"], chain.slowest, first)
-        together = np.asarray(BESIDE_WALK(**given["beside-walk"]))
-    for name, formula in (("last", LAST_TIME), ("after", AFTER_TIME), ("burst", BURST_TIME)):
-        if name in inputs:
-            together = np.maximum(together, formula(**inputs[name]))
-    return together, given
-
-
 def _at_once(instance: Instance, memory: Mapping[str, Any]) -> Array:
     """Say whether blocks ask for all of their data at once, and wait for nobody else."""
-    return np.asarray((memory["share"] >= 1) & (not instance.kernel.barriers))
+    return np.asanyarray((memory["share"] >= 1) & (not instance.kernel.barriers))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

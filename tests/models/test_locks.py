@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
-from perfmodel import predict
+from perfmodel import predict, predict_many
 from perfmodel.hardware import load_device
 
 DEVICE = load_device("h200-sxm")
@@ -39,3 +40,15 @@ def test_one_lock_takes_turns() -> None:
 def test_more_locks_never_take_longer(pattern: str) -> None:
     times = [seconds(n=1 << 14, addresses=1 << k, pattern=pattern) for k in range(0, 15, 2)]
     assert all(b <= a * 1.01 for a, b in pairwise(times))
+
+
+@pytest.mark.parametrize("given", [{}, {"block": 1024}, {"block": 64}, {"addresses": 8}])
+def test_one_contender_more_takes_no_less(given: dict[str, int]) -> None:
+    # property: another lane at a lock takes nothing off the others, in a block of its own or not
+    lanes = np.arange(1, 2100)
+    given = {"addresses": 1, **given}
+    found = predict_many("lock-loop", device=DEVICE, n=lanes, **given)
+    assert np.all(np.diff(found.time_s) >= -1e-9 * found.time_s[1:])
+    found = predict_many("lock-loop", device=DEVICE, n=lanes, **given | {"addresses": 256})
+    atomics = found.terms_s["atomics"]
+    assert np.all(np.diff(atomics) >= -1e-3 * atomics[1:])

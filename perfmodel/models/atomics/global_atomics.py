@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import LOCK_TIME, lock_inputs
@@ -33,6 +33,7 @@ from perfmodel.models.atomics.packets import (
 )
 from perfmodel.models.atomics.retries import (
     LOOP_TIME,
+    blocks_at_work,
     contenders,
     first_reads,
     loop_inputs,
@@ -159,9 +160,9 @@ def _atomic_time(
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     assert kind is not None
     assert r.sharing is not None
-    dtype = np.atleast_1d(np.asarray(kind.dtype))
-    returns = np.atleast_1d(np.asarray(kind.returns)) > 0
-    aggregated = np.atleast_1d(np.asarray(kind.aggregated)) > 0
+    dtype = np.atleast_1d(np.asanyarray(kind.dtype))
+    returns = np.atleast_1d(np.asanyarray(kind.returns)) > 0
+    aggregated = np.atleast_1d(np.asanyarray(kind.aggregated)) > 0
     compares = r.access.operation in ("cas", "cas-loop")
     sent = packets_of(r, aggregated, compares)
     hot = popular_places(r, device)
@@ -231,12 +232,14 @@ def _again(
     usual = sent.lanes * shared.hottest
     drawn = r.random and uses_random(instance.expression(r.access.index))
     wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = blocks_at_work(instance, r)
     tries = (once["slice"], once["network"])
     conflicts = shared.conflicts
     meet = sent.lanes / np.maximum(r.requests * conflicts.addresses, 1e-9)
     if r.access.operation == "lock-loop":
-        given = lock_inputs(wanted, usual, meet, r.requests, blocks, tries, device)
+        # Of a full warp, however few lanes the last one has.
+        full = np.maximum(meet, np.minimum(sent.lanes, WARP_SIZE) * shared.hottest)
+        given = lock_inputs(wanted, usual, full, r.requests, blocks, tries, device)
         return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
     span = np.minimum(shared.addresses, sent.lanes / meet) * shared.pitch
     # Sources state the first reads themselves.
@@ -255,4 +258,4 @@ def together(parts: Mapping[str, Array]) -> Array:
     """Return the time of parts that overlap."""
     stacked = np.stack(np.broadcast_arrays(*parts.values()))
     largest = np.maximum(stacked.max(axis=0), 1e-30)
-    return np.asarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))
+    return np.asanyarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))

@@ -72,8 +72,8 @@ def stored_places(r: Requests) -> StoredPlaces | None:
         return r.stored
     sector, granule, pitch = np.ones(1), np.ones(1), np.full(1, np.inf)
     for v in r.variables:
-        stride = np.abs(np.asarray(r.strides.get(v.name, 0.0), dtype=float))
-        extent = np.maximum(v.extent * np.asarray(r.shares.get(v.name, 1.0)), 1.0)
+        stride = np.abs(np.asanyarray(r.strides.get(v.name, 0.0), dtype=float))
+        extent = np.maximum(v.extent * np.asanyarray(r.shares.get(v.name, 1.0)), 1.0)
         moves = stride > 0
         pitch = np.where(moves, np.minimum(pitch, stride), pitch)
         step = np.maximum(stride, 1e-9)
@@ -94,7 +94,7 @@ def hot_stores_inputs(
     instance, requests, device
         A launch, its requests to global memory, and where it runs.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     slices = slice_count(device)
     worst: dict[str, Any] | None = None
     for r in requests:
@@ -106,7 +106,7 @@ def hot_stores_inputs(
             apart = apart * 0
         stores = r.sectors
         for loop in instance.kernel.loop_nest(r.access.loop):
-            trips = np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0)
+            trips = np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
             still = (r.strides or {}).get(loop.variable)
             if still is not None and not np.any(still) and not _waits(requests, loop.variable):
                 # Warps that store to one place time and again, with no wait, leave nothing apart.

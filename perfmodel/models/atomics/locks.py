@@ -33,10 +33,13 @@ WAITING = Formula(
 LOCK_TIME = Formula(
     name="time of spin locks",
     unit="s",
-    text="others + ((all*turn)**p + slice**p + send**p)**(1/p)",
+    text="others + ((max(all, lone*min(all, together))*turn)**p + slice**p + send**p)**(1/p)",
     symbols={
         "others": "time of all SMs to send what is not a try: a load, a store, an exchange [s]",
         "all": "lanes of the launch that want the most popular lock [1]",
+        "lone": "turns that a lane takes while only its own warp's lanes want the lock: turns of "
+        "others' lanes fit between them [1]",
+        "together": "lanes of a warp that want one lock [1]",
         "turn": "from one owner to the next [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
@@ -52,7 +55,7 @@ TURN: Final = 6.0
 far from its locks, and an H100, whose one was near (retries.csv, fit rows). Which it is changes
 with every 4 KiB: 1400 clocks near, and 1838 far (measurements/h100-places, near.csv)."""
 LONE: Final = 1.2
-"""The same where only lanes of one warp want a lock, over it; fitted (the same rows)."""
+"""`lone` of `LOCK_TIME`; fitted (the same rows)."""
 OFTEN: Final = 2.63
 """`often` of `WAITING`; fitted (retries.csv, fit rows)."""
 SHARP: Final = 4.5
@@ -88,13 +91,15 @@ def lock_inputs(
     """
     waves, sms = waves_and_sms(requests, blocks, device)
     waiting = {"often": OFTEN, "c": np.maximum(usual / waves, 1.0)}
-    tries = np.asarray(WAITING(**waiting))
+    tries = np.asanyarray(WAITING(**waiting))
     slices, network = once
     send = network * (device.sm_count / sms)
     lock = {
         "others": OTHERS * send,
         "all": np.maximum(wanted, 1.0),
-        "turn": TURN * device.l2_latency * np.where(wanted > together, 1.0, LONE),
+        "lone": LONE,
+        "together": together,
+        "turn": TURN * device.l2_latency,
         "slice": tries * slices,
         "send": tries * send,
         "p": SHARP,

@@ -89,7 +89,7 @@ def popular_places(r: Requests, device: Device) -> Hot:
     if r.random:
         return shared.hot
     resident = device.sm_count * device.max_threads_per_sm
-    lanes = np.minimum(np.maximum(r.active_lanes, 1.0), float(resident))
+    lanes = np.minimum(np.maximum(r.active_lanes, 1.0), 1.0 * resident)
     reached = np.minimum(shared.addresses, lanes * np.minimum(1.0, _addresses_a_lane(r)))
     span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
     some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
@@ -107,11 +107,11 @@ def moves_on(r: Requests, device: Device) -> Array:
     assert shared is not None
     one = (shared.conflicts.addresses < 1.5) & (shared.pitch < GRANULE / 4)
     held = NEARLY * device.sm_count * device.max_threads_per_sm / WARP_SIZE
-    return np.asarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))
+    return np.asanyarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))
 
 
 def _addresses_a_lane(r: Requests) -> Array:
     shared = r.sharing
     assert shared is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1.0)
-    return np.asarray(shared.conflicts.addresses / np.maximum(lanes, 1.0))
+    return np.asanyarray(shared.conflicts.addresses / np.maximum(lanes, 1.0))

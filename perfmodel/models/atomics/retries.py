@@ -20,8 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.packets import Packets
 from perfmodel.models.formula import Formula
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.requests.request_record import Requests
 
 Array = npt.NDArray[Any]
 
@@ -154,7 +157,7 @@ def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
     lanes = sent.lanes / np.maximum(sent.packets, 1e-9)
     second = np.clip(sent.sectors - 1, 0.0, 1.0)
     packet = lone + second * (PAIR_COST + LANE_COST * np.maximum(lanes - 2, 0.0))
-    return np.asarray(sent.packets * packet / device.require("atomic_sector_rate"))
+    return np.asanyarray(sent.packets * packet / device.require("atomic_sector_rate"))
 
 
 def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
@@ -167,13 +170,25 @@ def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
     device : Device
     """
     asked = READ_LINES * lines + (1 - READ_LINES) * sectors
-    return np.asarray(READ_COST * asked / device.require("atomic_sector_rate"))
+    return np.asanyarray(READ_COST * asked / device.require("atomic_sector_rate"))
 
 
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
     """Return how many lanes want the most popular address; see `CONTENDERS`."""
     ln = np.log(np.maximum(addresses, 1.0))
-    return np.asarray(CONTENDERS(mean=mean, drawn=float(random), ln=ln))
+    return np.asanyarray(CONTENDERS(mean=mean, drawn=float(random), ln=ln))
+
+
+def blocks_at_work(instance: Instance, r: Requests) -> Array:
+    """Return the blocks that take part, the last as the share of it that guards let through.
+
+    A block of which one thread takes part takes nothing off the others' SMs.
+    """
+    blocks = np.ones(1)
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        share = r.shares.get(f"blockIdx.{axis}", 1.0)
+        blocks = blocks * np.asanyarray(extent, dtype=float) * share
+    return np.asanyarray(blocks)
 
 
 def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array, Array]:
@@ -184,11 +199,12 @@ def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array
     requests : array
         Warps that take part.
     blocks : array
+        That take part, see `blocks_at_work`: the busiest SM has one of so many parts of the work.
     device : Device
     """
     held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
     waves = np.maximum(1.0, requests / held)
-    return waves, np.clip(np.minimum(blocks, requests), 1.0, float(device.sm_count))
+    return waves, np.clip(np.minimum(blocks, requests), 1.0, 1.0 * device.sm_count)
 
 
 def loop_inputs(
@@ -226,13 +242,13 @@ def loop_inputs(
     others = np.clip(c / together - 1, 0.0, 1.0)
     failing = {"others": others, "least": LEAST, "soon": SOON, "c": c}
     tries = {
-        "failing": np.asarray(FAILING(**failing)),
+        "failing": np.asanyarray(FAILING(**failing)),
         "c": c,
         "waves": waves,
         "others": others,
         "steady": STEADY,
     }
-    found = np.asarray(TRIES(**tries))
+    found = np.asanyarray(TRIES(**tries))
     mixed = 1 - 1 / waves
     first, slices, network = once
     fewer = device.sm_count / sms
@@ -245,7 +261,7 @@ def loop_inputs(
         "far": (FAR if device.l2_partitions > 1 else NEAR) * device.l2_latency * device.sm_clock,
         "slowest": np.where(several, 1 / np.sqrt(np.where(sms > SAME_SIDE, among, 1.0)), 0.0),
     }
-    clocks = np.asarray(TRIP_CLOCKS(**trip))
+    clocks = np.asanyarray(TRIP_CLOCKS(**trip))
     rounds = {
         "all": np.maximum(wanted, together * waves),
         "trip": clocks / device.sm_clock,
@@ -258,7 +274,7 @@ def loop_inputs(
         "trip": trip,
         "rounds": rounds,
         "loop": {
-            "rounds": np.asarray(ROUNDS_TIME(**rounds)),
+            "rounds": np.asanyarray(ROUNDS_TIME(**rounds)),
             "slice": found * slices,
             "send": found * network * fewer,
             "first": first * fewer,

@@ -93,7 +93,7 @@ def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -
         time = time + together({"slice": slices, **shared})
         brief, _ = _busiest([a.brief for a in once], buffers)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
-    return SeveralTimes(np.asarray(time), np.asarray(lookups), {**inputs, "several": parts})
+    return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups), {**inputs, "several": parts})
 
 
 def _busiest(
@@ -109,11 +109,11 @@ def _busiest(
     apart = {"least": LEAST, "popular": POPULAR, "share": share}
     slices = {
         "even": _total(load.even for load in loads),
-        "beyond": power_mean(beyond, np.asarray(APART(**apart))),
+        "beyond": power_mean(beyond, np.asanyarray(APART(**apart))),
     }
-    time = np.asarray(BUSIEST_OF_SEVERAL(**slices))
+    time = np.asanyarray(BUSIEST_OF_SEVERAL(**slices))
     return time, {"apart": apart, "several-slices": slices}
 
 
 def _total(values: Any) -> Array:
-    return np.asarray(sum(values, np.zeros(1)))
+    return np.asanyarray(sum(values, np.zeros(1)))

@@ -96,7 +96,7 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
         1 where the compiler adds up the warp first.
     """
     each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS, 1.0)
-    return np.asarray(r.requests * np.where(np.asarray(aggregated) > 0, 1.0, each))
+    return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
 
 
 def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
@@ -117,10 +117,10 @@ def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Ar
         kind = instance.atomics[instance.kernel.accesses.index(r.access)]
         if kind is None:
             continue
-        each = np.maximum(np.asarray(instance.runs(r.access.loop), dtype=float), 1.0)
-        silent = (np.asarray(kind.aggregated) > 0) & (np.asarray(kind.returns) == 0)
+        each = np.maximum(np.asanyarray(instance.runs(r.access.loop), dtype=float), 1.0)
+        silent = (np.asanyarray(kind.aggregated) > 0) & (np.asanyarray(kind.returns) == 0)
         sums = np.where(silent, r.requests / each, 0.0)
-        total = total + AGGREGATED_CLOCKS * sums / np.asarray(instance.blocks, float) * held
+        total = total + AGGREGATED_CLOCKS * sums / np.asanyarray(instance.blocks, float) * held
     return total
 
 
@@ -131,12 +131,12 @@ def bank_clocks(instance: Instance, r: Requests) -> Array:
         return r.data_wavefronts
     counts = r.access.operation == "increment"
     once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated)
-    words = np.asarray(r.sharing.pitch) / BANK_WORD
-    m = np.maximum(np.asarray(r.sharing.addresses, dtype=np.int64), 1)
-    wraps = (m >= BANKS) & (m < np.asarray(instance.threads_per_block)) & (words == 1)
+    words = np.asanyarray(r.sharing.pitch) / BANK_WORD
+    m = np.maximum(np.asanyarray(r.sharing.addresses, dtype=np.int64), 1)
+    wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
     wraps &= r.banks is None
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
-    return np.asarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
+    return np.asanyarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
 
 
 def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:
@@ -156,9 +156,9 @@ def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MER
         Clocks of a block to clear and add up one bin of one copy.
     """
     best = BEST_COPIES(
-        turns=np.asarray(turns, dtype=float),
-        each=np.asarray(each, dtype=float),
-        bins=np.asarray(bins, dtype=float),
+        turns=np.asanyarray(turns, dtype=float),
+        each=np.asanyarray(each, dtype=float),
+        bins=np.asanyarray(bins, dtype=float),
         merge=merge,
     )
-    return np.asarray(np.clip(best, 1.0, np.asarray(warps, dtype=float)))
+    return np.asanyarray(np.clip(best, 1.0, np.asanyarray(warps, dtype=float)))

@@ -145,16 +145,16 @@ def loop_inputs(
     clock : float
         SM clock [Hz].
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     for r in requests:
         looped = is_loop(instance, r)
         if looped is None or r.sharing is None or r.access.operation == "cas-loop":
             continue
         meeting = meetings_at(instance, r)
-        once_each = np.asarray(instance.runs(r.access.loop), dtype=float) <= 1
-        apart = np.maximum(np.asarray(r.sharing.conflicts.addresses, dtype=float), 1.0)
+        once_each = np.asanyarray(instance.runs(r.access.loop), dtype=float) <= 1
+        apart = np.maximum(np.asanyarray(r.sharing.conflicts.addresses, dtype=float), 1.0)
         each = loop_clocks(
             meeting.warps, warps, held, rounds, once_each, apart, r.width, step=not r.random
         )
@@ -166,14 +166,14 @@ def loop_inputs(
         fields = fields + np.where(field, turned, 0.0) ** OTHER_WORDS
         own = turns_of(r)
         kind = instance.atomics[instance.kernel.accesses.index(r.access)]
-        once = kind is not None and np.asarray(kind.aggregated) > 0
+        once = kind is not None and np.asanyarray(kind.aggregated) > 0
         wide = int(r.width == 8)
         turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * _spread(apart)
         sent = r.requests / blocks
         given = {"k": sent / warps, "turns": np.where(once, 1.0, own.turns)}
         given |= {"alone": LOOP_ALONE[wide]}
         given |= {"words": np.maximum(own.words, 1.0 + wide), "parts": 1.0 + wide}
-        chain = chain + looped * np.asarray(LOOP_CHAIN(**given, sent=sent * held, turn=turn))
+        chain = chain + looped * np.asanyarray(LOOP_CHAIN(**given, sent=sent * held, turn=turn))
         drawn |= r.random
     serial = serial + fields ** (1 / OTHER_WORDS)
     if not agreed(serial + chain > 0):
@@ -203,9 +203,9 @@ def meetings_at(instance: Instance, r: Requests) -> Meeting:
     assert shared is not None
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     assert kind is not None
-    blocks = np.asarray(instance.blocks, dtype=float)
-    threads = np.asarray(instance.threads_per_block, dtype=float)
-    once = np.asarray(kind.aggregated) > 0
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    once = np.asanyarray(kind.aggregated) > 0
     lanes = np.where(once, r.requests, r.active_lanes)
     popular = 1 / np.maximum(shared.hottest, 1e-12)
     wanted = contenders(lanes / blocks * shared.hottest, r.random, popular)
@@ -214,7 +214,7 @@ def meetings_at(instance: Instance, r: Requests) -> Meeting:
     together = np.maximum(full / np.maximum(shared.conflicts.addresses, 1.0), 1.0)
     warps = np.ceil(threads / WARP_SIZE)
     tried = np.clip(warps * full * shared.hottest / together, 1.0, warps)
-    return Meeting(np.asarray(wanted), np.asarray(tried))
+    return Meeting(np.asanyarray(wanted), np.asanyarray(tried))
 
 
 def is_loop(instance: Instance, r: Requests) -> Array | None:
@@ -223,12 +223,12 @@ def is_loop(instance: Instance, r: Requests) -> Array | None:
     # Lanes look before they raise a word of 8 B, and few have to.
     if kind is None or r.access.operation in ("raise", "exchange", "cas"):
         return None
-    dtype = np.atleast_1d(np.asarray(kind.dtype))
-    return np.asarray(~_NATIVE[dtype] | (r.access.operation == "cas-loop"), dtype=float)
+    dtype = np.atleast_1d(np.asanyarray(kind.dtype))
+    return np.asanyarray(~_NATIVE[dtype] | (r.access.operation == "cas-loop"), dtype=float)
 
 
 def _spread(apart: Array) -> Array:
-    return np.asarray(np.log2(apart) / np.log2(WARP_SIZE))
+    return np.asanyarray(np.log2(apart) / np.log2(WARP_SIZE))
 
 
 def loop_clocks(
@@ -263,15 +263,17 @@ def loop_clocks(
         Whether warps may keep step: those that draw their addresses do not.
     """
     wide = int(width == 8)
-    w, block = np.asarray(tried, float), np.asarray(warps, float)
-    tries = np.asarray(LOOP_TRIES(w=w))
+    w, block = np.asanyarray(tried, float), np.asanyarray(warps, float)
+    tries = np.asanyarray(LOOP_TRIES(w=w))
     # Lanes of a warp win together, but where more than some eight warps try an address.
     own = _spread(apart) / np.maximum(w / 8, 1.0)
     turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own
-    again = np.where(np.asarray(apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
+    again = np.where(np.asanyarray(apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
     lose = np.where(once, LOSE_ONCE, again)
-    kept = np.asarray(WARPS_IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
+    kept = np.asanyarray(WARPS_IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
     kept = kept * float(step)
     given = {"alone": LOOP_ALONE[wide], "swap": LOOP_SWAP[wide], "p": LOOP_SOONER[wide]}
     every = {"turn": turn, "all": block * held, "tries": tries, "tail": LOOP_TAIL}
-    return np.asarray(LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=kept, w=w))
+    return np.asanyarray(
+        LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=kept, w=w)
+    )

@@ -93,8 +93,8 @@ def swap_inputs(
 
     Arguments as for `perfmodel.models.atomics.shared_loops.loop_inputs`.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
     serial, chain, sent = np.zeros(1), np.zeros(1), np.zeros(1)
     for r in requests:
         if r.access.operation != "cas-loop" or r.sharing is None:
@@ -106,10 +106,10 @@ def swap_inputs(
         turns = turns_of(r).turns
         own = {"first": FIRST[wide], "again": AGAIN[wide], "most": c.most, "growth": GROWTH}
         own |= {"bank": BANK, "turns": turns}
-        each = np.asarray(SWAP_CHAIN(**own, mixed=1.0))
+        each = np.asanyarray(SWAP_CHAIN(**own, mixed=1.0))
         others = 1 - 1 / (warps if r.random else meeting.warps)
         serial = serial + others * meeting.wanted * each / np.maximum(c.most, 1.0)
-        alone = np.asarray(SWAP_CHAIN(**own, mixed=MIXED if r.random else 1.0))
+        alone = np.asanyarray(SWAP_CHAIN(**own, mixed=MIXED if r.random else 1.0))
         chain = chain + r.requests / blocks / warps * alone
         of_sm = held / blocks
         turned = r.requests * turns_of(r).clocks * of_sm
@@ -119,10 +119,10 @@ def swap_inputs(
             "again": r.active_lanes * of_sm if r.random else turned,
             "often": np.where((meeting.warps > 1) | r.random, OFTEN, OFTEN_ALONE),
             "c": lanes * warps * r.sharing.hottest,
-            "others": np.asarray((meeting.warps > 1) | r.random, dtype=float),
+            "others": np.asanyarray((meeting.warps > 1) | r.random, dtype=float),
             "late": LATE if r.random else SWAP_CLOCKS,
         }
-        sent = sent + np.asarray(SWAPS_SENT(**tries, swap=SWAP_CLOCKS))
+        sent = sent + np.asanyarray(SWAPS_SENT(**tries, swap=SWAP_CLOCKS))
     if not agreed(serial + chain > 0):
         return None
     found = {"serial": serial, "chain": chain, "sent": sent}

@@ -132,4 +132,4 @@ def _compare_time(sent: Packets, device: Device) -> Array:
     several = np.clip(sent.lanes / np.maximum(sent.packets, 1e-9) - 1, 0.0, 1.0)
     more = COMPARE_SECTOR_CLOCKS - COMPARE_CLOCKS
     packet = COMPARE_CLOCKS + several * more + COMPARE_SECTOR_CLOCKS * (sent.sectors - 1)
-    return np.asarray(packet / sent.sectors / device.sm_clock)
+    return np.asanyarray(packet / sent.sectors / device.sm_clock)

@@ -105,7 +105,7 @@ def _compare_cost(sent: Packets) -> Array:
     """Return the cost of a sector of compare-and-swaps on its way."""
     second = np.minimum(sent.sectors - 1, 1.0)
     pair = RETURN_COST + second * (COMPARE_PAIR_COST + COMPARE_LANES_COST * sent.filled)
-    return np.asarray(pair / sent.sectors)
+    return np.asanyarray(pair / sent.sectors)
 
 
 def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
@@ -116,4 +116,4 @@ def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
     half = np.where(HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
     pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
     double = np.where(DOUBLES[dtype], 1 + (DOUBLE_COST - 1) * pairs, 1.0)
-    return np.asarray(np.maximum(np.maximum(answer, half), double))
+    return np.asanyarray(np.maximum(np.maximum(answer, half), double))

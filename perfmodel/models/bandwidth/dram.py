@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.bandwidth.slices import H200_SLICES, PEAK_BY_SLICE, slice_count
+from perfmodel.models.derivation import number
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
@@ -133,7 +134,7 @@ def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
     asked = sum((access.asked_sectors for access in loads), np.zeros(1)) * SECTOR
     if not np.any(moved > OVER_FETCHED * asked):
         return None
-    return {"moved": np.asarray(moved), "asked": np.asarray(asked)}
+    return {"moved": np.asanyarray(moved), "asked": np.asanyarray(asked)}
 
 
 def room_early(left: Any, reads: Any, stored: Any) -> Array:
@@ -149,7 +150,7 @@ def room_early(left: Any, reads: Any, stored: Any) -> Array:
         Bytes stored.
     """
     all_of_it = np.maximum(stored, 1.0)
-    return np.asarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
+    return np.asanyarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
 FOUND_BETWEEN: Final = 0.17
@@ -175,15 +176,15 @@ def found_early(kept: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array
     stored : array
         Bytes stored, of those asked.
     """
-    times = np.asarray(asked) / np.maximum(touched, 1.0)
-    apart = 1 - FOUND_BETWEEN * (1 - np.asarray(stored) / np.maximum(asked, 1.0))
-    return np.asarray(apart * kept * np.clip(2.0 - times, 0.0, 1.0))
+    times = np.asanyarray(asked) / np.maximum(touched, 1.0)
+    apart = 1 - FOUND_BETWEEN * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
+    return np.asanyarray(apart * kept * np.clip(2.0 - times, 0.0, 1.0))
 
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
     slices = slice_count(device)
-    return float(OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE))
+    return number(OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE))
 
 
 def row_costs(device: Device) -> RowCosts:
@@ -204,19 +205,19 @@ def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
         See `OPENING`.
     """
     pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
-    octaves = np.log2(np.maximum(np.asarray(pitch, dtype=float), 64.0))
+    octaves = np.log2(np.maximum(np.asanyarray(pitch, dtype=float), 64.0))
     isolated = _as_opened(np.interp(octaves, np.log2(pitches), costs), opened)
-    return np.asarray(np.where(np.asarray(pitch) < 64, 1.0, isolated))
+    return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, isolated))
 
 
 def _as_opened(cost: Array, opened: Any) -> Array:
     """Return a cost over dense bytes of which only that part counts that rows add."""
-    return np.asarray(1 + (cost - 1) * opened)
+    return np.asanyarray(1 + (cost - 1) * opened)
 
 
 def rows_cost(cost: Any, device: Device) -> Array:
     """Return the cost of isolated bytes over dense ones on a device, from an H200's."""
-    return _as_opened(np.asarray(cost, dtype=float), opening(device))
+    return _as_opened(np.asanyarray(cost, dtype=float), opening(device))
 
 
 def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) -> Array:
@@ -237,16 +238,16 @@ def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) ->
 
 def random_wait(wide: Any, table: Any, rows: float = ROWS) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asarray(_by_width(_RANDOM_WAIT, wide) * sparse(table, rows))
+    return np.asanyarray(_by_width(_RANDOM_WAIT, wide) * sparse(table, rows))
 
 
 def sparse(table: Any, rows: float = ROWS) -> Array:
     """Evaluate `SPARSE`."""
-    size = np.asarray(table, dtype=float)
+    size = np.asanyarray(table, dtype=float)
     finite = np.where(np.isfinite(size), size, 0.0)
     return np.where(np.isfinite(size), SPARSE(f=finite, rows=rows), 1.0)
 
 
 def _by_width(values: Mapping[int, float], wide: Any) -> Array:
     sizes, found = zip(*values.items(), strict=True)
-    return np.asarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(sizes), found))
+    return np.asanyarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(sizes), found))

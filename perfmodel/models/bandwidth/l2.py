@@ -92,14 +92,14 @@ def reads_beside(traffic: Traffic) -> Array:
 
 def pinned_bytes(traffic: Traffic) -> Array:
     """Return what reads of private parts take of L2 beyond others beside persisting lines [B]."""
-    return np.asarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
+    return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
 
 
 def unpacked_bytes(traffic: Traffic) -> Array:
     """Return what reads that DRAM brings compressed take of L2 beyond others [B]."""
     packed = traffic.compression > 1
     brought = traffic.dram_read_bytes * traffic.compression
-    return np.asarray(np.where(packed, brought * (1 / UNPACKED - 1), 0.0))
+    return np.asanyarray(np.where(packed, brought * (1 / UNPACKED - 1), 0.0))
 
 
 def _tables(traffic: Traffic) -> Array:
@@ -126,7 +126,7 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
             cost = np.maximum(1.0, lone * lines) * busiest.get(i, 1.0)
             asked = a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors
             total = total + asked * cost
-    return np.asarray(total)
+    return np.asanyarray(total)
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
@@ -139,8 +139,8 @@ def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
     wanted_bytes : array
         Bytes that lanes store.
     """
-    filled = np.asarray(wanted_bytes) / np.maximum(np.asarray(sectors) * 32.0, 1.0)
+    filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
-    share = np.clip(np.asarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return np.asarray(STORE_COST(p=np.atleast_1d(part), l=np.atleast_1d(share)))
+    share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
+    return np.asanyarray(STORE_COST(p=np.atleast_1d(part), l=np.atleast_1d(share)))

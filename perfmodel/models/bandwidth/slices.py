@@ -6,7 +6,6 @@ better for more than that: the busiest slice decides how long atomics to few add
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -169,12 +168,12 @@ def working_share(device: Device) -> float:
     if device.l2_slices is None:
         return 1.0
     there = -(-device.l2_slices // STACK) * STACK
-    return float(device.l2_slices / there / (94 / 96))
+    return device.l2_slices / there / (94 / 96)
 
 
 def slice_count(device: Device) -> float:
     """Return how many slices a GPU's L2 has."""
-    return float(device.l2_slices or _USUAL)
+    return 1.0 * (device.l2_slices or _USUAL)
 
 
 def lone_sector(device: Device) -> float:
@@ -207,13 +206,13 @@ def most_pieces(pieces: Any, slices: float, turns: bool = False) -> Array:
         further = [(n, m) for n, m in zip(known_pieces, known_most, strict=True) if n > last]
         known_pieces = (*turn_pieces, *(n for n, _ in further))
         known_most = (*_TURN_MOST[like_gpu], *(m for _, m in further))
-    g = np.maximum(np.asarray(pieces, dtype=float), 1.0)
+    g = np.maximum(np.asanyarray(pieces, dtype=float), 1.0)
     like = np.where(g > _MANY, np.maximum(g * (like_gpu / slices), _MANY), g)
     known = np.exp(np.interp(np.log(like), np.log(known_pieces), np.log(known_most)))
     # Of very many, each slice has its share and some more.
     beyond = known_most[-1] - known_pieces[-1] / like_gpu
     far = like / like_gpu + beyond * np.sqrt(like / known_pieces[-1])
-    return np.asarray(np.where(like > known_pieces[-1], far, known))
+    return np.asanyarray(np.where(like > known_pieces[-1], far, known))
 
 
 def most_answers(pieces: Array, most: Array, slices: float) -> Array:
@@ -231,7 +230,7 @@ def most_answers(pieces: Array, most: Array, slices: float) -> Array:
     like = nearest_measured(slices, _BACK_MOST)
     g, known_pieces = np.maximum(pieces, 1.0), _BACK_PIECES[like]
     known = np.exp(np.interp(np.log(g), np.log(known_pieces), np.log(_BACK_MOST[like])))
-    return np.asarray(np.where(g > known_pieces[-1], most, known))
+    return np.asanyarray(np.where(g > known_pieces[-1], most, known))
 
 
 def busiest_of_table(size: Any, slices: float) -> Array:
@@ -245,15 +244,15 @@ def busiest_of_table(size: Any, slices: float) -> Array:
         L2 slices of the GPU; measured with 94, and with 80.
     """
     like_gpu = nearest_measured(slices, _TABLE_BUSIEST)
-    kib = np.maximum(np.asarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
-    return np.asarray(
+    kib = np.maximum(np.asanyarray(size, dtype=float) / 1024 * (like_gpu / slices), 1.0)
+    return np.asanyarray(
         np.interp(np.log(kib), np.log(_TABLE_KIB[like_gpu]), _TABLE_BUSIEST[like_gpu])
     )
 
 
 def nearest_measured(slices: float, measured: Iterable[int]) -> int:
     """Return the measured number of slices that is nearest."""
-    return min(measured, key=lambda n: abs(math.log(n / slices)))
+    return min(measured, key=lambda n: np.abs(np.log(n / slices)))
 
 
 def slice_slot(
@@ -293,5 +292,5 @@ def slice_slot(
     apart = np.maximum(np.clip(s - 1, 0.0, 1.0), lone_pieces)
     two = single - apart * np.maximum(single - TWO_PIECES / clock, 0.0)
     two = np.where(lone_lines, slow_two / clock, two)
-    second, third = (np.clip(np.asarray(most) - n, 0.0, 1.0) for n in (1.0, 2.0))
-    return np.asarray(alone * (1 - second) + two * (second - third) + busy * third)
+    second, third = (np.clip(np.asanyarray(most) - n, 0.0, 1.0) for n in (1.0, 2.0))
+    return np.asanyarray(alone * (1 - second) + two * (second - third) + busy * third)

@@ -172,16 +172,16 @@ def crowds_writes(device: Device) -> bool:
 
 def reaching_writes(device: Device, ways: Any) -> Array:
     """Return the share of what is written that can push clean lines out beside a set-aside."""
-    w = np.asarray(ways, dtype=float)
-    return np.asarray(SHIELDED(w=w)) if crowds_writes(device) else np.ones(w.shape)
+    w = np.asanyarray(ways, dtype=float)
+    return np.asanyarray(SHIELDED(w=w)) if crowds_writes(device) else np.ones(w.shape)
 
 
 def dearer_writes(device: Device, ways: Any) -> Array:
     """Return what a DRAM write costs beside a set-aside where that does not hold writes up."""
-    w = np.asarray(ways, dtype=float)
+    w = np.asanyarray(ways, dtype=float)
     if crowds_writes(device):
         return np.ones(w.shape)
-    return np.asarray(DEARER_WRITES(w=w))
+    return np.asanyarray(DEARER_WRITES(w=w))
 
 
 def streams_between(normal: Any, again: Any, written: Any) -> Array:
@@ -192,8 +192,8 @@ def streams_between(normal: Any, again: Any, written: Any) -> Array:
     normal, again, written : array
         DRAM bytes read of normal lines, of them those of tables, and DRAM bytes written.
     """
-    streams = np.maximum(np.asarray(normal, dtype=float) - again, 0.0)
-    return np.asarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
+    streams = np.maximum(np.asanyarray(normal, dtype=float) - again, 0.0)
+    return np.asanyarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
 
 
 def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str,
         "pace": device.dram_bandwidth / (PEAK_BY_SLICE * slices),
         "bytes": lost,
         "rate": PEAK_BY_SLICE * slices,
-        "p": DECIDES - (DECIDES - STREAMS_DECIDE) * np.asarray(streams, dtype=float),
+        "p": DECIDES - (DECIDES - STREAMS_DECIDE) * np.asanyarray(streams, dtype=float),
     }
 
 
@@ -256,14 +256,14 @@ def writebacks(
     tuple of (Formula, mapping)
         Each formula and what it takes; the last gives the bytes, 0 with fewer than 4 ways.
     """
-    w = np.asarray(ways, dtype=float)
-    writes = np.asarray(written, dtype=float)
+    w = np.asanyarray(ways, dtype=float)
+    writes = np.asanyarray(written, dtype=float)
     if not tabled:
         each = _streams_loss(w, np.maximum(normal, 0.0) / np.maximum(writes, 1.0))
         return ((STREAMS_LOSS, {"writes": writes, "each": each}),)
     mixture = {"n": np.maximum(normal, 0.0), "writes": writes}
-    mixed = np.asarray(MIXED(**mixture))
-    spilled = np.minimum(1.0, np.asarray(persisting, dtype=float) / np.maximum(writes, 1.0))
+    mixed = np.asanyarray(MIXED(**mixture))
+    spilled = np.minimum(1.0, np.asanyarray(persisting, dtype=float) / np.maximum(writes, 1.0))
     given = {
         "writes": writes,
         "mixed": mixed,
@@ -272,7 +272,7 @@ def writebacks(
         "copied": np.interp(w, _WAYS, _COPIED),
         "reread": np.interp(w, _WAYS, _REREAD),
         "again": np.clip(again / np.maximum(normal, 1.0), 0.0, 1.0),
-        "filled": np.asarray(filled, dtype=float),
+        "filled": np.asanyarray(filled, dtype=float),
         "thrashed": np.interp(w, _WAYS, _THRASHED),
         "fleeting": np.interp(w, _WAYS, _FLEETING),
         "s": np.maximum(streaming, 0.0),
@@ -288,6 +288,6 @@ def _streams_loss(ways: Array, read: Any) -> Array:
     by_ways = [np.interp(ways, _WAYS, losses) for losses in _STREAMS]
     found = by_ways[0]
     for low, high, before, after in zip(_READ, _READ[1:], by_ways, by_ways[1:], strict=False):
-        part = np.clip((np.asarray(read, dtype=float) - low) / (high - low), 0.0, 1.0)
+        part = np.clip((np.asanyarray(read, dtype=float) - low) / (high - low), 0.0, 1.0)
         found = found + part * (after - before)
-    return np.asarray(found)
+    return np.asanyarray(np.maximum(found, 0.0))  # what rounding leaves of differences

@@ -52,9 +52,9 @@ def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Ar
     """Return `load` of `BUSIEST_GPC`; `busy` blocks of the grid are at work, `held` fit an SM."""
     if instance.kernel.block_work:
         return np.ones(1)
-    one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
-    blocks = np.asarray(instance.blocks, dtype=float)
-    room = np.maximum(np.asarray(held, dtype=float), 1.0)
+    one_axis = sum(np.asanyarray(extent) > 1 for extent in instance.grid) <= 1
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    room = np.maximum(np.asanyarray(held, dtype=float), 1.0)
     return np.where(one_axis, busiest_gpc(busy, blocks, room, device), 1.0)
 
 

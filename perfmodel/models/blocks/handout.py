@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.derivation import definition
+
 Array = npt.NDArray[Any]
 
 MOST_ROUNDS: Final = 12
@@ -47,9 +49,10 @@ def first_blocks(busy: Array, blocks: Array, held: Array, sm_count: int) -> Arra
     """
     most = np.ceil((busy / sm_count + EARLY) / FULL_TURN - 1e-9)
     together = (busy < blocks) & (blocks > sm_count) & (blocks <= held * sm_count)
-    return np.asarray(np.where(together, np.minimum(most, np.ceil(blocks / sm_count)), 0.0))
+    return np.asanyarray(np.where(together, np.minimum(most, np.ceil(blocks / sm_count)), 0.0))
 
 
+@definition
 def busiest_work(
     counts: Sequence[Array], cuts: Sequence[Array], held: Array, sm_count: int
 ) -> tuple[Array, Array]:
@@ -95,6 +98,7 @@ def busiest_work(
     return found.reshape(shape), total.reshape(shape)
 
 
+@definition
 def busiest_of(order: Array, held: Array, sm_count: int) -> Array:
     """Return the work of the SM that ends last, of blocks whose work is known one by one.
 
@@ -108,7 +112,7 @@ def busiest_of(order: Array, held: Array, sm_count: int) -> Array:
         SMs.
     """
     found = [_busiest(order.tolist(), max(int(size), 1), sm_count) for size in np.ravel(held)]
-    return np.asarray(found)
+    return np.asanyarray(found)
 
 
 def _busiest(order: Sequence[float], held: int, sm_count: int) -> float:

@@ -9,6 +9,7 @@ they are counted is NVIDIA's, as its header ``cuda_occupancy.h`` computes it (CU
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.models.derivation import definition
 
 LIMITERS = ("warps", "blocks", "registers", "shared memory")
 """What can limit residency; where several limit alike, the first in this order is named."""
@@ -67,7 +69,7 @@ class Occupancy:
     @property
     def resident(self) -> NDArray[np.float64]:
         """Blocks an SM, taken to be 1 where a block cannot run at all."""
-        return np.asarray(np.maximum(np.asarray(self.blocks_per_sm, dtype=float), 1.0))
+        return np.asanyarray(np.maximum(np.asanyarray(self.blocks_per_sm, dtype=float), 1.0))
 
 
 def occupancy(
@@ -141,12 +143,12 @@ def occupancy(
     by_warps = np.where(
         threads <= device.max_threads_per_block, device.max_warps_per_sm // warps, 0
     )
-    by_blocks = np.full_like(warps, device.max_blocks_per_sm)
+    by_blocks = np.zeros_like(warps) + device.max_blocks_per_sm
     by_registers = _blocks_by_registers(device, warps, registers)
 
     allocated = _round_up(shared + device.shared_reserved_per_block, device.shared_allocation_unit)
     if asked is None:
-        capacity = np.full_like(allocated, device.shared_per_sm)
+        capacity = np.zeros_like(allocated) + device.shared_per_sm
     else:
         capacity = _smallest_carveout(device, np.maximum(asked, allocated))
     launches = allocated <= device.shared_per_block_max + device.shared_reserved_per_block
@@ -157,16 +159,16 @@ def occupancy(
     blocks = limits.min(axis=0)
     chosen = _smallest_carveout(device, blocks * allocated) if asked is None else capacity
     return Occupancy(
-        blocks_per_sm=np.asarray(blocks),
-        warps_per_sm=np.asarray(blocks * warps),
-        fraction=np.asarray(blocks * warps / device.max_warps_per_sm),
-        limiter=np.asarray(np.array(LIMITERS)[limits.argmin(axis=0)]),
+        blocks_per_sm=np.asanyarray(blocks),
+        warps_per_sm=np.asanyarray(blocks * warps),
+        fraction=np.asanyarray(blocks * warps / device.max_warps_per_sm),
+        limiter=np.asanyarray(np.array(LIMITERS)[limits.argmin(axis=0)]),
         by_warps=by_warps,
         by_blocks=by_blocks,
         by_registers=by_registers,
         by_shared=by_shared,
-        shared_carveout=np.asarray(chosen),
-        l1_size=np.asarray(device.l1_shared_size - chosen),
+        shared_carveout=np.asanyarray(chosen),
+        l1_size=np.asanyarray(device.l1_shared_size - chosen),
     )
 
 
@@ -239,14 +241,20 @@ def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -
 
 def _smallest_carveout(device: Device, needed: Integers) -> Integers:
     """Smallest carve-out of the device that holds `needed` bytes; the largest if none does."""
-    sizes = np.sort(np.asarray(device.shared_carveouts, dtype=np.int64))
+    return _smallest_of(device.shared_carveouts, needed)
+
+
+@definition
+def _smallest_of(offered: Sequence[int], needed: Integers) -> Integers:
+    """Return the smallest of the sizes offered that holds `needed`; the largest if none does."""
+    sizes = np.sort(np.asarray(offered, dtype=np.int64))
     index = np.minimum(np.searchsorted(sizes, needed), sizes.size - 1)
     return np.asarray(sizes[index])
 
 
 def _whole(name: str, value: ArrayLike, *, minimum: int) -> Integers:
     """`value` as int64, refused if it is not whole numbers of at least `minimum`."""
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     if array.dtype.kind not in "iu":
         raise PerfmodelError(
             f"{name} is of type {array.dtype}, not integer; pass whole numbers of {minimum} or more"

@@ -18,6 +18,7 @@ from perfmodel.models.blocks.handout import (
     first_blocks,
     time_in_slots,
 )
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.warp_requests import Requests
@@ -83,8 +84,10 @@ def unevenness(instance: Instance, running: Any) -> Array:
         return np.atleast_1d(found.slowest + (found.longest - found.slowest) * some)
     if instance.kernel.block_work:
         return np.atleast_1d(1 + (max(instance.kernel.block_work) - 1) * some)
-    longest = np.maximum(np.atleast_1d(np.asarray(instance.number(instance.kernel.longest))), 1.0)
-    return np.asarray(1 + (longest - 1) * some)
+    longest = np.maximum(
+        np.atleast_1d(np.asanyarray(instance.number(instance.kernel.longest))), 1.0
+    )
+    return np.asanyarray(1 + (longest - 1) * some)
 
 
 def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
@@ -106,7 +109,7 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         # Blocks whose place decides their work are handed out in turn: each SM has its share of
         # the longest.
         beside = np.maximum(blocks / sm_count, 1.0) if instance.kernel.translated else 1.0
-        return np.asarray(1 + (uneven - 1) / beside)
+        return np.asanyarray(1 + (uneven - 1) / beside)
     sms = np.minimum(blocks, sm_count)
     # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
     expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
@@ -118,12 +121,12 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         rounds=np.maximum(here / held, 1.0),
     )
     # No SM has more to do than if all its blocks were the longest: a short one spreads them too.
-    return np.asarray(np.minimum(crowd, found.longest))
+    return np.asanyarray(np.minimum(crowd, found.longest))
 
 
 def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
     """Return the blocks that share an SM: as many as it holds, or its part of a small grid."""
-    return np.asarray(np.minimum(held, np.ceil(np.asarray(blocks, dtype=float) / sm_count)))
+    return np.asanyarray(np.minimum(held, np.ceil(np.asanyarray(blocks, dtype=float) / sm_count)))
 
 
 def balance_inputs(
@@ -153,12 +156,12 @@ def balance_inputs(
     on_chip : sequence of Requests
         Of the shared accesses.
     """
-    blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
+    blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
     if instance.kernel.block_work:
-        order = np.asarray(instance.kernel.block_work)
+        order = np.asanyarray(instance.kernel.block_work)
         tail = {
             "busiest": busiest_of(order, side_by_side(held, blocks, sm_count), sm_count),
-            "m": float(sm_count),
+            "m": 1.0 * sm_count,
             "work": np.full(1, order.sum()),
             "uneven": uneven,
         }
@@ -176,15 +179,15 @@ def balance_inputs(
     warps: list[Array] = []
     lanes: list[Array] = []
     for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = np.atleast_1d(np.asarray(extent, dtype=float))
+        count = np.atleast_1d(np.asanyarray(extent, dtype=float))
         name = f"blockIdx.{axis}"
         shares = [_let_in(r, every).get(name, np.ones(1)) for r in requests] or [np.ones(1)]
         whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
-        most = np.maximum.reduce(np.broadcast_arrays(*shares))
+        most = largest(*shares)
         # Slices that take part, the last of them in part; those after it have nothing to do.
         slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
         by_lanes, by_warps = (
-            np.clip(np.minimum.reduce(np.broadcast_arrays(*s)) * count - (slices - 1), 0.0, 1.0)
+            np.clip(smallest(*s) * count - (slices - 1), 0.0, 1.0)
             for s in (shares, whole or [np.ones(1)])
         )
         cut = by_lanes / np.maximum(by_warps, 1e-9)
@@ -193,12 +196,12 @@ def balance_inputs(
             by_warps = cut = np.ones(1)
         warps.append(by_warps)
         lanes.append(by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0))
-    busy = np.asarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
-    held = side_by_side(np.maximum(np.asarray(held, dtype=float), 1.0), blocks, sm_count)
+    busy = np.asanyarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
+    held = side_by_side(np.maximum(np.asanyarray(held, dtype=float), 1.0), blocks, sm_count)
     found = [busiest_work(counts, warps, held, sm_count)] * 2
     if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
         found[1] = busiest_work(counts, lanes, held, sm_count)
-    one_axis = sum(np.asarray(extent) > 1 for extent in instance.grid) <= 1
+    one_axis = sum(np.asanyarray(extent) > 1 for extent in instance.grid) <= 1
     early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
     found = [(np.maximum(busiest, early), every) for busiest, every in found]
     at_work = blocks * _share_at_work([*requests, *on_chip])
@@ -206,7 +209,7 @@ def balance_inputs(
     tails = tuple(
         {
             "busiest": busiest,
-            "m": float(sm_count),
+            "m": 1.0 * sm_count,
             "work": work * every / np.maximum(found[0][1], 1e-9),
             "uneven": uneven,
         }
@@ -222,11 +225,11 @@ def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
 
 def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
     """Return the blocks that the busiest SM works on, those that leave at once apart."""
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     if not instance.kernel.block_work:
-        return np.asarray(blocks / sm_count)
-    order = np.asarray(instance.kernel.block_work)
-    return np.asarray(
+        return np.asanyarray(blocks / sm_count)
+    order = np.asanyarray(instance.kernel.block_work)
+    return np.asanyarray(
         busiest_of(order, side_by_side(held, blocks, sm_count), sm_count) / order.max()
     )
 
@@ -236,8 +239,10 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
 
     As many run at a time as there is room for, each as long as it would alone.
     """
-    slots = np.maximum(np.asarray(held, dtype=float), 1.0).astype(int) * sm_count
-    return np.asarray([time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)])
+    slots = np.maximum(np.asanyarray(held, dtype=float), 1.0).astype(int) * sm_count
+    return np.asanyarray(
+        [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
+    )
 
 
 def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
@@ -258,7 +263,7 @@ def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Arr
 
 def at_work_share(instance: Instance) -> float:
     """Return the share of blocks that do not leave at once, where each one's work is known."""
-    order = np.asarray(instance.kernel.block_work)
+    order = np.asanyarray(instance.kernel.block_work)
     return float(np.count_nonzero(order > IDLE)) / len(order)
 
 
@@ -274,7 +279,7 @@ def taking_part(requests: Sequence[Requests]) -> Array:
             if v.target.startswith("blockIdx"):
                 share = share * r.shares.get(v.name, 1.0)
         least = np.minimum(least, share)
-    return np.asarray(least)
+    return np.asanyarray(least)
 
 
 def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
@@ -289,7 +294,7 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
         Of the global accesses.
     """
     least = np.ones(1)
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     for r in requests:
         if r.strides is None or r.access.kind != "load" or r.access.loop is None:
             continue
@@ -297,10 +302,10 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
         share = r.shares.get(r.access.loop, np.ones(1))
         if len(each) == 1:
             grid = r.strides[each[0].name] * blocks
-            moves = np.asarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
+            moves = np.asanyarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
             on = (r.strides[r.access.loop] == grid) & (grid != 0) & (moves == 0)
             least = np.minimum(least, np.where(on, share, 1.0))
-    return np.asarray(least)
+    return np.asanyarray(least)
 
 
 def warps_let_in(r: Requests) -> Array:
@@ -309,7 +314,7 @@ def warps_let_in(r: Requests) -> Array:
     for v in r.variables:
         if r.access.guard is None and v.target.startswith("threadIdx"):
             share = share * r.warp_shares.get(v.name, 1.0)
-    return np.asarray(share)
+    return np.asanyarray(share)
 
 
 def _share_at_work(requests: Sequence[Requests]) -> Array:

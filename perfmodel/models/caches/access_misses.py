@@ -62,7 +62,7 @@ class GlobalAccesses:
     @property
     def l2_size(self) -> float:
         """Capacity of L2 [B]."""
-        return float(self.device.l2_size)
+        return 1.0 * self.device.l2_size
 
     def of(self, *kinds: str) -> list[int]:
         """Return the positions of the accesses of some kinds, kind by kind: "load", "store"."""
@@ -116,15 +116,14 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     instance, requests, device = accesses.instance, accesses.requests, accesses.device
     groups = grouped(requests)
     resident = occupied.resident
-    blocks = np.asarray(instance.blocks, dtype=float)
-    row = int(np.max(gpc_run(blocks, device)))
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    row = gpc_run(blocks, device)
     wave = np.minimum(blocks, device.sm_count * resident)
-    at_once = int(np.max(wave))
-    unions = irregular_unions(instance, requests, shape, accesses.granule, row, at_once)
+    unions = irregular_unions(instance, requests, shape, accesses.granule, row, wave)
     fills = l1_fills(instance, requests, groups, device, occupied, resident, blocks, unions)
     again = rereads(instance, requests, groups)
     on_sm = side_by_side(resident, blocks, device.sm_count)
-    capacity = np.asarray(occupied.l1_size, dtype=float)
+    capacity = np.asanyarray(occupied.l1_size, dtype=float)
     near = [
         g.missing_l1(on_sm, capacity) if requests[g.members[0]].access.cache == "l1" else _ONE
         for g in again
@@ -144,7 +143,7 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
     )
     back = {i for g in again for i in g.members}
     for i, new in new_shares(
-        *(instance, requests, groups, shape, accesses.granule, at_once),
+        *(instance, requests, groups, shape, accesses.granule, wave),
         *([t for t, _ in touched], dram_bytes, accesses.l2_size, back),
     ).items():
         sectors[i], dram_bytes[i] = sectors[i] * new, dram_bytes[i] * new
@@ -177,4 +176,4 @@ def access_misses(accesses: GlobalAccesses, shape: BlockShape, occupied: Occupan
 
 def total(values: Sequence[Any], chosen: Sequence[int]) -> Array:
     """Return the sum of the values at some positions; zero for none."""
-    return np.asarray(sum((values[i] for i in chosen), _ZERO))
+    return np.asanyarray(sum((values[i] for i in chosen), _ZERO))

@@ -155,12 +155,12 @@ def atomic_memory(
         if some:
             every = np.maximum(np.minimum(places, size / granule), 1.0)
             drawn = r.sectors if granule == SECTOR else r.lines
-            return np.asarray(every * -np.expm1(-drawn / every))
+            return np.asanyarray(every * -np.expm1(-drawn / every))
         # A sample or a modulo touches all; random elements miss some granules.
         granules = np.minimum(shared.addresses, np.ceil(span / granule))
         if r.random and r.sampled is None:
-            return np.asarray(granules * -np.expm1(-r.active_lanes / np.maximum(granules, 1.0)))
-        return np.asarray(np.minimum(granules, asked))
+            return np.asanyarray(granules * -np.expm1(-r.active_lanes / np.maximum(granules, 1.0)))
+        return np.asanyarray(np.minimum(granules, asked))
 
     sectors, lines = touched(SECTOR), touched(LINE)
     footprint = lines * LINE
@@ -172,16 +172,16 @@ def atomic_memory(
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
-    misses = np.asarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
+    misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
     if r.random and (r.sampled is None or some):
         room = RANDOM_DIRTY * working_share(device) * capacity
         changed = np.minimum(room / np.maximum(span, LINE), 1 - 1e-9)
         # Of a row at a random place all sectors of a line come at once.
         each = r.sectors / np.maximum(r.lines, 1.0) if some else 1.0
         before = 0.0 if warm else each * span / LINE * -np.log1p(-changed)
-        written = np.asarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
+        written = np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
     else:
-        written = np.asarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
+        written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
         # Fewer passes than L2 has changed lines leave nothing to write back.
         written = np.where(sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
@@ -226,4 +226,4 @@ def _places(r: Requests, size: Array) -> Array:
         looked = max(min(round(lanes * r.sampled), _KEPT), round(seen))
         held = distinct_places(looked, round(seen), max(round(words), 1))
         found.append(min(held, sectors))
-    return np.asarray(found, dtype=float)
+    return np.asanyarray(found, dtype=float)

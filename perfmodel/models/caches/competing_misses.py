@@ -143,7 +143,7 @@ def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         one.capacity,
     )
     both = workings[-1][1]
-    lost = np.asarray(residency.NORMAL_MISSES(**both))
+    lost = np.asanyarray(residency.NORMAL_MISSES(**both))
     used = residency.DISTANCE(
         **residency.distance_inputs(
             residency.TABLE_WEIGHT,
@@ -170,7 +170,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     size, running, device, instance = one.size, launch.running, launch.device, launch.instance
     passing = size * one.streaming
     first_of = instance.kernel.accesses.index(own[0].access)
-    moves = np.asarray(instance.moves[first_of]) % np.asarray(instance.blocks)
+    moves = np.asanyarray(instance.moves[first_of]) % np.asanyarray(instance.blocks)
     workings, lost = part_misses(
         (one.kept + _INTRUDING * size * one.streaming) * running,
         ((one.read - passing) * running, one.written * running),

@@ -29,7 +29,7 @@ DIRTY_LEFT = Formula(
     name="dirty bytes that L2 has room for",
     unit="B",
     text=f"min(min({DIRTY_SHARE}*c, {STREAM_ROOM}*c*writes/max(reads + writes, 1)), "
-    "c*(0.694 - 0.0588*w))",
+    "max(0, c*(0.694 - 0.0588*w)))",
     symbols={
         "c": "capacity of L2 [B]",
         "w": "ways set aside, of 16: dirty lines may not use them [1]",
@@ -133,16 +133,16 @@ def crowding(
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM * capacity, AHEAD * at_a_time
     if not random:
-        return Crowding(np.asarray(reads), np.zeros(1), np.asarray(streams / room))
+        return Crowding(np.asanyarray(reads), np.zeros(1), np.asanyarray(streams / room))
     low, high = np.zeros(np.shape(streams + ahead)), room / streams
     for _ in range(40):
         part = (low + high) / 2
         fits = streams * part + _drawn_lines(random, np.maximum(part - ahead, 0.0)) <= room
         low, high = np.where(fits, part, low), np.where(fits, high, part)
     return Crowding(
-        reads=np.asarray(room / np.maximum(low, 1e-9) - writes),
-        drawn=np.asarray(_drawn_lines(random, np.maximum(low - ahead, 0.0)) / room),
-        times=np.asarray((streams + _drawn_lines(random, np.ones(1))) / room),
+        reads=np.asanyarray(room / np.maximum(low, 1e-9) - writes),
+        drawn=np.asanyarray(_drawn_lines(random, np.maximum(low - ahead, 0.0)) / room),
+        times=np.asanyarray((streams + _drawn_lines(random, np.ones(1))) / room),
     )
 
 
@@ -167,16 +167,16 @@ def replayed(passing: Crowding, writes: Array, capacity: float) -> Array:
     """
     p = _knee(passing.drawn)
     full = OLDER * np.maximum(passing.times, writes / (DIRTY_SHARE * capacity))
-    return np.asarray(REPLAYS_DIRTY * (1 - (1 + np.minimum(full, 1e6) ** p) ** (-1 - 1 / p)))
+    return np.asanyarray(REPLAYS_DIRTY * (1 - (1 + np.minimum(full, 1e6) ** p) ** (-1 - 1 / p)))
 
 
 def dirty_left(
     reads: Any, writes: Any, capacity: float, ways: Any = 0.0, drawn: Any = 0.0
 ) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
-    reads, writes = np.asarray(reads, dtype=float), np.asarray(writes, dtype=float)
-    room = DIRTY_LEFT(c=capacity, w=np.asarray(ways), reads=reads, writes=writes)
-    return np.asarray(DIRTY_KEPT(**kept_inputs(writes, room, drawn)))
+    reads, writes = np.asanyarray(reads, dtype=float), np.asanyarray(writes, dtype=float)
+    room = DIRTY_LEFT(c=capacity, w=np.asanyarray(ways), reads=reads, writes=writes)
+    return np.asanyarray(DIRTY_KEPT(**kept_inputs(writes, room, drawn)))
 
 
 def kept_inputs(writes: Array, room: Array, drawn: Any = 0.0) -> dict[str, Array]:
@@ -189,9 +189,12 @@ def kept_inputs(writes: Array, room: Array, drawn: Any = 0.0) -> dict[str, Array
 
 
 def _knee(drawn: Any) -> Array:
-    return np.asarray(STREAM_KNEE - (STREAM_KNEE - DRAWN_KNEE) * np.minimum(2 * drawn, 1.0))
+    return np.asanyarray(STREAM_KNEE - (STREAM_KNEE - DRAWN_KNEE) * np.minimum(2 * drawn, 1.0))
 
 
 def dirty_room(capacity: float, ways: Any) -> Array:
-    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`."""
-    return np.asarray(capacity * (0.694 - 0.0588 * np.asarray(ways)))
+    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`.
+
+    At least one: 12 ways set aside leave no room.
+    """
+    return np.asanyarray(np.maximum(capacity * (0.694 - 0.0588 * np.asanyarray(ways)), 1.0))

@@ -159,13 +159,13 @@ def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) ->
         else misses.touched[found[0]]
         for found in buffers.values()
     )
-    return np.asarray(sum(sizes, _ZERO))
+    return np.asanyarray(sum(sizes, _ZERO))
 
 
 def _times(accesses: GlobalAccesses, stores: Sequence[int]) -> Array:
     """Return how often a thread stores."""
     runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
-    return np.asarray(reduce(np.maximum, runs, _ONE))
+    return np.asanyarray(reduce(np.maximum, runs, _ONE))
 
 
 def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) -> Array:
@@ -179,4 +179,4 @@ def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) 
         elif r.access.kind == "store" and i not in apart:
             written[name] = written.get(name, _ZERO) + misses.touched[i]
     both = (np.minimum(read[name], written[name]) for name in read.keys() & written.keys())
-    return np.asarray(sum(both, _ZERO))
+    return np.asanyarray(sum(both, _ZERO))

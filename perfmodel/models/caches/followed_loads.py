@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.caches.l1_tables import table_fills
+from perfmodel.models.extremes import largest
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
@@ -53,14 +54,14 @@ def followed_fills(
     """
     assert r.access.counted is not None
     misses = zip(*r.access.counted.misses, strict=True)
-    lines, shares = (np.asarray(column, dtype=float) for column in misses)
+    lines, shares = (np.asanyarray(column, dtype=float) for column in misses)
     own = np.maximum(capacity / (LINE * sharing), 1.0)
     found = r.sectors * np.interp(np.log2(own), np.log2(lines), shares)
     # A buffer that L1 holds comes once to each SM.
     size = buffer_bytes(instance, r)
     once = np.minimum(found, np.minimum(blocks, device.sm_count) * size / SECTOR)
     kept = held(size, capacity)
-    return np.asarray(kept * once + (1 - kept) * found)
+    return np.asanyarray(kept * once + (1 - kept) * found)
 
 
 def drawn_fills(
@@ -101,7 +102,7 @@ def drawn_fills(
         if len(members) == 1 and first.access.counted is None:
             continue
         sizes = [size for i in members if (size := _table_bytes(instance, requests[i])) is not None]
-        table = np.minimum(buffer_bytes(instance, first), np.maximum.reduce(sizes))
+        table = np.minimum(buffer_bytes(instance, first), largest(*sizes))
         sectors = sum((requests[i].sectors for i in members), _ZERO)
         every = replace(
             first,
@@ -148,7 +149,7 @@ def drawn_table_fills(
     whole = buffer_bytes(instance, r)
     if r.places is None:
         return table_fills(r, whole, reached_bytes(instance, r), sms, beside, capacity)
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     live, reached = (
         np.minimum(whole, r.places.of(n, sms))
         for n in (np.minimum(sharing, blocks / sms), blocks / sms)
@@ -255,4 +256,4 @@ def _kept_of_draws(
     found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))
     first = lines * drawn_share(drawn / lines)
     again = np.maximum(drawn - first, 1e-9)
-    return np.asarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
+    return np.asanyarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))

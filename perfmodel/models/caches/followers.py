@@ -83,8 +83,8 @@ def caught(
     """
     if not device.merged_sms or not device.gpcs:
         return np.zeros(1), np.zeros(1), ()
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     rounds = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
     room, age = moved[1][1], moved[2][1]
     apart = moves % device.sm_count
@@ -103,6 +103,6 @@ def caught(
         "d": room["d"],
         "c": room["c"],
     }
-    waiting = np.asarray(CAUGHT_MISSES(**given))
+    waiting = np.asanyarray(CAUGHT_MISSES(**given))
     met = {"waiting": waiting, "alike": alike, "rounds": rounds, "again": again}
-    return np.asarray(CAUGHT(**met)), waiting, ((CAUGHT_MISSES, given), (CAUGHT, met))
+    return np.asanyarray(CAUGHT(**met)), waiting, ((CAUGHT_MISSES, given), (CAUGHT, met))

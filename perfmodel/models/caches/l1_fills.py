@@ -64,7 +64,7 @@ def l1_fills(
     """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
     cached = loads_by_l1(requests, groups)
     base = thread_extents(requests, cached)
-    capacity = np.asarray(occupied.l1_size, dtype=float)
+    capacity = np.asanyarray(occupied.l1_size, dtype=float)
     sharing = side_by_side(resident, blocks, device.sm_count)
     found = block_fills(instance, requests, cached, base, capacity, sharing)
     fills = [r.sectors * 1.0 for r in requests]
@@ -161,16 +161,16 @@ def together_fills(
         Bytes of L1.
     """
     assert r.in_blocks is not None
-    together = np.asarray(np.minimum(fills, r.in_blocks[0]))
+    together: Array = np.minimum(fills, r.in_blocks[0])
     loops = instance.kernel.loop_nest(r.access.loop)
     if not loops:
         return together
     times = blocks
     for loop in loops:
-        times = times * np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0)
+        times = times * np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
     step = r.in_blocks[2] * LINE / times * sharing
     kept = held(_DRIFT * step, capacity)
-    return np.asarray(kept * together + (1 - kept) * fills)
+    return np.asanyarray(kept * together + (1 - kept) * fills)
 
 
 def block_fills(
@@ -191,7 +191,7 @@ def block_fills(
         names: set[str | None] = {w.name for w in windows} if root else {None}
         nest = [g for g in groups if requests[g.members[0]].access.loop in names]
         weights = [_ONE] * len(nest)
-        inside = fetched(nest, base, windows, np.asarray(capacity), SECTOR, weights, sharing)
+        inside = fetched(nest, base, windows, np.asanyarray(capacity), SECTOR, weights, sharing)
         found.update(zip(map(id, nest), inside, strict=True))
     return [found[id(g)] for g in groups]
 
@@ -204,8 +204,8 @@ def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> t
     still, same = np.ones(1, dtype=bool), np.ones(1)
     for axis, blocks_of in zip(AXES, instance.grid, strict=True):
         moves = group.strides[f"blockIdx.{axis}"] != 0
-        still = still & ~(moves & (np.asarray(blocks_of) > 1))
-        same = np.where(still, same * np.asarray(blocks_of), same)
+        still = still & ~(moves & (np.asanyarray(blocks_of) > 1))
+        same = np.where(still, same * np.asanyarray(blocks_of), same)
     return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
 
 
@@ -219,7 +219,7 @@ def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
         Window(
             loop.variable,
             _ONE,
-            np.maximum(np.asarray(instance.trips[loop.variable], dtype=float), 1.0),
+            np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0),
         )
         for loop in loops
     ]
@@ -233,4 +233,4 @@ def _multicast_fills(
         return list(fills)
     kernel = instance.kernel
     shared = [instance.multicast[kernel.accesses.index(r.access)] for r in requests]
-    return [f / np.asarray(n, dtype=float) for f, n in zip(fills, shared, strict=True)]
+    return [f / np.asanyarray(n, dtype=float) for f, n in zip(fills, shared, strict=True)]

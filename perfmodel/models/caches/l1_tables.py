@@ -103,13 +103,13 @@ def table_fills(
     if not r.random:
         # A walk that is no random one may touch everything before it comes back.
         kept = held(table, capacity)
-        return np.asarray((kept * np.minimum(asked, sectors) + (1 - kept) * asked) * sms)
+        return np.asanyarray((kept * np.minimum(asked, sectors) + (1 - kept) * asked) * sms)
     draws = np.maximum(r.lines / sms, 1e-9)
     found = _line_hits(table, beside / sms / draws, TABLE_SHARE * capacity)
     parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
     hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
     first = TOUCHED_SECTORS(s=sectors, r=asked)
-    return np.asarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
+    return np.asanyarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
 
 
 def periodic_fills(r: Requests, fills: Array, sms: Array, beside: Array, capacity: Array) -> Array:
@@ -136,7 +136,7 @@ def periodic_fills(r: Requests, fills: Array, sms: Array, beside: Array, capacit
     around = r.period * (1 + beside / np.maximum(r.sectors * SECTOR, 1.0))
     kept = held(around, capacity)
     once = np.minimum(np.ceil(r.period / SECTOR) * sms, fills)
-    return np.asarray(kept * once + (1 - kept) * fills)
+    return np.asanyarray(kept * once + (1 - kept) * fills)
 
 
 def early_misses(
@@ -166,11 +166,11 @@ def early_misses(
     device : Device
     """
     if random:
-        return np.asarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
+        return np.asanyarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
     most = np.maximum(device.max_threads_per_sm / (WARP_SIZE * walkers), 1.0)
     own = walkers * np.clip(blocks / device.sm_count, 1.0, most)
     every = np.clip(walkers * np.minimum(places, blocks), own, None)
-    return np.asarray(WALKED_MISSES(new=new, own=own, all=every))
+    return np.asanyarray(WALKED_MISSES(new=new, own=own, all=every))
 
 
 def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:
@@ -181,4 +181,4 @@ def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:
         t = (low + high) / 2
         fits = DRAWN_SINCE(table=n * LINE, t=t, n=n, beside=beside) <= capacity
         low, high = np.where(fits, t, low), np.where(fits, high, t)
-    return np.asarray(1 - (1 - 1 / n) ** low)
+    return np.asanyarray(1 - (1 - 1 / n) ** low)

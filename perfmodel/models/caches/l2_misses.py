@@ -41,7 +41,7 @@ within a sector share less than that with their neighbours."""
 def fetch_granule(device: Device, control: L2Control) -> int:
     """Return the least that an L2 miss fetches [B]."""
     asked = control.fetch_granularity
-    return device.dram_access_size if asked == DEFAULT_FETCH else asked
+    return int(device.dram_access_size) if asked == DEFAULT_FETCH else asked
 
 
 def l2_misses(
@@ -80,7 +80,7 @@ def l2_misses(
     base = box | thread_extents(requests, groups)
     windows = [*loop_windows(instance), *growth]
     weights = [side_copies(g, requests, box, device) for g in groups]
-    capacity = np.asarray(float(device.l2_size))
+    capacity = np.asanyarray(1.0 * device.l2_size)
     atom = fetch_granule(device, control)
     atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE, knee)
     everything = {w.name: w.stop for w in windows}
@@ -90,7 +90,7 @@ def l2_misses(
     for g, weight, a in zip(groups, weights, atoms, strict=True):
         whole = g.granules({**base, **everything}, SECTOR) * SECTOR
         whole = np.minimum(whole, sum(requests[i].sectors for i in g.members) * SECTOR)
-        asked = np.asarray(sum((fills[i] for i in g.members), _ZERO))
+        asked = np.asanyarray(sum((fills[i] for i in g.members), _ZERO))
         # No more atoms than requests ask for: guards may leave out much of what strides span.
         pieces = sum((fills[i] * _atoms_each(requests[i], atom) for i in g.members), _ZERO)
         for i in g.members:
@@ -140,7 +140,7 @@ def l2_misses(
     stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
     once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
     asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
-    outgrown = np.asarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity
+    outgrown = np.asanyarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity
     again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked_of, once, strict=True)]
     some = np.logical_or.reduce(np.broadcast_arrays(_ZERO > 0, *again))
     if not np.any(some):
@@ -186,7 +186,7 @@ def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], li
     """Return the box of a wave of blocks, and how the grid lengthens it, axis by axis."""
     growth, left = [], wave
     for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = alike(np.asarray(extent, dtype=float))
+        count = alike(np.asanyarray(extent, dtype=float))
         growth.append(Window(f"blockIdx.{axis}", np.clip(left, 1.0, count), count))
         left = left / count
     return {w.name: w.start for w in growth}, growth
@@ -201,4 +201,4 @@ def side_copies(
     shared = np.zeros(1, dtype=bool)
     for name, count in box.items():
         shared = shared | ((count > 1) & (group.strides[name] == 0))
-    return np.where(shared, float(device.l2_partitions), 1.0)
+    return np.where(shared, 1.0 * device.l2_partitions, 1.0)

@@ -23,7 +23,7 @@ from perfmodel.models.reuse.residency import DISTANCE, Workings, distance_inputs
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",
     unit="1",
-    text="((before + again)/sqrt(1 + ((before + again)/half)**2)"
+    text="max(0, (before + again)/sqrt(1 + ((before + again)/half)**2)"
     " - before/sqrt(1 + (before/half)**2))/again",
     symbols={
         "again": "times that the launch reads the part again [1]",
@@ -152,11 +152,11 @@ def private_misses(
     used = distance_inputs(1.0, kept, read, written)
     room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
     age = {
-        "again": np.maximum(np.asarray(passes, dtype=float) - 1, 1.0),
-        "before": np.asarray(before, dtype=float),
-        "half": np.asarray(HALF_SETTLED(**room)),
+        "again": np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
+        "before": np.asanyarray(before, dtype=float),
+        "half": np.asanyarray(HALF_SETTLED(**room)),
     }
-    young = np.asarray(YOUNG_SHARE(**age))
+    young = np.asanyarray(YOUNG_SHARE(**age))
     return (
         (DISTANCE, used),
         (HALF_SETTLED, room),
@@ -181,13 +181,13 @@ def moved_misses(
     """
     used = distance_inputs(1.0, kept, read, written)
     room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
-    near = np.asarray(near)
+    near = np.asanyarray(near)
     grows = {n: np.where(near, NEAR_HALF[n], FAR_HALF[n]) for n in NEAR_HALF}
     drift = room | grows | {"warmth": WARM_DRIFT if warm else 1.0}
-    again = np.maximum(np.asarray(passes, dtype=float) - 1, 1.0)
-    age = {"again": again, "before": 0.0, "half": np.asarray(HALF_DRIFTED(**drift))}
+    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
+    age = {"again": again, "before": 0.0, "half": np.asanyarray(HALF_DRIFTED(**drift))}
     ends = {n: np.where(near, NEAR[n], FAR[n]) for n in NEAR}
-    young = np.asarray(YOUNG_SHARE(**age))
+    young = np.asanyarray(YOUNG_SHARE(**age))
     return (
         (DISTANCE, used),
         (HALF_DRIFTED, drift),
@@ -212,7 +212,7 @@ def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
         Share missed at which DRAM takes as long as L2.
     """
     age, (knee, room) = workings[-2][1], workings[-1]
-    first, last = (np.asarray(knee(**{**room, "young": young})) for young in (1.0, 0.0))
+    first, last = (np.asanyarray(knee(**{**room, "young": young})) for young in (1.0, 0.0))
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
     # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
     until = age["half"] * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age["before"]
@@ -259,9 +259,9 @@ def part_misses(
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/h200-rows/seen.csv).
     times = np.where(running < 1, 1e9, passes)
-    before = READ_BEFORE * np.sqrt(np.asarray(passes, dtype=float)) * warm
+    before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * warm
     own = private_misses(kept, *between, capacity[0], times, before, slices)
-    lost = np.asarray(PRIVATE_KNEE(**own[-1][1]))
+    lost = np.asanyarray(PRIVATE_KNEE(**own[-1][1]))
     if not agreed(moves > 0):
         return own, lost
     apart = moves % sm_count

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.bandwidth.dram import ROWS, SPARSE
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
@@ -183,23 +184,21 @@ def strided_parts(
         if buffer in read or any(requests[i].strides is None for i in found):
             continue
         # Accesses that touch the same are not told apart from such that do not: no more is read.
-        once = np.maximum.reduce(np.broadcast_arrays(*(touched[i] for i in found)))
+        once = largest(*(touched[i] for i in found))
         wanted = sum((requests[i].wanted_bytes for i in found), _ZERO)
         lines = sum((requests[i].lines for i in found), _ZERO)
         sectors = sum((requests[i].sectors for i in found), _ZERO)
-        part = np.maximum.reduce(
-            np.broadcast_arrays(_run_ends(wanted, once), _gaps(requests, found))
-        )
+        part = largest(_run_ends(wanted, once), _gaps(requests, found))
         part = np.where(wanted < once, part, 0.0)
         each = np.maximum(part * sectors / np.maximum(lines, 1e-9), 1.0)
         last = np.minimum(part * once, PART_LINES * capacity / LINE * each * SECTOR)
         filled = filled + np.maximum(part * once - last, 0.0)
-    return np.asarray(filled)
+    return np.asanyarray(filled)
 
 
 def _run_ends(wanted: Array, once: Array) -> Array:
     """Return the share of sectors in part where runs start or end inside of them."""
-    return np.asarray(np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0))
+    return np.asanyarray(np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0))
 
 
 def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
@@ -210,7 +209,7 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
         assert r.strides is not None
         lanes = [np.abs(r.strides[v.name]) for v in r.variables if v.in_lane]
         if lanes:
-            most = np.maximum(most, np.minimum.reduce(np.broadcast_arrays(*lanes)))
+            most = np.maximum(most, smallest(*lanes))
     run = sum(requests[i].width for i in members)
     gap = most - run
     word = min(requests[i].width for i in members)
@@ -225,7 +224,7 @@ def _of_buffer(
     size = buffer_bytes(instance, stores[0])
     # Sectors that warps of a block store to together leave as one.
     blocks = [_in_block(r) for r in stores]
-    sectors, lines = (np.asarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
+    sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
     stored = sectors * SECTOR
     whole = sum(
         (
@@ -242,13 +241,13 @@ def _of_buffer(
     around = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
     last = np.minimum(LAST_SECTORS(**around, room=PART_LINES * capacity / LINE), once)
     left = np.minimum(LAST_SECTORS(**around, room=CHANGED_LINES * capacity / LINE), once)
-    stays = held(touched, np.asarray(capacity), RANDOM_KNEE if random else CYCLIC_KNEE)
+    stays = held(touched, np.asanyarray(capacity), RANDOM_KNEE if random else CYCLIC_KNEE)
     if random:
         stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / touched))
     both = {"part": part, "once": once, "last": last, "stored": stored, "gone": 1 - stays}
     room = {"dirty": CHANGED_LINES * capacity, "footprint": touched}
-    filled = np.asarray(FILLED(**both))
-    written = np.asarray(WRITTEN_BACK(**both, **room, left=left))
+    filled = np.asanyarray(FILLED(**both))
+    written = np.asanyarray(WRITTEN_BACK(**both, **room, left=left))
     waited = STORE_WAITS(
         lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
         pair=PAIR_WAIT,
@@ -260,7 +259,7 @@ def _of_buffer(
         sparse=SPARSE(f=touched, rows=ROWS),
     )
     return ScatteredStores(
-        tuple(members), filled, written, np.asarray(waited), np.maximum(once - written, 0.0)
+        tuple(members), filled, written, np.asanyarray(waited), np.maximum(once - written, 0.0)
     )
 
 
@@ -279,4 +278,4 @@ def _different(asked: Array, size: Array, granule: int, random: bool) -> Array:
     """Return the bytes of the different granules of a buffer that stores touch."""
     every = np.maximum(np.ceil(size / granule), 1.0)
     met = -every * np.expm1(-asked / every) if random else np.minimum(asked, every)
-    return np.asarray(np.maximum(met, 1.0) * granule)
+    return np.asanyarray(np.maximum(met, 1.0) * granule)

@@ -38,7 +38,7 @@ def overflow(lines: Any, picked: Any, ways: Any) -> Array:
     least-recently-used order; so what counts is how many lines of a set were picked: binomial.
     """
     n, q, w = np.broadcast_arrays(
-        *(np.asarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0)))
+        *(np.asanyarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0)))
     )
     n = np.maximum(n, 1e-9)
     found = np.zeros(n.shape)
@@ -49,7 +49,7 @@ def overflow(lines: Any, picked: Any, ways: Any) -> Array:
     ):
         here = np.maximum(n + uneven, 1e-9)
         found = found + share * here / n * _overflow(here, q, w)
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    return np.asanyarray(np.clip(found, 0.0, 1.0))
 
 
 def _overflow(n: Array, q: Array, w: Array) -> Array:
@@ -64,7 +64,7 @@ def _overflow(n: Array, q: Array, w: Array) -> Array:
         share = w - below
         tail = (1 - share) * _at_least(others, q, below) + share * _at_least(others, q, below + 1)
         found = found + weight * tail
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    return np.asanyarray(np.clip(found, 0.0, 1.0))
 
 
 def random_overflow(lines: Any, picked: Any, ways: Any, others: Any = 0.0) -> Array:
@@ -83,14 +83,14 @@ def random_overflow(lines: Any, picked: Any, ways: Any, others: Any = 0.0) -> Ar
     read finds its own with w/k. So what is lost is the mean of max(0, k - w) over that of k.
     """
     n, q, w, o = np.broadcast_arrays(
-        *(np.asarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0), others))
+        *(np.asanyarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0), others))
     )
     low = np.floor(n)
     room = np.maximum(w - o, 0.0)
     lost = np.maximum(o - w, 0.0)
     for count, share in ((low, 1 - (n - low)), (low + 1, n - low)):
         lost = lost + share * (count * q - room + _left_free(count, q, room))
-    return np.asarray(np.clip(lost / np.maximum(n * q + o, 1e-9), 0.0, 1.0))
+    return np.asanyarray(np.clip(lost / np.maximum(n * q + o, 1e-9), 0.0, 1.0))
 
 
 def _left_free(lines: Array, picked: Array, room: Array) -> Array:

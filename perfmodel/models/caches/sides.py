@@ -87,7 +87,9 @@ ALONE_SHARP: Final = 24.0
 def sharpness(fetched: Array, written: Array) -> Array:
     """Return `p` of `SIDES_TIME`, of bytes fetched from DRAM and bytes written."""
     share = fetched / np.maximum(fetched + written, 1.0)
-    return np.asarray(TURNS_SHARP / np.maximum(4 * share * (1 - share), TURNS_SHARP / ALONE_SHARP))
+    return np.asanyarray(
+        TURNS_SHARP / np.maximum(4 * share * (1 - share), TURNS_SHARP / ALONE_SHARP)
+    )
 
 
 def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:
@@ -104,13 +106,13 @@ def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) 
     missing : array
         Share of the re-reads of these that miss: of lines whose copy is gone, too.
     """
-    d = np.maximum(np.asarray(used, dtype=float), 1.0)
+    d = np.maximum(np.asanyarray(used, dtype=float), 1.0)
     first, second, third, later = (
         KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
     )
     lost = NEAR_LOST(first=first, second=second, third=third, later=later)
     found = np.maximum(kept + others * (1 - missing), 1e-9)
-    return np.asarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
+    return np.asanyarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
 
 
 def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:

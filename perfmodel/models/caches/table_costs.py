@@ -71,7 +71,7 @@ def random_misses(
             brought = misses + table.again / wide * (1 - table.misses) * table.crossing
             filled = filled + brought * np.maximum(lone, wide / SECTOR)
             waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
-    return np.asarray(filled), np.asarray(waited)
+    return np.asanyarray(filled), np.asanyarray(waited)
 
 
 def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
@@ -93,7 +93,7 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
         steady = np.maximum(reads - lost, 0.0)
         alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
         extra = extra + lost * SCATTERED_COST(alone=alone)
-    return np.asarray(extra)
+    return np.asanyarray(extra)
 
 
 HELD_SLOPE: Final = 0.35
@@ -129,7 +129,7 @@ def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Arra
         share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
         over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
         found = found + (table.first + table.again) * kept * over * alone
-    return np.asarray(found)
+    return np.asanyarray(found)
 
 
 def filled_share(
@@ -161,19 +161,19 @@ def filled_share(
     marked = sum(marked_reads(tables, warm), np.zeros(1))
     streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
     share = np.minimum(held / np.maximum(granted, 1.0), 1.0)
-    return np.asarray(share * np.minimum(streams, 1.0))
+    return np.asanyarray(share * np.minimum(streams, 1.0))
 
 
 def kept_share(tables: Sequence[Table], granted: Any) -> Array:
     """Return the share of a set-aside's bytes that persisting lines keep."""
     kept = (t.inputs["persisting"] * (1 - t.inputs["overflow"]) * t.size for t in tables)
-    return np.asarray(np.minimum(sum(kept, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
+    return np.asanyarray(np.minimum(sum(kept, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
 
 
 def normal_reads(tables: Sequence[Table], warm: bool) -> Array:
     """Return the DRAM bytes that fetch lines of tables without a property [B]."""
     read = sum((t.read(warm) for t in tables), np.zeros(1))
-    return np.asarray(np.maximum(read - sum(marked_reads(tables, warm), np.zeros(1)), 0.0))
+    return np.asanyarray(np.maximum(read - sum(marked_reads(tables, warm), np.zeros(1)), 0.0))
 
 
 def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
@@ -185,7 +185,7 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
         lost = given["persisting"] * given["overflow"] * given["spilled_miss"]
         persisting = persisting + read * lost
         streaming = streaming + read * given["streaming"] * given["streaming_miss"]
-    return np.asarray(persisting), np.asarray(streaming)
+    return np.asanyarray(persisting), np.asanyarray(streaming)
 
 
 def batch_misses(
@@ -199,7 +199,7 @@ def batch_misses(
     tables = [t for t in traffic.tables if t.random and t.buffer in buffers]
     steady = np.atleast_1d(missing)
     if not tables or len(buffers) < len({requests[i].access.buffer for i in members}):
-        return np.asarray(1 - (1 - steady) ** k)
+        return np.asanyarray(1 - (1 - steady) ** k)
     again = sum((t.again * t.misses for t in tables), np.zeros(1))
     read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
     later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
@@ -214,7 +214,7 @@ def batch_misses(
     # A miss may bring more than was asked for; what is there already for others is not missed.
     new = np.minimum(first / np.maximum(drawn, 1.0), (steady - later) / np.maximum(part, 1e-9))
     early = thinning_misses(new, part, k)
-    return np.asarray(1 - (1 - early) * (1 - later) ** k)
+    return np.asanyarray(1 - (1 - early) * (1 - later) ** k)
 
 
 def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
@@ -245,4 +245,4 @@ def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
     # The middles of equal parts; what comes after `_ALL_READ` reads of each place is nothing.
     parts = (np.arange(_PARTS) + 0.5) / _PARTS
     missed = (1 - (1 - missing * np.exp(-x * until)) ** k for x in parts)
-    return np.asarray(sum(missed, np.zeros(1)) / _PARTS * until / times)
+    return np.asanyarray(sum(missed, np.zeros(1)) / _PARTS * until / times)

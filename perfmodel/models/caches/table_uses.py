@@ -13,6 +13,8 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.caches.windows import marked, spilled_share
+from perfmodel.models.derivation import number
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse import residency
@@ -135,9 +137,7 @@ def buffer_uses(
             tuple(positions),
             sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
             sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
-            np.maximum.reduce(
-                np.broadcast_arrays(*(of_group.get(i, touched[i]) for i in positions))
-            ),
+            largest(*(of_group.get(i, touched[i]) for i in positions)),
         )
     return uses
 
@@ -150,7 +150,7 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     size, rounds = own.touched, ONE_ROUND
     if random:
         size, rounds = _drawn_from(launch, own, buffer_bytes(launch.instance, of_buffer))
-    l2_size = float(launch.device.l2_size)
+    l2_size = 1.0 * launch.device.l2_size
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
     others = {name: use for name, use in launch.uses.items() if name != buffer}
@@ -165,12 +165,12 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         streaming=streaming,
         normal=1 - persisting - streaming,
         spilled=spilled_share(control, buffer, size, random, launch.claimed, l2_size),
-        capacity=float(residency.room_beside(l2_size, control.set_aside, launch.claimed)),
+        capacity=number(residency.room_beside(l2_size, control.set_aside, launch.claimed)),
         read=read + size * streaming,
         written=written,
         fleeting_read=fleeting_read + size * streaming,
         fleeting_written=fleeting_written,
-        kept=_beside_tables(np.asarray(size * (1 - streaming)), others, tables, passes, control),
+        kept=_beside_tables(np.asanyarray(size * (1 - streaming)), others, tables, passes, control),
         beside=read + written,
         first=first,
         again=own.loads - first,
@@ -184,12 +184,12 @@ def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array
     places = [r.places for r in drawn if r.places is not None]
     if len(places) < len(drawn):
         return size, ONE_ROUND
-    blocks = np.asarray(launch.instance.blocks, dtype=float)
+    blocks = np.asanyarray(launch.instance.blocks, dtype=float)
     whole, live = (
-        np.minimum(size, np.maximum.reduce([p.of(n) for p in places]))
+        np.minimum(size, largest(*(p.of(n) for p in places)))
         for n in (blocks, np.maximum(blocks * launch.running, 1.0))
     )
-    alone = np.minimum.reduce([p.alone for p in places])
+    alone = smallest(*(p.alone for p in places))
     return whole, Rounds(np.maximum(whole / live, 1.0), alone)
 
 

@@ -127,7 +127,7 @@ class Table:
     @property
     def found_by_walks(self) -> Array:
         """Share of what loads in order touch of it that draws at random places have brought."""
-        return np.asarray(
+        return np.asanyarray(
             BROUGHT_BY_DRAWS(
                 f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
             )
@@ -136,7 +136,7 @@ class Table:
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
         lost = (1 - self.kept if self.random else self.gone) if warm else 1.0
-        return np.asarray(self.first * lost + self.again * self.misses)
+        return np.asanyarray(self.first * lost + self.again * self.misses)
 
 
 def find_tables(
@@ -234,7 +234,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         "streaming": np.atleast_1d(streaming),
         "streaming_miss": np.atleast_1d(fleeting_lost),
     }
-    misses = np.asarray(residency.TABLE_MISSES(**inputs))
+    misses = np.asanyarray(residency.TABLE_MISSES(**inputs))
     in_turn = inputs["persisting"] * one.spilled + inputs["normal"]
     competing = inputs["persisting"] * one.spilled * inputs["spilled_miss"]
     competing = competing + inputs["normal"] * inputs["normal_miss"]

@@ -85,7 +85,7 @@ PINNED = Formula(
 def pinned(size: Array, picked: Array, set_aside: Array, capacity: float) -> Array:
     """Return what a byte of private parts takes beyond one, beside persisting lines."""
     given = {"size": size, "picked": picked, "set_aside": set_aside, "c": capacity}
-    return np.asarray(PINNED(**given))
+    return np.asanyarray(PINNED(**given))
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
@@ -108,7 +108,7 @@ def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
     persisting = hit if window.hit_prop == "persisting" and control.set_aside else none
     streaming = hit if window.hit_prop == "streaming" else none
     streaming = streaming + (missed if window.miss_prop == "streaming" else none)
-    return np.asarray(persisting), np.asarray(streaming)
+    return np.asanyarray(persisting), np.asanyarray(streaming)
 
 
 def spilled_share(
@@ -152,11 +152,11 @@ def fleeting_misses(
         Whether it holds what the same launch left, and others have not been there.
     """
     if warm:
-        return np.asarray(OWN_FLEETING(size=size, c=capacity))
+        return np.asanyarray(OWN_FLEETING(size=size, c=capacity))
     if full:
         given = {"streaming": streaming, "size": size, "c": capacity}
-        return np.asarray(FLEETING_MISSES(**given))
-    return np.asarray(np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0))
+        return np.asanyarray(FLEETING_MISSES(**given))
+    return np.asanyarray(np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0))
 
 
 def _picked(control: L2Control) -> Array:
@@ -170,4 +170,4 @@ def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
     window = control.window
     if window is None or window.buffer != buffer:
         return np.zeros(1)
-    return np.asarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))
+    return np.asanyarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))

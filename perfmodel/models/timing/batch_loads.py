@@ -106,7 +106,7 @@ class BatchLoads:
 
         Where places are not random, neighbours miss together.
         """
-        return np.asarray((self.count > 1) | (self.loop is None and not self.scattered))
+        return np.asanyarray((self.count > 1) | (self.loop is None and not self.scattered))
 
 
 def batch_loads(
@@ -138,10 +138,10 @@ def batch_loads(
     times, unroll = loop_unroll(instance, loop, len(every))
     runs = times / unroll
     count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
-    filled = np.asarray(sectors / np.maximum(count * blocks, 1))
+    filled = np.asanyarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((r.lines * _fresh(r, loop) for r in own), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     brought = np.ones(1)
@@ -162,25 +162,33 @@ def batch_loads(
         count=count,
         blocks=blocks,
         warps=warps,
-        sectors=np.asarray(sectors),
+        sectors=np.asanyarray(sectors),
         filled=filled,
         fresh=fresh,
-        lines=np.asarray(lines * (unroll / np.maximum(blocks * times, 1))),
+        lines=np.asanyarray(lines * (unroll / np.maximum(blocks * times, 1))),
         brought=brought,
         part=part,
     )
 
 
-def depths_of(requests: Sequence[Requests]) -> list[int]:
-    """Return how many loads, one after the other, each access has to wait for."""
-    found: dict[str, int] = {}
-    for r in requests:
-        found[r.access.name] = found[r.access.needs] + 1 if r.access.needs in found else 0
-    return list(found.values())
+def depths_of(instance: Instance, requests: Sequence[Requests]) -> list[int]:
+    """Return how many loads, one after the other, each access has to wait for.
+
+    In a program's loop what needs a later load waits for that of the turn before.
+    """
+    needs = {r.access.name: r.access.needs for r in requests}
+    order = {name: n for n, name in enumerate(needs)}
+
+    def depth(name: str) -> int:
+        source = needs[name]
+        later = instance.kernel.translated and order.get(source, 0) >= order[name]
+        return 0 if later or source not in needs else depth(source) + 1
+
+    return [depth(r.access.name) for r in requests]
 
 
 def _sum(requests: Sequence[Requests], field: str) -> Array:
-    return np.asarray(sum((getattr(r, field) for r in requests), np.zeros(1)))
+    return np.asanyarray(sum((getattr(r, field) for r in requests), np.zeros(1)))
 
 
 def _returns(instance: Instance, r: Requests) -> bool:

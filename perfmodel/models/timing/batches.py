@@ -13,6 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.caches.table_costs import batch_misses
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 from perfmodel.models.requests.warp_requests import Requests
@@ -109,7 +110,7 @@ def load_batch(
     inputs |= _of_others(b, inputs)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     leading = {
-        "p2": np.minimum(np.asarray(inputs["p2"]) * more, 1.0),
+        "p2": np.minimum(np.asanyarray(inputs["p2"]) * more, 1.0),
         "m": np.maximum(pages_at_once(b.own), inputs["m"]),
     }
     # Those that are used before the loop's first loads go out are waited for by themselves.
@@ -127,11 +128,11 @@ def _reads_apart(b: BatchLoads, missing: Array) -> Array:
     """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
     every = np.clip(b.unroll * len(b.members) * missing, 1.0, MOST_SPREAD)
     if b.loop is None or not b.in_order:
-        return np.asarray(every)
+        return np.asanyarray(every)
     strides = np.broadcast_arrays(*(np.abs(r.strides[b.loop]) for r in b.own if r.strides))
-    near = (np.minimum.reduce(strides) >= LINE) & (np.maximum.reduce(strides) <= NEAR_BYTES)
+    near = (smallest(*strides) >= LINE) & (largest(*strides) <= NEAR_BYTES)
     beside = np.clip(np.minimum(b.unroll, every), 1.0, MOST_SPREAD)
-    return np.asarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
+    return np.asanyarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
 
 
 def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:
@@ -142,10 +143,10 @@ def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
     words = max(float(np.max(r.width)) for r in b.own) / 4
     lines_each = (r.lines / np.maximum(r.requests, 1e-9) for r in b.own)
-    far_apart = np.maximum(np.maximum.reduce(np.broadcast_arrays(*lines_each)) - words, 0.0)
+    far_apart = np.maximum(largest(*lines_each) - words, 0.0)
     # While the lines of one load come, L1 looks up those of the next.
     passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
-    longest = np.maximum.reduce(np.broadcast_arrays(*passes))
+    longest = largest(*passes)
     meanwhile = sum(passes, np.zeros(1)) * b.unroll - longest
     apart_clocks = np.maximum(LINE_CLOCKS * far_apart - np.maximum(meanwhile, 0.0), 0.0)
     wide = (WIDE_CLOCKS * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
@@ -178,8 +179,8 @@ def _first_time(b: BatchLoads) -> Array:
 def _met_before(b: BatchLoads, inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the probabilities where whole iterations find what an earlier loop has touched."""
     accesses = [b.traffic.accesses[i] for i in b.members]
-    l1 = np.maximum.reduce(np.broadcast_arrays(*(a.again_l1 for a in accesses)))
-    l2 = np.maximum.reduce(np.broadcast_arrays(*(a.again_l2 for a in accesses)))
+    l1 = largest(*(a.again_l1 for a in accesses))
+    l2 = largest(*(a.again_l2 for a in accesses))
     return {"p1": np.minimum(inputs["p1"], l1), "p2": np.minimum(inputs["p2"], l2)}
 
 
@@ -227,4 +228,4 @@ def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:
     every = sum((a.dram_bytes for a in loads), np.zeros(1))
     all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
     relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
-    return np.asarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))
+    return np.asanyarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))

@@ -113,11 +113,11 @@ def block_waits(
     timing : {"profiler", "events"}
         Whether the kernel alone is timed, or what two events around it see.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
-    sms = float(device.sm_count)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    sms = 1.0 * device.sm_count
     inputs: dict[str, dict[str, Any]] = {}
     terms: dict[str, Array] = {}
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     per_warp = issued(instructions) / warps
     looped = looped_instructions(instance, [*requests, *on_chip]) / warps
     inputs["rounds"] = {"x": busiest / held, "uneven": 1.0}
@@ -133,7 +133,7 @@ def block_waits(
     )
     beside = side_by_side(held, blocks, device.sm_count)
     slower = profiled * device.sm_clock * beside
-    once, turns = conflict_clocks(instance, on_chip, depths_of(on_chip))
+    once, turns = conflict_clocks(instance, on_chip, depths_of(instance, on_chip))
     chain = replace(
         chain,
         once=None if chain.once is None else chain.once + once,
@@ -156,7 +156,7 @@ def block_waits(
             device,
             timing,
             traffic.cold,
-            np.asarray(instance.number(instance.kernel.constants), dtype=float),
+            np.asanyarray(instance.number(instance.kernel.constants), dtype=float),
         ),
         "block": np.atleast_1d(chain.ramp),
         "touch": first_touch(
@@ -189,19 +189,19 @@ def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
     an average warp is in them.
     """
     if instance.kernel.block_work:  # of all that blocks do
-        return np.asarray(uneven)
+        return np.asanyarray(uneven)
     total = np.maximum(chain.total, 1e-30)
     looped = (b.waited * b.latency for b in chain.batches if b.loop is not None)
     differs = chain.between / chain.clock + sum(looped, np.zeros(1))
     share = np.minimum(differs / total, 1.0)
     found = instance.kernel.unequal
     if found is None or chain.once is None:
-        return np.asarray(1 + (np.asarray(uneven) - 1) * share)
+        return np.asanyarray(1 + (np.asanyarray(uneven) - 1) * share)
     met = {b.loop for b in instance.kernel.barriers}
     own = sum((b.waited * b.latency for b in chain.batches if b.loop not in {None, *met}), 0.0)
     for p in instance.kernel.paces:
         if p.loop not in met:
-            clocks = np.asarray(instance.number(p.clocks), dtype=float)
+            clocks = np.asanyarray(instance.number(p.clocks), dtype=float)
             own = own + clocks * instance.runs(p.loop) / chain.clock
-    across = (np.asarray(uneven) - found.slowest) * share
-    return np.asarray(1 + across + (found.slowest - 1) * np.minimum(own / total, share))
+    across = (np.asanyarray(uneven) - found.slowest) * share
+    return np.asanyarray(1 + across + (found.slowest - 1) * np.minimum(own / total, share))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -159,20 +160,20 @@ class Batch:
     @property
     def latency(self) -> Array:
         """Latency of one batch [s]."""
-        return np.asarray(BATCH_LATENCY(**self.inputs))
+        return np.asanyarray(BATCH_LATENCY(**self.inputs))
 
     @property
     def latency_first(self) -> Array:
         """Latency of a batch that asks for new data [s]."""
         missed = np.minimum(self.inputs["p1"] / np.maximum(self.first_time, 1e-9), 1.0)
-        return np.asarray(BATCH_LATENCY(**{**self.inputs, "p1": missed}))
+        return np.asanyarray(BATCH_LATENCY(**{**self.inputs, "p1": missed}))
 
     @property
     def latency_ahead(self) -> Array:
         """Latency of one batch in the block that is ahead [s]."""
         if self.leading is None:
             return self.latency
-        return np.asarray(BATCH_LATENCY(**{**self.inputs, **self.leading}))
+        return np.asanyarray(BATCH_LATENCY(**{**self.inputs, **self.leading}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,7 @@ class Chain:
     @property
     def start(self) -> Array:
         """From one block to the next [s]."""
-        return np.asarray(BLOCK_OVERHEAD(**self.overhead)) / self.clock
+        return np.asanyarray(BLOCK_OVERHEAD(**self.overhead) / self.clock)
 
     @property
     def clocks_in_loops(self) -> Array:
@@ -232,54 +233,54 @@ class Chain:
         if self.dependent:
             return np.full(np.shape(self.unroll), CLOCKS_PER_INSTRUCTION)
         beside = BESIDE_CLOCKS * (self.unroll - 1)
-        return np.asarray((LOOP_CLOCKS + beside) / self.unroll)
+        return np.asanyarray((LOOP_CLOCKS + beside) / self.unroll)
 
     @property
     def loads(self) -> Array:
         """All batches of loads [s]."""
-        return np.asarray(sum((b.waited * b.latency for b in self.batches), np.zeros(1)))
+        return np.asanyarray(sum((b.waited * b.latency for b in self.batches), np.zeros(1)))
 
     @property
     def waits(self) -> Array:
         """Batches of loads, one after the other [1]."""
-        return np.asarray(sum((b.waited for b in self.batches), np.zeros(1)))
+        return np.asanyarray(sum((b.waited for b in self.batches), np.zeros(1)))
 
     @property
     def far_waits(self) -> Array:
         """Those of them that reach DRAM [1]."""
         far = (b.waited * b.inputs["p1"] * b.inputs["p2"] for b in self.batches)
-        return np.asarray(sum(far, np.zeros(1)))
+        return np.asanyarray(sum(far, np.zeros(1)))
 
     @property
     def total(self) -> Array:
         """The whole chain [s]."""
-        return np.asarray(self.start + self.between / self.clock + self.loads)
+        return np.asanyarray(self.start + self.between / self.clock + self.loads)
 
     @property
     def between(self) -> Array:
         """Clocks of the instructions between loads: a warp's own, or the turns of all of them."""
         own = self.alone + self.in_loops + self.barriers
-        return np.asarray(np.maximum(own, self.turns * (self.instructions + self.looped)))
+        return np.asanyarray(np.maximum(own, self.turns * (self.instructions + self.looped)))
 
     @property
     def alone(self) -> Array:
         """Clocks of a lone warp for what runs once."""
         if self.once is not None:
             return self.once
-        return np.asarray(CLOCKS_PER_INSTRUCTION * self.instructions)
+        return np.asanyarray(CLOCKS_PER_INSTRUCTION * self.instructions)
 
     @property
     def in_loops(self) -> Array:
         """Clocks of a lone warp for its loops."""
         if self.paced is not None:
             return self.paced
-        return np.asarray(self.clocks_in_loops * self.looped)
+        return np.asanyarray(self.clocks_in_loops * self.looped)
 
     @property
     def turns(self) -> Array:
         """Clocks of one instruction of each warp of a scheduler's, between barriers; 0 without."""
         one = self.schedulers or np.inf
-        return np.asarray(self.overhead["warps"] / one * self.crowd)
+        return np.asanyarray(self.overhead["warps"] / one * self.crowd)
 
     @property
     def slowest(self) -> Array:
@@ -293,14 +294,14 @@ class Chain:
     def before(self) -> Array:
         """Loads outside loops that wait for one another, what the ramp has of them apart [s]."""
         once = [b.waited * b.latency for b in self.batches if b.loop is None]
-        longest = np.maximum.reduce(np.broadcast_arrays(np.zeros(1), *once))
+        longest = largest(np.zeros(1), *once)
         in_ramp = np.where(longest >= self.slowest, longest, 0.0)
-        return np.asarray(sum(once, np.zeros(1)) - in_ramp)
+        return np.asanyarray(sum(once, np.zeros(1)) - in_ramp)
 
     @property
     def ramp(self) -> Array:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
-        warps = np.asarray(self.overhead["warps"] * self.overhead["warp"]) / self.clock
+        warps: Array = self.overhead["warps"] * self.overhead["warp"] / self.clock
         return warps + self.slowest
 
 
@@ -357,4 +358,4 @@ def slowest_sm(blocks: Array, rounds: Array, device: Device) -> Array:
         usual=USUAL_SMS,
         rounds=np.maximum(rounds, 1.0),
     )
-    return np.asarray(device.l2_latency * far)
+    return np.asanyarray(device.l2_latency * far)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.kernel import PIPES, Kernel
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.timing.chain import Chain
@@ -114,7 +115,7 @@ def combine(
     # The waits for loads stand in the queue too: they count once.
     front = power_mean((arithmetic, terms["l1"]), overlap)
     front = power_mean((front, terms["stalls"]), FRONT_OVERLAP)
-    return np.asarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+    return np.asanyarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
 
 
 def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | float:
@@ -138,7 +139,8 @@ def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | flo
     if kernel.barriers:
         part = part * chain.looped / np.maximum(chain.looped + chain.instructions, 1.0)
     # With as many digits as an explanation shows.
-    return np.asarray(np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2))
+    shown: Array = np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2)
+    return shown
 
 
 def beside_memory(
@@ -160,4 +162,4 @@ def busiest_pipe(terms: Mapping[str, Array]) -> Array:
     Every arithmetic instruction was issued first: the slowest of them, not their sum.
     """
     found = [terms[name] for name in ("issue", *PIPES) if name in terms]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*found)))
+    return np.asanyarray(largest(*found))

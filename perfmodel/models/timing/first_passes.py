@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -43,7 +44,7 @@ def first_passes(
     loop : str
     """
     shares = [_first(instance, r, f, loop) for r, f in zip(requests, fills, strict=True)]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*shares)))
+    return np.asanyarray(largest(*shares))
 
 
 def _first(instance: Instance, r: Requests, filled: Array, loop: str) -> Array:
@@ -55,7 +56,7 @@ def _first(instance: Instance, r: Requests, filled: Array, loop: str) -> Array:
     # Whoever takes part is at the same place of a sector, and comes to the next one together.
     together = np.ones(1, dtype=bool)
     for e in extents:
-        together = together & (np.asarray(e.stride) % SECTOR == 0)
+        together = together & (np.asanyarray(e.stride) % SECTOR == 0)
     share, touched = np.ones(1), footprint(extents, r.width, SECTOR)
     passes = np.ones(1)
     for name in reversed(around):
@@ -63,16 +64,16 @@ def _first(instance: Instance, r: Requests, filled: Array, loop: str) -> Array:
         extents.append(outer)
         more = footprint(extents, r.width, SECTOR)
         part = np.clip(more / np.maximum(touched * outer.count, 1e-9), 0.0, 1.0)
-        step = np.abs(np.asarray(outer.stride))
+        step = np.abs(np.asanyarray(outer.stride))
         told = (step == 0) | (together & (step < SECTOR)) | (part > _APART)
         share = np.where(told, share * part, share)
         touched, passes = more, passes * outer.count
     once = footprint(extents[: len(threads) + 1], r.width, SECTOR)
     kept = filled <= _KEPT * once * passes * share
-    return np.asarray(np.where(kept, share, 1.0))
+    return np.asanyarray(np.where(kept, share, 1.0))
 
 
 def _extent(instance: Instance, r: Requests, loop: str) -> Extent:
     assert r.strides is not None
-    trips = np.maximum(np.asarray(instance.trips[loop], dtype=float), 1.0)
+    trips = np.maximum(np.asanyarray(instance.trips[loop], dtype=float), 1.0)
     return Extent(r.strides[loop], trips)

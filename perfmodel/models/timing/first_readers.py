@@ -46,11 +46,11 @@ def reading_alike(r: Requests, wave: Array) -> Array:
     if r.strides is None:
         return found
     for v in sorted((v for v in r.variables if v.is_block), key=lambda v: (v.target, v.weight)):
-        extent = np.asarray(v.extent, dtype=float)
+        extent = np.asanyarray(v.extent, dtype=float)
         among = np.clip(wave / faster, 1.0, extent)
-        found = found * np.where(np.asarray(r.strides[v.name]) == 0, among, 1.0)
+        found = found * np.where(np.asanyarray(r.strides[v.name]) == 0, among, 1.0)
         faster = faster * extent
-    return np.asarray(found)
+    return np.asanyarray(found)
 
 
 def pages_at_once(requests: Sequence[Requests]) -> Array:
@@ -61,10 +61,10 @@ def pages_at_once(requests: Sequence[Requests]) -> Array:
             threads = (v for v in r.variables if v.target.startswith("threadIdx"))
             extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
             found = found + footprint(extents, r.width, DRAM_PAGE)
-    return np.asarray(np.minimum(found, MOST_PAGES))
+    return np.asanyarray(np.minimum(found, MOST_PAGES))
 
 
 def at_work(r: Requests, v: Variable) -> Array:
     """Return the values of a thread's variable that the kernel's guard lets in."""
     share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.asarray(np.maximum(v.extent * np.asarray(share), 1.0))
+    return np.asanyarray(np.maximum(v.extent * np.asanyarray(share), 1.0))

@@ -46,7 +46,7 @@ def in_phase(
         often = np.maximum(often, _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR)
         for v in r.variables:
             if v.in_lane:
-                together = together & (np.asarray(r.strides[v.name]) % SECTOR == 0)
+                together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
         lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
         rows = np.maximum(rows, footprint(lanes, r.width, LINE))
     first = np.clip(np.maximum(new, often), 0.0, 1.0)
@@ -60,7 +60,7 @@ def in_phase(
 
 def in_step(r: Requests, warps: Array) -> Array:
     """Return the distinct sectors that the warps of a block ask for in one iteration."""
-    every = np.asarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
+    every = np.asanyarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
     if r.strides is None:
         return every
     extents = [
@@ -80,7 +80,7 @@ def firsts(
     lines: Array,
 ) -> Firsts:
     """Return what warps that walk together wait for in a batch; `filled` of a block at work."""
-    trips = np.asarray(instance.trips[loop], dtype=float)
+    trips = np.asanyarray(instance.trips[loop], dtype=float)
     batches = np.maximum(trips / np.maximum(unroll, 1.0), 1.0)
     advance = apart = np.zeros(1)
     for r in requests:
@@ -95,7 +95,7 @@ def firsts(
         advance = np.maximum(advance, on)
         apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
     new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
-    return Firsts(np.asarray(advance), np.asarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
+    return Firsts(np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
 
 
 def _phases(r: Requests) -> Array:
@@ -104,6 +104,6 @@ def _phases(r: Requests) -> Array:
     found = np.ones(1)
     for v in r.variables:
         if v.in_lane:
-            apart = np.abs(np.asarray(r.strides[v.name])).astype(np.int64)
+            apart = np.abs(np.asanyarray(r.strides[v.name])).astype(np.int64)
             found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
-    return np.asarray(np.minimum(found, SECTOR))
+    return np.asanyarray(np.minimum(found, SECTOR))

@@ -96,8 +96,8 @@ def issue_slots(pipe: str, count: Any) -> Array:
     if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
         return np.zeros(np.shape(count))
     if pipe == "fma64":
-        return np.asarray(count, dtype=float) * FP64_SLOTS
-    return np.asarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
+        return np.asanyarray(count, dtype=float) * FP64_SLOTS
+    return np.asanyarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
 
 
 def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array]:
@@ -149,13 +149,13 @@ def warp_instructions(
         Only those of such loops, and memory accesses.
     """
     kernel = instance.kernel
-    threads = np.asarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
-    totals: dict[str, Array] = {"memory": np.asarray(memory_requests, dtype=float)}
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
+    totals: dict[str, Array] = {"memory": np.asanyarray(memory_requests, dtype=float)}
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
         if guarded and work.loop not in taken:
             continue
-        times = np.asarray(count, dtype=float) * instance.runs(work.loop)
+        times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
         times = times * taken.get(work.loop or "", 1.0)
         totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
     return totals
@@ -170,20 +170,20 @@ def issued(instructions: Mapping[str, Any]) -> Array:
     """
     slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
     hidden = np.minimum(instructions.get("uniform", 0.0), instructions.get("fma64", 0.0))
-    return np.asarray(sum(slots, np.zeros(1)) - hidden)
+    return np.asanyarray(sum(slots, np.zeros(1)) - hidden)
 
 
 def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
     kernel = instance.kernel
-    threads = np.asarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asarray(instance.blocks, dtype=float)
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
         if work.loop is not None:
-            times = np.asarray(count, dtype=float) * instance.runs(work.loop)
+            times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
             total = total + issue_slots(work.pipe, warps * times)
-    return np.asarray(total)
+    return np.asanyarray(total)
 
 
 def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -194,44 +194,44 @@ def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
     (measurements/h200-mixes).
     """
     if "sfu" in instructions and "conversion" in instructions:
-        both = np.asarray(instructions["sfu"]) + instructions["conversion"]
+        both = np.asanyarray(instructions["sfu"]) + instructions["conversion"]
         instructions = {n: i for n, i in instructions.items() if n != "conversion"} | {"sfu": both}
     if "wide" not in instructions:
         return instructions
-    wide = WIDE_TURNS * np.asarray(instructions["wide"])
+    wide = WIDE_TURNS * np.asanyarray(instructions["wide"])
     return {**instructions, "wide": wide, "imad": instructions.get("imad", 0.0) + wide}
 
 
 def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
     cycles = {
-        "issue": np.asarray(
+        "issue": np.asanyarray(
             ISSUE_CYCLES(
                 i=np.atleast_1d(issued(instructions)),
-                m=float(device.sm_count),
-                q=float(device.schedulers_per_sm),
+                m=1.0 * device.sm_count,
+                q=1.0 * device.schedulers_per_sm,
             )
         )
     }
     instructions = _in_turns(instructions)
     for pipe, lanes in _LANES.items():
         if pipe in instructions and getattr(device, lanes) is not None:
-            cycles[pipe] = np.asarray(
+            cycles[pipe] = np.asanyarray(
                 PIPE_CYCLES(
                     i=np.atleast_1d(instructions[pipe]),
-                    m=float(device.sm_count),
-                    l=float(getattr(device, lanes)),
+                    m=1.0 * device.sm_count,
+                    l=1.0 * getattr(device, lanes),
                 )
             )
     if "constant" in instructions:
         words = np.atleast_1d(instructions["constant"])
-        cycles["constant"] = np.asarray(
-            PIPE_CYCLES(i=words, m=float(device.sm_count), l=WARP_SIZE / CONSTANT_CLOCKS)
+        cycles["constant"] = np.asanyarray(
+            PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS)
         )
     for pipe in TENSOR_PIPES:
         if pipe in instructions and np.any(instructions[pipe] > 0):
             rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
-            cycles[pipe] = np.asarray(
-                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=float(device.sm_count), l=rate)
+            cycles[pipe] = np.asanyarray(
+                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=1.0 * device.sm_count, l=rate)
             )
     return cycles

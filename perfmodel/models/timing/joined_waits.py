@@ -52,7 +52,7 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
 def _beside(batch: Batch, other: Batch) -> Batch:
     given, beside = batch.inputs, other.inputs
     # A loop without a turn waits for nothing.
-    missing = np.asarray(beside["p1"] * beside["p2"] * np.minimum(other.count, 1.0))
+    missing = np.asanyarray(beside["p1"] * beside["p2"] * np.minimum(other.count, 1.0))
     more = (beside["m"] + given["m"]) / beside["m"]
     inputs: dict[str, Any] = {
         **given,
@@ -69,7 +69,7 @@ def fetched_share(
     """Return the share of the buffers that these loads fetch from DRAM."""
     every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
     fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
-    return np.asarray(np.minimum(1.0, fetched / np.maximum(every, 1.0)))
+    return np.asanyarray(np.minimum(1.0, fetched / np.maximum(every, 1.0)))
 
 
 def neighbours_wait(
@@ -98,11 +98,11 @@ def neighbours_wait(
     size = traffic.fetch_bytes
     every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
     filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1)) * SECTOR
-    blocks = np.asarray(instance.blocks, dtype=float) * len(members)
+    blocks = np.asanyarray(instance.blocks, dtype=float) * len(members)
     part = every / blocks
     touched = _fetches(part, part, 4.0, size) * size
     share = fetched_share(instance, requests, traffic, members) * part / np.maximum(touched, 1.0)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
     found = np.zeros(1)
     for i in members:
         r = requests[i]
@@ -117,4 +117,4 @@ def _fetches(run: Array, pitch: Array, width: float, size: int) -> Array:
     """Return how many fetches a run of bytes takes, of runs that start a pitch apart."""
     step = np.gcd(np.maximum(np.rint(pitch), 1.0).astype(np.int64), size).astype(float)
     run = np.maximum(run, width)
-    return np.asarray(RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size)))
+    return np.asanyarray(RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size)))

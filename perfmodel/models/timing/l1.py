@@ -111,7 +111,7 @@ def l1_stages(
     warps : array
         That share an SM.
     """
-    sms = float(device.sm_count)
+    sms = 1.0 * device.sm_count
     hits, fills = np.zeros(1), np.zeros(1)
     waits = waiting_shares(instance, requests, traffic.accesses)
     for r, access, (missing, waiting) in zip(requests, traffic.accesses, waits, strict=True):
@@ -145,7 +145,7 @@ def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
     chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
     sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
     missing = np.maximum(1 - PAGE_REACH / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
-    return np.asarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
+    return np.asanyarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
 
 
 def copied_passes(r: Requests, access: AccessTraffic) -> Array:
@@ -156,7 +156,7 @@ def copied_passes(r: Requests, access: AccessTraffic) -> Array:
     (measurements/h200-branches/copies.csv).
     """
     stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
-    return np.asarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
+    return np.asanyarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
 
 
 def waiting_shares(
@@ -177,7 +177,7 @@ def waiting_shares(
 
 
 def _waiting(access: AccessTraffic, unroll: Array) -> tuple[Array, Array]:
-    missing = np.asarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
+    missing = np.asanyarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
     reads = 1 / np.maximum(missing, 1e-9)
     at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
-    return missing, np.asarray(np.minimum(missing * at_once, 1.0))
+    return missing, np.asanyarray(np.minimum(missing * at_once, 1.0))

@@ -117,7 +117,7 @@ def first_touch(
         spread=DRAM_SPREAD,
         n=np.maximum(np.minimum(blocks, sms), 1.0),
         w=np.maximum(waits, 1.0),
-        idle=np.where(np.asarray(waits) <= 1, idle, 0.0),
+        idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
     )
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
@@ -157,12 +157,12 @@ def block_chain(
     turned : array
         Share of the instructions for which warps take turns: see `WARP_TURN`.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * asked
     missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
-    once = np.asarray(instructions_per_warp) - np.asarray(looped_per_warp)
+    once = np.asanyarray(instructions_per_warp) - np.asanyarray(looped_per_warp)
     overhead = {
         "start": BLOCK_START,
         "warps": np.atleast_1d(warps / blocks),
@@ -172,7 +172,7 @@ def block_chain(
         "turn": WARP_TURN * once * turned if requests and not met_once(instance.kernel) else 0.0,
     }
     loops = (None, *(loop.variable for loop in instance.kernel.loops))
-    depths = depths_of(requests)
+    depths = depths_of(instance, requests)
     late = slowest_sm(blocks, rounds, device)
     wave = blocks / np.maximum(rounds, 1.0)
     found = (
@@ -194,7 +194,7 @@ def block_chain(
         for ahead in (False, True)
     )
     batches = join_waits([b for b in found if b is not None])
-    looped = np.asarray(looped_per_warp, dtype=float)
+    looped = np.asanyarray(looped_per_warp, dtype=float)
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
@@ -208,7 +208,7 @@ def block_chain(
         batches=batches,
         clock=device.sm_clock,
         dependent=instance.kernel.dependent,
-        schedulers=float(device.schedulers_per_sm) if met_once(instance.kernel) else 0.0,
+        schedulers=1.0 * device.schedulers_per_sm if met_once(instance.kernel) else 0.0,
         once=clocks,
         crowd=crowd,
         paced=paced,
@@ -225,7 +225,7 @@ def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
         return None, None
     once, looped = np.zeros(1), np.zeros(1)
     for pace in kernel.paces:
-        clocks = np.asarray(instance.number(pace.clocks), dtype=float)
+        clocks = np.asanyarray(instance.number(pace.clocks), dtype=float)
         if pace.loop is None:
             once = once + clocks
             continue
@@ -237,10 +237,10 @@ def _barriers(instance: Instance, warps: Array) -> Array:
     """Return the clocks of a block's barriers outside of loops."""
     count = sum(
         (
-            np.asarray(instance.number(b.count), dtype=float)
+            np.asanyarray(instance.number(b.count), dtype=float)
             for b in instance.kernel.barriers
             if b.loop is None
         ),
         np.zeros(1),
     )
-    return np.asarray(count * (BARRIER_START + BARRIER_WARP * warps))
+    return np.asanyarray(count * (BARRIER_START + BARRIER_WARP * warps))

@@ -169,9 +169,9 @@ def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
     if device.launch_fetch is None:
         code = CODE_FETCH if device.launch_code is None else device.launch_code
-        return np.full(np.shape(blocks), code)
+        return np.zeros(np.shape(blocks)) + code
     sms = np.clip(blocks, 1.0, device.sm_count)
-    return np.asarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=float(device.sm_count)))
+    return np.asanyarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count))
 
 
 def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Array:
@@ -181,7 +181,7 @@ def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Arra
     """
     if timing == "events":
         return np.zeros(np.shape(size))
-    return np.asarray(
+    return np.asanyarray(
         CONSTANT_TIME(
             far=CONSTANT_FAR[int(cold)],
             near=CONSTANT_NEAR,

@@ -78,12 +78,12 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
             continue
         passes = np.ones(1)
         for around in instance.kernel.loop_nest(r.access.loop)[:-1]:
-            trips = np.maximum(np.asarray(instance.trips[around.variable], dtype=float), 1.0)
-            still = np.asarray(r.strides.get(around.variable, 0)) == 0
+            trips = np.maximum(np.asanyarray(instance.trips[around.variable], dtype=float), 1.0)
+            still = np.asanyarray(r.strides.get(around.variable, 0)) == 0
             passes = passes * np.where(still, trips, 1.0)
         every = every + r.sectors
         again = again + r.sectors * (1 - 1 / passes)
-    return np.asarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
+    return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
 def meeting_inputs(memory: Mapping[str, Any], passes: bool = False) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,28 @@ BYTES_TIME = Formula(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class L2Streams:
+    """What L2 gives out and takes in, and how fast it does either alone.
+
+    Attributes
+    ----------
+    read_bytes, written_bytes : array
+        As many bytes of whole lines as cost the same [B].
+    read_bandwidth, write_bandwidth : float
+        [B/s].
+    """
+
+    read_bytes: Array
+    written_bytes: Array
+    read_bandwidth: float
+    write_bandwidth: float
+
+
 def l2_time(
     traffic: Traffic, device: Device, hot: dict[str, Any] | None, load: Any = 1.0
-) -> tuple[Array, Inputs]:
-    """Return L2's time [s], and what went into its formulas.
+) -> tuple[Array, Inputs, L2Streams]:
+    """Return L2's time [s], what went into its formulas, and what it moves.
 
     `hot` is of `HOT_STORES_TIME`, `load` of `perfmodel.models.blocks.gpcs.busiest_gpc`.
     """
@@ -65,7 +84,8 @@ def l2_time(
     }
     own = {
         "asked": np.atleast_1d(L2_READS(**asked)),
-        "hits": asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched),
+        # What several SMs ask for at a time is fetched more often than L2 gives it out.
+        "hits": np.maximum(asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched), 0.0),
         "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
@@ -83,7 +103,7 @@ def l2_time(
         ),
     }
     inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
-    if np.any(np.asarray(load) > 1):
+    if np.any(np.asanyarray(load) > 1):
         inputs["busiest_gpc"] = {"own": sides["own"], "load": np.atleast_1d(load)}
         sides["own"] = np.atleast_1d(BUSIEST_GPC(**inputs["busiest_gpc"]))
     if hot is not None:
@@ -91,7 +111,8 @@ def l2_time(
         slowest = {"own": sides["own"], "hot": np.atleast_1d(HOT_STORES_TIME(**hot))}
         inputs["slowest_slice"] = slowest
         sides["own"] = np.atleast_1d(SLOWEST_SLICE(**slowest))
-    return np.asarray(SIDES_TIME(**sides)), inputs
+    streams = L2Streams(asked["reads"], own["writes"], own["read"], own["write"])
+    return np.asanyarray(SIDES_TIME(**sides)), inputs, streams
 
 
 def dram_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:

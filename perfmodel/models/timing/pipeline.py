@@ -17,11 +17,13 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.blocks.waves import unevenness
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.timing.chain import Chain
 from perfmodel.models.timing.latency import first_touch
 from perfmodel.models.timing.launch import code_fetch
+from perfmodel.models.timing.memory_times import L2Streams
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -214,6 +216,7 @@ class PipelineTime:
     time_s: Array
     terms_s: Mapping[str, Array]
     inputs: Mapping[str, Mapping[str, Any]]
+    l2_streams: L2Streams
 
 
 def pipeline_time(
@@ -241,12 +244,12 @@ def pipeline_time(
     """
     stated = instance.pipeline
     assert stated is not None
-    blocks = np.atleast_1d(np.asarray(instance.blocks, dtype=float))
-    sms = float(device.sm_count)
-    tiles = np.asarray(stated.tiles, dtype=float)
+    blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
+    sms = 1.0 * device.sm_count
+    tiles = np.asanyarray(stated.tiles, dtype=float)
     tiles = np.where(tiles > 0, tiles, blocks)
-    resident = np.asarray(stated.resident, dtype=float)
-    launched = np.maximum(np.asarray(stated.launched, dtype=float), tiles)
+    resident = np.asanyarray(stated.resident, dtype=float)
+    launched = np.maximum(np.asanyarray(stated.launched, dtype=float), tiles)
     inputs: dict[str, dict[str, Any]] = {
         "rounds": {"t": tiles, "p": launched, "r": resident, "m": sms}
     }
@@ -297,7 +300,7 @@ def pipeline_time(
         "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles, sms),
     }
     found["ramp"] = np.atleast_1d(PIPELINE_START(**inputs["ramp"]))
-    waits = np.atleast_1d(np.asarray(stated.waits, dtype=float))
+    waits = np.atleast_1d(np.asanyarray(stated.waits, dtype=float))
     inputs["waits"] = {
         "turns": turns,
         "waits": waits,
@@ -318,10 +321,10 @@ def pipeline_time(
     inputs["first-tiles"] = inputs["tiles"] | {"turns": np.ones(1), "rounds": rounds / turns}
     first = np.atleast_1d(TILES_TIME(**inputs["first-tiles"]))
     inputs["parts"] = {
-        "turn": np.asarray(stated.parts_ns, dtype=float) * 1e-9,
-        "parts": np.atleast_1d(np.asarray(stated.parts, dtype=float)),
-        "part": np.asarray(stated.part_bytes, dtype=float),
-        "result": np.asarray(stated.result_bytes, dtype=float),
+        "turn": np.asanyarray(stated.parts_ns, dtype=float) * 1e-9,
+        "parts": np.atleast_1d(np.asanyarray(stated.parts, dtype=float)),
+        "part": np.asanyarray(stated.part_bytes, dtype=float),
+        "result": np.asanyarray(stated.result_bytes, dtype=float),
         "bandwidth": device.l2_read_bandwidth,
     }
     several = inputs["parts"]["parts"] > 1
@@ -333,7 +336,9 @@ def pipeline_time(
     time = floor + found["ramp"] + first + together(found, between, tuple(worked))
     if "parts" in found:
         time = time + found["parts"]
-    return PipelineTime(time, {"launch": np.full(shape, floor), **found}, inputs)
+    l2 = inputs["l2"]
+    streams = L2Streams(l2["reads"], l2["writes"], l2["read"], l2["write"])
+    return PipelineTime(time, {"launch": np.zeros(shape) + floor, **found}, inputs, streams)
 
 
 def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
@@ -342,15 +347,15 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     The buffer that most is read of decides whether a step has any of DRAM.
     """
     far = device.l2_far_latency or device.l2_latency
-    most = np.maximum.reduce([a.sectors for a in traffic.accesses if a.kind == "load"])
+    most = largest(*(a.sectors for a in traffic.accesses if a.kind == "load"))
     share = traffic.dram_read_bytes / np.maximum(SECTOR * most, 1.0)
     late = np.maximum(device.dram_latency + touch - far, 0.0)
-    return np.asarray(far + np.minimum(share, 1.0) * late)
+    return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
 def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
     """Return the time of the slowest pipe."""
-    return np.maximum.reduce([terms["issue"], *(terms[name] for name in pipes)])
+    return largest(terms["issue"], *(terms[name] for name in pipes))
 
 
 def together(terms: Mapping[str, Array], between: Array, pipes: Sequence[str]) -> Array:
@@ -359,6 +364,6 @@ def together(terms: Mapping[str, Array], between: Array, pipes: Sequence[str]) -
     parts["work"] = slowest_pipe(terms, pipes)
     parts["between"] = between
     parts["waits"] = terms.get("waits", np.zeros_like(parts["work"]))
-    largest = np.maximum(np.maximum.reduce(list(parts.values())), 1e-30)
-    scaled = {name: value / largest for name, value in parts.items()}
-    return np.asarray(largest * TOGETHER(p=OVERLAP, **scaled))
+    most = np.maximum(largest(*parts.values()), 1e-30)
+    scaled = {name: value / most for name, value in parts.items()}
+    return np.asanyarray(most * TOGETHER(p=OVERLAP, **scaled))

@@ -219,7 +219,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
         there = np.where(now, n * visit / turn, there)
         used = np.where(now, np.minimum(n * unit / turn, 1.0), used)
         time = np.where(now, turn / n, time)
-    return np.asarray(np.maximum(np.maximum(time, latency), unit))
+    return np.asanyarray(np.maximum(np.maximum(time, latency), unit))
 
 
 def memory_inputs(
@@ -266,8 +266,8 @@ def memory_inputs(
         "dram": terms["dram"],
         "held_up": inputs.get("writeback", {}).get("lost", np.zeros(1)),
     }
-    bandwidth = np.asarray(BANDWIDTH_TIME(**parts))
-    blocks = np.asarray(instance.blocks, dtype=float)
+    bandwidth = np.asanyarray(BANDWIDTH_TIME(**parts))
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     rounds = inputs["latency"]["rounds"]
     held = np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0)
     latency = terms["latency"]
@@ -320,7 +320,7 @@ def memory_inputs(
             "delay": np.atleast_1d(delay),
             "queue": np.atleast_1d(queue),
             "alone": np.atleast_1d(alone),
-            "second": np.asarray(SECOND_WAIT(**again)),
+            "second": np.asanyarray(SECOND_WAIT(**again)),
             "p": p,
             "queued": bool(instance.kernel.barriers),
             "busy": busy,
@@ -336,20 +336,20 @@ def random_share(traffic: Traffic) -> Array:
     places = {i for t in traffic.tables if t.random for i in t.members}
     fetched = (a.dram_bytes for i, a in enumerate(traffic.accesses) if i in places)
     share = sum(fetched, np.zeros(1)) / np.maximum(traffic.dram_read_bytes, 1.0)
-    return np.asarray(np.minimum(share, 1.0) * read / np.maximum(all_of_it, 1.0))
+    return np.asanyarray(np.minimum(share, 1.0) * read / np.maximum(all_of_it, 1.0))
 
 
 def _tables_found(traffic: Traffic) -> Array:
     """Return the share of the L2 reads that find a table there."""
     reads = np.maximum(traffic.l2_read_sectors, 1e-9)
     missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
-    return np.asarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
+    return np.asanyarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
 
 
 def _picked(traffic: Traffic) -> Array:
     """Return the share of the DRAM reads that fetch lines that a window marks."""
     marked = sum(marked_reads(traffic.tables, not traffic.cold), np.zeros(1))
-    return np.asarray(np.minimum(marked / np.maximum(traffic.dram_read_bytes, 1.0), 1.0))
+    return np.asanyarray(np.minimum(marked / np.maximum(traffic.dram_read_bytes, 1.0), 1.0))
 
 
 def memory_time(memory: Mapping[str, Any]) -> Array:
@@ -361,10 +361,12 @@ def memory_time(memory: Mapping[str, Any]) -> Array:
         passes = MEETING_TIME(**meeting_inputs(memory, passes=True))
         loops = PASSES_TIME(loops=loops, passes=passes, again=memory["again"])
     parts = {"share": memory["share"], "second": memory["second"]}
-    return np.asarray(MEMORY_TIME(**parts, blocks=blocks, loops=loops))
+    return np.asanyarray(MEMORY_TIME(**parts, blocks=blocks, loops=loops))
 
 
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
     """Evaluate `CROWD_TIME` without underflow."""
     largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
-    return np.asarray(largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p))
+    return np.asanyarray(
+        largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p)
+    )

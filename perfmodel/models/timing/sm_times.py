@@ -84,7 +84,7 @@ def sm_times(
     on_chip : sequence of Requests
         Of the shared accesses.
     """
-    blocks = np.asarray(instance.blocks, dtype=float)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
     tail, l1_tail, busy_blocks = balance_inputs(
         instance, requests, device.sm_count, held, crowded, on_chip
     )
@@ -101,15 +101,15 @@ def sm_times(
         inputs[pipe] = {
             "cycles": cycles,
             "clock": device.sm_clock,
-            "balance": np.asarray(alike + (balance - alike) * part),
+            "balance": np.asanyarray(alike + (balance - alike) * part),
         }
     passing = (instructions.get(pipe, np.zeros(1)) for pipe in ("masked", "shuffle"))
     besides = sum(passing, np.zeros(1))
-    threads = np.asarray(instance.threads_per_block, dtype=float)
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * side_by_side(held, blocks, device.sm_count)
     stages = l1_stages(instance, requests, traffic, device, traffic.requests, besides, warps)
     l1 = {"clock": device.sm_clock, "balance": l1_balance}
-    inputs["l1"] = {"cycles": np.asarray(L1_CYCLES(**stages)), **l1}
+    inputs["l1"] = {"cycles": np.asanyarray(L1_CYCLES(**stages)), **l1}
     own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
     terms = {n: np.atleast_1d(SM_TIME(**i)) for n, i in inputs.items() if "cycles" in i}
     inputs["l1"] |= stages

@@ -78,7 +78,7 @@ def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> lis
     for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
         work = WARPS_TIME(**each) * warps / SCHEDULERS / share
         found = np.where(count == n, work, found)
-    return [np.asarray(OPERANDS_TIME(**operands_beside(given, each))) for each in found]
+    return [np.asanyarray(OPERANDS_TIME(**operands_beside(given, each))) for each in found]
 
 
 def operands_beside(given: Mapping[str, Any], queue: Array) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def operands_beside(given: Mapping[str, Any], queue: Array) -> dict[str, Any]:
 
 def strands_at_work(given: Mapping[str, Any], warps: Any) -> Array:
     """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
-    return np.asarray(np.clip(np.rint(warps * given["strands"]), 1, MOST_STRANDS))
+    return np.asanyarray(np.clip(np.rint(warps * given["strands"]), 1, MOST_STRANDS))
 
 
 def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.blocks.occupancy import Occupancy
 from perfmodel.models.blocks.waves import most_blocks
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.timing.chain import Chain
 from perfmodel.models.timing.combined import busiest_pipe
@@ -191,7 +192,7 @@ def _beside_waits(
     others = 1 - waits / np.minimum(resident, here)
     stages = {name: l1[name] for name in L1_CYCLES.symbols}
     beside = L1_CYCLES(**{**stages, "fills": others * l1["fills"]})
-    return np.asarray(beside / np.maximum(L1_CYCLES(**stages), 1e-30))
+    return np.asanyarray(beside / np.maximum(L1_CYCLES(**stages), 1e-30))
 
 
 def steps_time(given: Mapping[str, Any]) -> Array:
@@ -200,14 +201,14 @@ def steps_time(given: Mapping[str, Any]) -> Array:
     # Warps that have a scheduler each to themselves let nobody go first.
     meet = given["blocks"] * given["warps"] > SCHEDULERS
     in_order = (given["blocks"] <= given["held"]) & meet
-    return np.asarray(np.maximum(blocks, in_order * AFTER_OLDEST(**oldest_block(given))))
+    return np.asanyarray(np.maximum(blocks, in_order * AFTER_OLDEST(**oldest_block(given))))
 
 
 def oldest_block(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `AFTER_OLDEST` takes; `given` is the "steps" of a prediction's inputs."""
     wait = given["steps"] * STEP_WAIT(**given) + given["outside"]
     units = ("issue", "l1", "operands", "tensor", "sfu")
-    busiest = np.maximum.reduce(np.broadcast_arrays(*(given[unit] for unit in units)))
+    busiest = largest(*(given[unit] for unit in units))
     alone = wait + work_times(given, [1.0])[0]
     return oldest_inputs(alone, given["blocks"] * busiest, busiest)
 
@@ -255,7 +256,7 @@ def _inputs(
     here = np.maximum(np.ceil(most_blocks(instance, resident, sm_count)), 1.0)
     barriers = np.zeros(1)
     for b in kernel.barriers:
-        count = np.asarray(instance.number(b.count), dtype=float)
+        count = np.asanyarray(instance.number(b.count), dtype=float)
         barriers = barriers + count * instance.turns(b.loop)
     load, others, slowest, lead = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)
     for batch in chain.batches:
@@ -291,7 +292,7 @@ def _inputs(
         "lead": lead,
         "barriers": barriers / np.maximum(steps, 1),
         "met": np.where(load > 0, 1.0, 0.0),
-        "strands": np.atleast_1d(np.asarray(instance.number(kernel.strands), dtype=float)),
+        "strands": np.atleast_1d(np.asanyarray(instance.number(kernel.strands), dtype=float)),
         "alone": np.atleast_1d(alone * uneven),
         "outside": np.atleast_1d(
             chain.start

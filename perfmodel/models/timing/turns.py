@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
 
@@ -150,8 +151,8 @@ def once_inputs(
     computing = np.minimum(np.maximum(computing, own), alone)
     together = {"alone": alone, "computing": computing, "work": arithmetic}
     once = {
-        "oldest": np.asarray(AFTER_OLDEST(**oldest)),
-        "turn": np.asarray(IN_TURN(**together)),
+        "oldest": np.asanyarray(AFTER_OLDEST(**oldest)),
+        "turn": np.asanyarray(IN_TURN(**together)),
         "own": np.minimum(own, computing),
         "computing": np.maximum(computing, 1e-30),
     }
@@ -188,7 +189,7 @@ def turns_inputs(
     return {
         "once": once,
         "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
-        "rounds": np.asarray(IN_STEP(**in_step_inputs(rounds, far))),
+        "rounds": np.asanyarray(IN_STEP(**in_step_inputs(rounds, far))),
     }
 
 
@@ -212,7 +213,7 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
     if "wide" in terms:
         mixed = power_mean((mixed, terms["wide"]), WIDE_OVERLAP)
     alone = [terms[name] for name in PIPES if name in terms and name not in (*queued, "wide")]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(mixed, *alone)))
+    return np.asanyarray(largest(mixed, *alone))
 
 
 def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:

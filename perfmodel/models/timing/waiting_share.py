@@ -27,7 +27,7 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
     met = b.loop is None or any(i.loop == b.loop for i in b.instance.kernel.barriers)
     apart = sum((in_step(r, each) for r in b.own), np.zeros(1)) * b.unroll
-    at_most = np.asarray(b.instance.runs(b.loop), dtype=float)
+    at_most = np.asanyarray(b.instance.runs(b.loop), dtype=float)
     done = np.where(at_most > 0, b.times / np.maximum(at_most, 1e-9), 1.0)
     asked = (in_step(r, each) * np.minimum(_there(r, b.part) / done, b.part) for r in b.own)
     new = np.minimum(b.filled / np.maximum(sum(asked, np.zeros(1)) * b.unroll, 1e-9), 1.0)
@@ -48,7 +48,7 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
 
 def _some_new(b: BatchLoads, new: Array, at_once: Array, apart: Array) -> Array:
     """Return the probability that some of the lines that are waited for at once are new to L1."""
-    some = np.asarray(1 - (1 - new) ** at_once)
+    some = np.asanyarray(1 - (1 - new) ** at_once)
     if b.loop is None or any(r.strides is not None for r in b.own):
         return some
     once = sum((reached_bytes(b.instance, r) for r in b.own), np.zeros(1)) / SECTOR
@@ -73,7 +73,7 @@ def _share_of_waits(b: BatchLoads) -> Array:
         new = np.clip(b.traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(b.members)
-    return np.asarray(1 - (1 - misses) ** (len(b.members) * b.unroll))
+    return np.asanyarray(1 - (1 - misses) ** (len(b.members) * b.unroll))
 
 
 def _there(r: Requests, part: Array) -> Array:
@@ -88,4 +88,4 @@ def _there(r: Requests, part: Array) -> Array:
     for v in r.variables:
         if not v.target.startswith(("threadIdx", "blockIdx")):
             found = found / np.maximum(r.warp_shares.get(v.name, 1.0), 1e-9)
-    return np.asarray(np.minimum(found, part))
+    return np.asanyarray(np.minimum(found, part))

@@ -126,12 +126,12 @@ def _walk(
     times, together = instance.turns(batch.loop), batch.unroll
     if instance.kernel.loads_a_wait is not None:
         loads = sum(o.access.kind == "load" and o.access.loop == batch.loop for o in requests)
-        stated = np.asarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
+        stated = np.asanyarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
         together = np.minimum(np.maximum(stated, 1.0), times)
     waits = times / together
     lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
     nest = instance.kernel.loop_nest(batch.loop)
-    every = [Extent(r.strides[v.variable], np.asarray(instance.trips[v.variable])) for v in nest]
+    every = [Extent(r.strides[v.variable], np.asanyarray(instance.trips[v.variable])) for v in nest]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
     atom = int(device.dram_access_size)
     lines = np.maximum(footprint([*turn, *lanes], r.width, atom), 1.0)
@@ -162,15 +162,15 @@ def _walk(
         on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
         near["p1"] = np.maximum(near["p1"], on * batch.firsts.new)
         new["p1"] = np.minimum(near["p1"] / np.maximum(on, 1e-9), 1.0)
-    asked = np.asarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
+    asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
     far = np.minimum(footprint(lanes, r.width, DRAM_PAGE), MOST_SPREAD)
     apart = np.minimum(np.maximum(together, far), lines)
     return {
-        "own": np.asarray((chain.in_loops + _l1_turns(instance, requests, batch)) / chain.clock),
-        "waits": np.asarray(waits),
-        "near": np.asarray(BATCH_LATENCY(**near)),
-        "new": np.asarray(BATCH_LATENCY(**new)),
+        "own": np.asanyarray((chain.in_loops + _l1_turns(instance, requests, batch)) / chain.clock),
+        "waits": np.asanyarray(waits),
+        "near": np.asanyarray(BATCH_LATENCY(**near)),
+        "new": np.asanyarray(BATCH_LATENCY(**new)),
         "cold": np.where(access.dram_bytes > 0, cold, 0.0),
         "dram": batch.inputs["dram"],
         "spread": batch.inputs["spread"],
@@ -192,7 +192,7 @@ def _l1_turns(instance: Instance, requests: Sequence[Requests], batch: Batch) ->
         if r.access.kind == "load" and r.access.loop == batch.loop:
             passes = np.maximum(r.data_wavefronts, r.tag_wavefronts) / np.maximum(r.requests, 1.0)
             clocks = clocks + np.maximum(passes - 1, 0.0) * instance.runs(batch.loop)
-    return np.asarray(clocks)
+    return np.asanyarray(clocks)
 
 
 def beside_walk(
@@ -213,6 +213,6 @@ def beside_walk(
     """
     return {
         "together": together,
-        "walk": np.asarray(WALK_TIME(**walk)) - first_wait,
+        "walk": np.asanyarray(WALK_TIME(**walk)) - first_wait,
         "first": first,
     }
