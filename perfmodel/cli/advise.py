@@ -8,12 +8,13 @@ from perfmodel.cli.options import (
     KernelArgument,
 )
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
     "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
     "perfmodel advise gather -D run=8 --device h200-sxm",
     "perfmodel advise gemm --mapping naive -D N=4096 --json",
-    "perfmodel advise saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
+    "perfmodel advise saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
 )
 
 
@@ -25,9 +26,12 @@ def advise(
 ) -> None:
     """Rank changes by what they are predicted to gain, with the CUDA lines to write.
 
-    Tries residency windows (set-aside and hitRatio), fetch granularity, other mappings, coalescing,
-    vector width, block size and privatised atomics. "Leave it alone" is an answer too. With
-    --set-aside that much is taken as given, and only the window is chosen.
+    Tries residency windows (set-aside and hitRatio), fetch granularity, block size, remaps of
+    threads, data layouts, vector loads and stores of up to 16 B a thread, several elements a
+    thread, tiles in shared memory, privatised atomics, and a built-in's other mappings. Each is
+    named as what it is (remap, vectorisation, tiling, rewrite, ...), and what was not tried is
+    listed. "Leave it alone" is an answer too: nothing that was tried gains 2%. With --set-aside
+    that much is taken as given, and only the window is chosen.
 
     L2 residency control needs compute capability 8.0, and the runtime API of CUDA 11.0 or
     cuda::annotated_ptr of libcu++ (CUDA 11.5). cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize)
@@ -43,8 +47,15 @@ def advise(
     """
     from perfmodel.prediction.advise import advise as advise_on
 
-    found, values, platform = chosen.of(kernel, in_other_blocks=True)
-    advice = advise_on(found, **platform, **values)
+    named, gpu = chosen.named(kernel)
+    values = chosen.values(named)
+    found = named.one(values, chosen.program.launch)
+    with progress_bar("trying changes") as tell:
+        blocks = named.launches.in_other_blocks(values, found.kernel) if named.launches else ()
+        platform = chosen.platform(found.kernel, gpu, found.values)
+        advice = advise_on(
+            found.kernel, **platform, in_other_blocks=blocks, tell=tell, **found.values
+        )
     if json:
         print_json(advice.to_json())
     else:

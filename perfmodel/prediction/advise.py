@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.memory import CacheState
 from perfmodel.models.time import Timing
-from perfmodel.prediction.change import Change
+from perfmodel.prediction.change import CATEGORIES, Change, Kind
 from perfmodel.prediction.changes import changes, reused_buffers
 from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.evaluate import with_l2_control
@@ -24,6 +24,7 @@ from perfmodel.prediction.interval import origin, residual_class, residuals, wid
 from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.untried import NEVER, Untried, untried
 
 SCHEMA: Final = "perfmodel.advice/1"
 
@@ -38,6 +39,12 @@ SHARED_ERROR: Final = 0.5
 """
 WORTH: Final = 1.02
 """Least gain that is called one; its interval may still reach below 1."""
+_A_LITTLE: Final = 1.003
+"""Gain of a coarse set-aside from which those between are tried too."""
+_LATER: Final[dict[Kind, int]] = {"tiling": 1, "rewrite": 2}
+"""Kinds that come after the others, whatever they gain: they are more work than lines to change."""
+_AS_WELL: Final = 0.9
+"""Share of what data laid out otherwise gains, from which a remap that leaves it is as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +64,24 @@ class Option:
         The launch with the change.
     """
 
-    kind: str
+    kind: Kind
     what: str
     cuda: tuple[str, ...]
     gain: float
     gain_interval: tuple[float, float]
     prediction: Prediction
 
+    @property
+    def category(self) -> str:
+        """What has to be touched: "remap", "vectorisation", "tiling", "rewrite", ..."""
+        return CATEGORIES[self.kind]
+
     def to_json(self) -> dict[str, Any]:
         """Return the option as plain data; its prediction without terms and roofline."""
         found = self.prediction.to_json()
         return {
             "kind": self.kind,
+            "category": self.category,
             "what": self.what,
             "cuda": list(self.cuda),
             "gain": self.gain,
@@ -90,17 +103,21 @@ class Advice:
     base : Prediction
         The launch as it is.
     options : tuple of Option
-        Changes that pay, the best of each kind, largest gain first; empty: leave it alone.
+        Changes that pay, the best of each kind, largest gain first, then tiling, then rewrites;
+        empty: leave it alone.
     rejected : tuple of Option
         The best of each other kind: tried, and not worth it.
     reason : str
         Why there is nothing to do, or what the first option changes.
+    not_tried : tuple of Untried
+        Kinds of change that could not be made of this launch.
     """
 
     base: Prediction
     options: tuple[Option, ...]
     rejected: tuple[Option, ...]
     reason: str
+    not_tried: tuple[Untried, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the advice as the JSON object ``perfmodel.advice/1``."""
@@ -111,6 +128,8 @@ class Advice:
             "reason": self.reason,
             "options": [option.to_json() for option in self.options],
             "rejected": [option.to_json() for option in self.rejected],
+            "not_tried": [each.to_json() for each in self.not_tried],
+            "never_tried": NEVER,
         }
 
 
@@ -126,12 +145,14 @@ def advise(
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
     in_other_blocks: Sequence[Kernel] = (),
+    tell: Callable[[float, float], None] = lambda done, total: None,
     **params: Any,
 ) -> Advice:
     """Try the changes that could concern a launch, and rank what they gain.
 
     Arguments are those of `predict`; and `in_other_blocks`, the same launch with other blocks, of
-    kernels that have no parameter for it. A set-aside given in `l2` is kept, and only the window is
+    kernels that have no parameter for it; and `tell`, which hears how many changes of how many are
+    tried. A set-aside given in `l2` is kept, and only the window is
     chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
     is.
 
@@ -154,10 +175,12 @@ def advise(
         # A set-aside that nobody uses yet is not the launch as it is.
         l2 = replace(l2, set_aside=0)
         base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
-    options = []
+    options: list[Option] = []
     own = base.details.instance.kernel
-    for change in changes(base, fixed_set_aside=fixed, mps=mps, in_other_blocks=in_other_blocks):
-        if mig and change.kind == "residency":
+    every = list(changes(base, fixed_set_aside=fixed, mps=mps, in_other_blocks=in_other_blocks))
+    for done, change in enumerate(every):
+        tell(done, len(every))
+        if (mig and change.kind == "residency") or (change.finer and not _gains(options, change)):
             continue
         try:
             if change.kernel is own and change.params == base.params:
@@ -172,14 +195,47 @@ def advise(
         if change.kernel in in_other_blocks and not (_by_thread(base) and _by_thread(found)):
             continue
         options.append(_option(change, base, found))
-    best: dict[str, Option] = {}
+    best: dict[Kind, Option] = {}
     for option in options:
         if option.kind not in best or _rank(option) > _rank(best[option.kind]):
             best[option.kind] = option
     ranked = sorted(best.values(), key=_rank, reverse=True)
-    good = tuple(o for o in ranked if o.gain >= WORTH)
+    good = _in_order([o for o in ranked if o.gain >= WORTH])
     rejected = tuple(o for o in ranked if o not in good)
-    return Advice(base, good, rejected, _reason(base, good, rejected, mig))
+    reason = _reason(base, good, rejected, mig)
+    away = _no_residency(base.details.device, mig)
+    absent = untried(best, away)
+    return Advice(base, good, rejected, reason, absent)
+
+
+def _gains(options: Sequence[Option], change: Change) -> bool:
+    """Say whether some change like a finer one, with the same window's buffer, gained a little."""
+    window = change.control.window
+    alike = (o for o in options if o.kind == change.kind and o.gain > _A_LITTLE)
+    return any(
+        o.prediction.details.setting.control.window is not None
+        and window is not None
+        and o.prediction.details.setting.control.window.buffer == window.buffer
+        for o in alike
+    )
+
+
+def _in_order(good: Sequence[Option]) -> tuple[Option, ...]:
+    """Return options as they are worth trying: what gains most first, but lines before rewrites.
+
+    Data laid out otherwise is left out where a remap, which leaves it alone, does as well.
+    """
+    gains: dict[str, float] = {o.kind: o.gain for o in good}
+    if gains.get("remap", 0.0) >= _AS_WELL * gains.get("coalescing", 0.0):
+        good = [o for o in good if o.kind != "coalescing"]
+    return tuple(sorted(good, key=lambda o: (_LATER.get(o.kind, 0), -o.gain)))
+
+
+def _no_residency(device: Device, mig: bool) -> str:
+    """Say why a GPU as it is set up has no residency control; empty where it has."""
+    if mig:
+        return "MIG switches the set-aside off"
+    return "" if has_residency(device) else "needs compute capability 8.0"
 
 
 def _by_thread(found: Prediction) -> bool:
@@ -230,12 +286,13 @@ def _width(prediction: Prediction) -> float:
 
 def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option], mig: bool) -> str:
     if good:
-        return f"the {good[0].kind} change is predicted to gain most: {good[0].gain:.2f} times"
+        first = good[0]
+        return f"{first.category} ({first.kind}) first: predicted {first.gain:.2f} times as fast"
     share = base.terms_s[base.bottleneck] / base.time_s
     tried = ", ".join(f"{o.kind} {o.gain:.3f}" for o in rejected) or "nothing applies"
     parts = [
-        f"leave it alone: {base.bottleneck} takes {share:.0%} of the time, and nothing tried gains "
-        f"{WORTH - 1:.0%} ({tried})"
+        f"leave it alone: {base.bottleneck} takes {share:.0%} of the time, and nothing that was "
+        f"tried gains {WORTH - 1:.0%} ({tried})"
     ]
     device = base.details.device
     if mig:

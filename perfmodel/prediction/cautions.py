@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.ranges import outside, ranges
 from perfmodel.prediction.details import Details
+from perfmodel.prediction.late_rereads import late_rereads
+from perfmodel.prediction.wider import wider_warnings
+
+_MATTERS: Final = 0.01
+"""Share of the DRAM bytes from which on rereads are spoken of."""
+
+_SAID_FIRST: Final = (
+    *("l2_size", "l2_read_bandwidth", "l2_write_bandwidth", "l2_latency"),
+    *("dram_bandwidth", "dram_read_efficiency", "dram_latency"),
+    *("reached_bf16_tensor", "tensor16_lanes", "launch_floor"),
+)
+"""Inherited figures that a warning names; the others it counts."""
 
 
 def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
@@ -20,16 +33,40 @@ def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
     method : {"closed-form", "simulated"}
     cache : {"cold", "warm"}
     """
+    yield from details.instance.kernel.doubt.reasons
     yield from details.setting.warnings
     yield from details.instance.kernel.notes
     yield from details.notes
+    yield from _inherited(details)
+    yield from wider_warnings(details)
     yield from _counted(details)
+    yield from _reread_late(details)
     yield from _atomics_and_weights(details)
     yield from _copying_ahead(details)
     if method == "closed-form":
         yield from _outside_the_range(details, cache == "cold")
     if details.device.figures["launch_floor"].kind == "assumed":
         yield f"launch floor of {details.device.name} is assumed, not measured"
+
+
+def _inherited(details: Details) -> Iterator[str]:
+    """Yield whose figures a GPU has that nobody measured."""
+    device = details.device
+    found = device.inherited
+    if found is None:
+        return
+    first = [name for name in _SAID_FIRST if name in found.figures]
+    more = len(found.figures) - len(first)
+    yield (
+        f"{device.name}: {', '.join(first)} and {more} more figures are inherited from "
+        f"{found.device}: not measured on this GPU"
+    )
+    if found.compute_capability != device.compute_capability:
+        yield (
+            f"{device.name}: compute capability {device.compute_capability}, but rates of "
+            f"instructions and tensor cores, clocks of wgmma among them, are inherited from "
+            f"{found.device} ({found.compute_capability}): not measured on this GPU"
+        )
 
 
 def _counted(details: Details) -> Iterator[str]:
@@ -45,6 +82,18 @@ def _counted(details: Details) -> Iterator[str]:
             f"{what} {', '.join(alike)}: no closed form for {whose}, so {share} of the warps "
             "were counted"
         )
+
+
+def _reread_late(details: Details) -> Iterator[str]:
+    """Yield which buffers are read again at irregular places, at a distance that is assumed."""
+    moved = float(np.max(details.traffic.dram_read_bytes + details.traffic.dram_write_bytes))
+    for buffer, missed in late_rereads(details).items():
+        if missed > _MATTERS * moved > 0:
+            yield (
+                f"later waves of blocks read {buffer} again at places without a period: taken to "
+                f"be after all the rest of it, so that {missed / moved:.0%} of the DRAM bytes are "
+                "these rereads; the interval reaches down to none of them"
+            )
 
 
 def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
@@ -88,7 +137,10 @@ def _copying_ahead(details: Details) -> Iterator[str]:
     device, precision = details.device, details.instance.precision
     reached = device.figures.get(f"reached_{precision}")
     if reached is None or reached.kind not in ("measured", "fitted"):
-        yield f"how blocks that copy ahead do on {device.name} is taken from an H200"
+        yield (
+            f"how blocks that copy ahead run on {device.name} is inherited from h200-sxm: not "
+            "measured on this GPU"
+        )
     long, short = device.sustained_bf16_tensor, device.reached_bf16_tensor
     busy = float(np.max(details.time.terms_s.get(precision, np.zeros(1)))) > 0.5 * float(
         details.time.time_s[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import L2Control
@@ -12,15 +12,35 @@ from perfmodel.prediction.record import Prediction
 Kind = Literal[
     "residency",
     "fetch granularity",
+    "remap",
     "coalescing",
     "vector width",
+    "coarsening",
     "block size",
-    "mapping",
+    "tiling",
     "tiles",
+    "rewrite",
     "padding",
     "swizzle",
     "privatisation",
 ]
+
+CATEGORIES: Final[dict[Kind, str]] = {
+    "residency": "L2 residency",
+    "fetch granularity": "launch configuration",
+    "block size": "launch configuration",
+    "remap": "remap",
+    "coalescing": "data layout",
+    "vector width": "vectorisation",
+    "coarsening": "coarsening",
+    "tiling": "tiling",
+    "tiles": "tile sizes",
+    "padding": "shared-memory layout",
+    "swizzle": "shared-memory layout",
+    "privatisation": "privatisation",
+    "rewrite": "rewrite",
+}
+"""What each kind of change is: what somebody has to touch to make it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +58,8 @@ class Change:
     params : mapping of str to int
     control : L2Control
         The launch with it.
+    finer : bool
+        Whether it lies between changes of its kind: worth trying only where one of those gains.
     """
 
     kind: Kind
@@ -46,6 +68,7 @@ class Change:
     kernel: Kernel
     params: dict[str, int | str]
     control: L2Control
+    finer: bool = False
 
 
 def changed(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
@@ -58,4 +81,5 @@ def changed(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
         kernel=other.get("kernel", details.instance.kernel),
         params=other.get("params", dict(base.params)),
         control=other.get("control", details.setting.control),
+        finer=other.get("finer", False),
     )

@@ -6,18 +6,28 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
-from perfmodel.kernels import Kernel, builtin_names, find_kernel, mappings
+from perfmodel.kernels import Kernel, bind, builtin_names, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.residency import WAYS, best_hit_ratio, granted
-from perfmodel.prediction.change import Change, changed
-from perfmodel.prediction.code_changes import banks, coalescing, sums_in_blocks, wider
+from perfmodel.prediction.change import Change, Kind, changed
+from perfmodel.prediction.code_changes import (
+    banks,
+    coalescing,
+    coarser,
+    remapped,
+    sums_in_blocks,
+    tiled,
+    wider,
+)
 from perfmodel.prediction.cuda_lines import (
     fetch_lines,
     private_lines,
@@ -28,6 +38,8 @@ from perfmodel.prediction.cuda_lines import (
 from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
 from perfmodel.prediction.record import Prediction
 
+_COARSE: Final = 4
+"""Set-asides from one that is tried first to the next."""
 BLOCKS: Final = (64, 128, 256, 512, 1024)
 """Threads of a block that are tried."""
 
@@ -54,12 +66,15 @@ def changes(
     """
     yield from _residency(base, fixed_set_aside, mps)
     yield from _granularity(base)
+    yield from remapped(base)
+    yield from tiled(base)
     yield from _mappings(base)
     yield from _tiles(base)
     yield from coalescing(base)
     yield from _parameters(base)
     if "vector" not in base.params:
         yield from wider(base)
+    yield from coarser(base)
     for kernel in in_other_blocks:
         threads = int(np.max(evaluate(kernel.launch.block[0], {})))
         yield _in_blocks(base, threads, kernel=kernel)
@@ -102,7 +117,9 @@ def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Chang
     for buffer, times in reused_buffers(base).items():
         size = int(np.max(instance.lengths[buffer] * instance.element_bytes[buffer]))
         length = min(size, device.l2_window_max or size)
-        for set_aside in filter(None, steps):
+        # A few set-asides first, with the least that holds all: where none gains, no other does.
+        coarse = {*steps[::_COARSE], *steps[-1:], *[s for s in steps if s >= length][:1]}
+        for set_aside in sorted(filter(None, steps), key=lambda s: (s not in coarse, s)):
             ratio = float(best_hit_ratio(granted(set_aside, device.l2_size), float(length)))
             ratios = {round(ratio, 4), round(min(1.0, set_aside / length), 4)}
             for each in sorted(ratios):
@@ -123,6 +140,7 @@ def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Chang
                         control, percent_of_l2(set_aside, device) if mps else None
                     ),
                     control=control,
+                    finer=set_aside not in coarse,
                 )
 
 
@@ -146,14 +164,37 @@ def _mappings(base: Prediction) -> Iterator[Change]:
             # Another precision would be another result.
             if name != base.mapping and kernel.precision == base.details.instance.kernel.precision:
                 known = {p.name for p in kernel.parameters}
+                params = {k: v for k, v in base.params.items() if k in known}
+                kind, what = _difference(base, kernel, params)
                 yield changed(
                     base,
-                    "mapping",
-                    f"map work to threads as {name!r} does",
+                    kind,
+                    f"{what} as mapping {name!r} does",
                     cuda=(f"// perfmodel kernels {base.kernel} --mapping {name} shows how",),
                     kernel=kernel,
-                    params={k: v for k, v in base.params.items() if k in known},
+                    params=params,
                 )
+
+
+def _difference(base: Prediction, kernel: Kernel, params: dict[str, int | str]) -> tuple[Kind, str]:
+    """Return what it takes to make a kernel of the one that is launched, and the words for it.
+
+    Threads that each do what they did: a remap, or tiles in shared memory if it has none now.
+    Fewer or more of them, or tiles given up: a rewrite.
+    """
+    now = base.details.instance.kernel
+    try:
+        bound = bind(kernel, params)
+    except PerfmodelError:
+        return "rewrite", "rewrite it"
+    sizes = (int(np.max(n)) for n in (*bound.grid, *bound.block))
+    same = prod(sizes) == prod(base.grid) * prod(base.block)
+    tiled = [any(b.space == "shared" for b in k.buffers) for k in (now, kernel)]
+    if not same or tiled[0]:
+        return "rewrite", "rewrite it, a thread's work and all,"
+    if tiled[1]:
+        return "tiling", "keep tiles of what threads of a block share in shared memory,"
+    return "remap", "map work to threads"
 
 
 def _tiles(base: Prediction) -> Iterator[Change]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
@@ -14,14 +13,21 @@ from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.bank_layouts import conflict, layouts
 from perfmodel.prediction.change import Change, changed
-from perfmodel.prediction.code_lines import FIRST, index_lines, sums_lines, wider_lines
+from perfmodel.prediction.coarser_threads import coarser_threads
+from perfmodel.prediction.code_lines import (
+    coarser_lines,
+    index_lines,
+    remap_lines,
+    sums_lines,
+    tiled_lines,
+    wider_lines,
+)
 from perfmodel.prediction.private_sums import private_sums
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.remaps import WASTE, remaps
+from perfmodel.prediction.tiled_loops import Tile, tiled_loops
 from perfmodel.prediction.wider_threads import wider_threads
 from perfmodel.traffic import AccessTraffic
-
-_WASTE: Final = 1.3
-"""Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
 
 
 def coalescing(base: Prediction) -> Iterator[Change]:
@@ -30,7 +36,7 @@ def coalescing(base: Prediction) -> Iterator[Change]:
     An unrolled loop accesses a buffer in many places: moving one of them would not help.
     """
     kernel = base.details.instance.kernel
-    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, Node, Node]]] = defaultdict(list)
+    far: dict[tuple[str, str], list[tuple[Access, AccessTraffic, int]]] = defaultdict(list)
     for access, found, request in zip(
         (a for a in kernel.accesses if kernel.buffer(a.buffer).space != "shared"),
         base.details.traffic.accesses,
@@ -40,31 +46,31 @@ def coalescing(base: Prediction) -> Iterator[Change]:
         sectors, wanted = float(np.max(found.sectors)), float(np.max(found.wanted_bytes))
         if access.kind == "atomic" or request.strides is None or not wanted:
             continue
-        if sectors * SECTOR <= _WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
+        if sectors * SECTOR <= WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
             continue
         element = float(np.max(base.details.instance.element_bytes[access.buffer]))
         apart = round(float(np.max(request.strides.get("lane.x", 0.0))) / element)
-        far[access.buffer, access.kind].append((access, found, *_neighbours(access, kernel, apart)))
+        far[access.buffer, access.kind].append((access, found, apart))
     for (buffer, kind), group in far.items():
         dense = {
-            id(access): replace(access, index=substitute(index, {FIRST.name: start}))
-            for access, _, start, index in group
+            id(access): replace(access, index=_neighbours(access, kernel, apart))
+            for access, _, apart in group
         }
         accesses = tuple(dense.get(id(a), a) for a in kernel.accesses)
-        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, *_ in group)
-        share = sum(float(np.max(found.sectors)) for _, found, *_ in group) * SECTOR / wanted
+        wanted = sum(float(np.max(found.wanted_bytes)) for _, found, _ in group)
+        share = sum(float(np.max(found.sectors)) for _, found, _ in group) * SECTOR / wanted
         yield changed(
             base,
             "coalescing",
-            f"lay {buffer!r} out, or map threads, so that lanes of a warp {kind} "
-            f"neighbouring elements ({share:.1f} times the wanted bytes now): at best",
-            cuda=index_lines(group[0][0], *group[0][2:], len(group) - 1),
+            f"lay {buffer!r} out so that lanes of a warp {kind} neighbouring elements ({share:.1f} "
+            "times the wanted bytes now): at best",
+            cuda=index_lines(group[0][0], group[0][2], len(group) - 1),
             kernel=replace(kernel, accesses=accesses),
         )
 
 
-def _neighbours(access: Access, kernel: Kernel, apart: int) -> tuple[Node, Node]:
-    """Return lane 0's index, and from it an index whose lanes are neighbours.
+def _neighbours(access: Access, kernel: Kernel, apart: int) -> Node:
+    """Return an index whose lanes are neighbours.
 
     Elements between those of two lanes, `apart`, are other accesses' or iterations': each of them
     gets a row of neighbours in the same place.
@@ -74,12 +80,12 @@ def _neighbours(access: Access, kernel: Kernel, apart: int) -> tuple[Node, Node]
         expanded(kernel, access.index),
         {"threadIdx.x": Operation("-", (Name("threadIdx.x"), lane))},
     )
-    first: Node = FIRST
+    first = start
     if apart > 1:
-        between = Operation("%", (FIRST, Number(apart)))
-        first = Operation("+", (FIRST, Operation("*", (Number(31), between))))
+        between = Operation("%", (start, Number(apart)))
+        first = Operation("+", (start, Operation("*", (Number(31), between))))
     across = lane if access.vector == Number(1) else Operation("*", (lane, access.vector))
-    return start, Operation("+", (first, across))
+    return Operation("+", (first, across))
 
 
 def banks(base: Prediction) -> Iterator[Change]:
@@ -107,6 +113,39 @@ def banks(base: Prediction) -> Iterator[Change]:
         )
 
 
+def remapped(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with its work given to other threads, so that lanes touch neighbours."""
+    for found in remaps(base):
+        yield changed(
+            base,
+            "remap",
+            found.what,
+            cuda=remap_lines(found, base),
+            kernel=found.kernel,
+        )
+
+
+def tiled(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with what threads of a block share in a loop kept in shared memory."""
+    for found in tiled_loops(base):
+        both = " and ".join(
+            f"{t.rows} x {t.columns} of {t.buffer!r}" for t in sorted(found.tiles, key=_buffer)
+        )
+        yield changed(
+            base,
+            "tiling",
+            f"keep tiles in shared memory: a block loads {both}, {found.depth} iterations' worth, "
+            "and every thread that shares them reads them there"
+            + (" (with .x and .y swapped as in a remap)" if found.remap else ""),
+            cuda=tiled_lines(found, base),
+            kernel=found.kernel,
+        )
+
+
+def _buffer(tile: Tile) -> str:
+    return tile.buffer
+
+
 def wider(base: Prediction) -> Iterator[Change]:
     """Yield the launch with threads that move several neighbouring words each."""
     instance = base.details.instance
@@ -125,6 +164,19 @@ def wider(base: Prediction) -> Iterator[Change]:
             f"let each thread move {found.words} neighbouring words of {narrow} at once, in "
             f"{fewer}",
             cuda=wider_lines(found, grid, elements),
+            kernel=found.kernel,
+        )
+
+
+def coarser(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with threads that do what several did, a grid apart."""
+    for found in coarser_threads(base):
+        yield changed(
+            base,
+            "coarsening",
+            f"let each thread do what {found.copies} do, a grid apart, all loads before the first "
+            f"use, in a {_part(found.copies)} of the blocks",
+            cuda=coarser_lines(found, base),
             kernel=found.kernel,
         )
 

@@ -21,6 +21,7 @@ from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.interval import bottleneck
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.memory_size import check_memory
 from perfmodel.prediction.record import (
     Ceiling,
     Method,
@@ -45,6 +46,7 @@ def evaluate(
     `asked` are the requests of the same launches, global and shared, if they were counted before.
     """
     check_capability(instance.kernel, gpu)
+    check_memory(instance, gpu)
     shape = block_shape(triple(instance.block))
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from perfmodel.models.grid.geometry import alike
 from perfmodel.models.memory import CacheState
 from perfmodel.models.requests.unrolled import runs_once
 from perfmodel.models.time import Timing
+from perfmodel.prediction.contents import contents_doubt
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.evaluate import evaluate, prediction_of
 from perfmodel.prediction.interval import bottleneck
@@ -124,8 +125,14 @@ def predict(
     instance = bind(chosen, given)
     check_bounds(instance)
     setting = l2_setting(l2 or L2Control(), instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    details = evaluate(instance, gpu, timing, cache, setting, traffic, sets)
-    return prediction_of(details, timing, cache, traffic)
+
+    def evaluated(bound: Instance, method: Method) -> Details:
+        return evaluate(bound, gpu, timing, cache, setting, method, sets)
+
+    if chosen.assumption is not None:
+        doubt = contents_doubt(chosen, lambda kernel: evaluated(bind(kernel, given), "closed-form"))
+        instance = replace(instance, kernel=replace(chosen, doubt=doubt))
+    return prediction_of(evaluated(instance, traffic), timing, cache, traffic)
 
 
 def predict_many(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import L2Control
+from perfmodel.prediction.memory_size import TooLargeForMemoryError
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 
@@ -52,11 +53,14 @@ class Sweep:
     values : tuple of float or str
         Words where the parameter has a choice of words.
     predictions : tuple of Prediction
+    refused : mapping of float or str to str
+        Values whose buffers the device's memory cannot hold, and why; they are not in `values`.
     """
 
     name: str
     values: tuple[float | str, ...]
     predictions: tuple[Prediction, ...]
+    refused: Mapping[float | str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the sweep as plain data."""
@@ -64,11 +68,12 @@ class Sweep:
             "over": self.name,
             "values": list(self.values),
             "predictions": [p.to_json() for p in self.predictions],
+            "refused": [{"value": v, "reason": why} for v, why in self.refused.items()],
         }
 
 
 def sweep(
-    kernel: Kernel,
+    kernel: Kernel | Callable[[int], Kernel],
     name: str,
     values: Sequence[float | str],
     *,
@@ -81,7 +86,8 @@ def sweep(
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel or callable
+        The kernel, or what gives the one at a value of a name that a program's launch follows from.
     name : str
         A key of `KNOBS`, or a parameter of the kernel.
     values : sequence of float or str
@@ -97,26 +103,43 @@ def sweep(
     Raises
     ------
     PerfmodelError
-        If there is no such knob, no or too many values, or as `perfmodel.predict`.
+        If there is no such knob, no or too many values, or as `perfmodel.predict`; buffers over
+        the device's memory only if no value is left.
     """
     if not 1 <= len(values) <= MOST_VALUES:
         raise PerfmodelError(f"a sweep takes 1 to {MOST_VALUES} values, not {len(values)}")
     start = control or L2Control()
     given: dict[str, Any] = dict(params or {})
+    if isinstance(kernel, Kernel):
+        _check_name(name, kernel)
+    found: list[tuple[float | str, Prediction]] = []
+    refused: dict[float | str, str] = {}
+    for done, value in enumerate(values):
+        if progress is not None:
+            progress(done, len(values))
+        chosen, params_of = start, given
+        if not isinstance(kernel, Kernel):
+            swept, params_of = kernel(int(value)), {}
+        else:
+            swept = kernel
+            if name in KNOBS:
+                if isinstance(value, str):
+                    raise PerfmodelError(f"{name} takes numbers, not {shown(value)}")
+                chosen = KNOBS[name](start, value)
+            else:
+                params_of = given | {name: value if isinstance(value, str) else int(value)}
+        try:
+            found.append((value, predict(swept, l2=chosen, **common, **params_of)))
+        except TooLargeForMemoryError as error:
+            refused[value] = str(error)
+    if not found:
+        raise TooLargeForMemoryError(next(iter(refused.values())))
+    return Sweep(name, tuple(v for v, _ in found), tuple(p for _, p in found), refused)
+
+
+def _check_name(name: str, kernel: Kernel) -> None:
     parameters = [p.name for p in kernel.parameters]
     if name not in KNOBS and name not in parameters:
         known = [*KNOBS, *parameters]
         hint = nearest(name, known) or f"; there are {', '.join(known)}"
         raise PerfmodelError(f"cannot sweep over {shown(name)}{hint}")
-    found = []
-    for done, value in enumerate(values):
-        if progress is not None:
-            progress(done, len(values))
-        if name in KNOBS:
-            if isinstance(value, str):
-                raise PerfmodelError(f"{name} takes numbers, not {shown(value)}")
-            found.append(predict(kernel, l2=KNOBS[name](start, value), **common, **given))
-        else:
-            own = value if isinstance(value, str) else int(value)
-            found.append(predict(kernel, l2=start, **common, **given | {name: own}))
-    return Sweep(name, tuple(values), tuple(found))

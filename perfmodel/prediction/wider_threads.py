@@ -17,17 +17,21 @@ import numpy as np
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.kernels.kernel import Arithmetic
+from perfmodel.kernels.unequal import Unequal
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.regular_words import division_work, known_values, some, words_of_groups
 
 WIDEST: Final = 16
 """Bytes that a load or store moves a thread."""
-_MOST_REGISTERS: Final = 255
-_ISSUE: Final = 2
+MOST_REGISTERS: Final = 255
+ISSUE: Final = 2
 """Clocks that a lone warp takes for an instruction that waits for none before it."""
-_SETUP: Final = 12
+SETUP: Final = 12
 """Moves, reads of special registers and exits of a thread that its addresses may take."""
-_TOGETHER: Final = frozenset({"shuffle", "tensor16", "bf16_tensor", "fp16_tensor", "tf32_tensor"})
+_EQUAL: Final = 1.02
+"""Work of the slowest warp or block over the mean, below which all have as much."""
+TOGETHER: Final = frozenset({"shuffle", "tensor16", "bf16_tensor", "fp16_tensor", "tf32_tensor"})
 """Pipes whose work is a warp's as a whole."""
 
 
@@ -56,7 +60,7 @@ class Wider:
 def wider_threads(base: Prediction) -> Iterator[Wider]:
     """Yield the launch with wider threads, in every way that its accesses allow."""
     kernel = base.details.instance.kernel
-    if kernel.pipeline is not None or kernel.menus or kernel.unequal is not None:
+    if kernel.pipeline is not None or kernel.menus or not equal_work(kernel.unequal):
         return
     own = (a for a in kernel.accesses if kernel.buffer(a.buffer).space != "shared")
     requests = {
@@ -72,6 +76,12 @@ def wider_threads(base: Prediction) -> Iterator[Wider]:
                 yield found
 
 
+def equal_work(unequal: Unequal | None) -> bool:
+    """Say whether warps and blocks have as much to do as each other, though data may decide it."""
+    most = 1.0 if unequal is None else max(unequal.slowest, unequal.longest, 1 + unequal.spread)
+    return most < _EQUAL
+
+
 def _inside(kernel: Kernel, variable: str | None, loop: str | None) -> bool:
     return loop is None or any(x.variable == loop for x in kernel.loop_nest(variable))
 
@@ -83,7 +93,7 @@ def _on_its_own(
     if any(b.loop is None if loop is None else _inside(kernel, b.loop, loop)
            for b in kernel.barriers):  # fmt: skip
         return False
-    if any(a.pipe in _TOGETHER and _inside(kernel, a.loop, loop) for a in kernel.arithmetic):
+    if any(a.pipe in TOGETHER and _inside(kernel, a.loop, loop) for a in kernel.arithmetic):
         return False
     if loop is not None and kernel.guard is not None:
         return False
@@ -94,9 +104,7 @@ def _on_its_own(
         and not a.needs
         and a.cache != "shared"
         and not a.copied
-        and requests[id(a)].strides is not None
-        and requests[id(a)].period is None
-        and requests[id(a)].sampled is None
+        and not requests[id(a)].random
         and kernel.buffer(a.buffer).space == "global"
         for a in scope
     )
@@ -110,14 +118,23 @@ def _wider(base: Prediction, scope: list[Requests], loop: str | None, words: int
     cut = all(r.access.guard is not None for r in scope) or kernel.guard is not None
     if threads % words or whole < words or (whole % words and not cut):
         return None
-    moving = [r for r in scope if _distance(r, "lane.x")]
+    affine = [r for r in scope if r.strides and r.period is None and r.sampled is None]
+    moving = [r for r in affine if _distance(r, "lane.x")]
     ways = {_way(r, loop, words, threads, blocks) for r in moving}
-    still = [r for r in scope if not _distance(r, "lane.x")]
-    if len(ways) != 1 or None in ways or any(r.access.kind == "store" for r in still):
+    still = [r for r in affine if not _distance(r, "lane.x")]
+    if len(ways) != 1 or None in ways:
         return None
     (scaled,) = ways
     assert scaled is not None
     if any(_distance(r, name) for r in still for name in scaled):
+        return None
+    counting = ("threadIdx.x", *(v for v in scaled if v not in ("lane.x", "warp.x")))
+    for r in (r for r in scope if not any(r is a for a in affine)):
+        touched = words_of_groups(base, r, counting, words)
+        if touched is None or r.width * (words if touched == "side by side" else 1) > WIDEST:
+            return None
+        (moving if touched == "side by side" else still).append(r)
+    if any(r.access.kind == "store" for r in still):
         return None
     guards = [g for g in (kernel.guard, *(r.access.guard for r in scope)) if g is not None]
     if not all(_whole_groups(base, expanded(kernel, g), words) for g in guards):
@@ -180,26 +197,18 @@ def _whole_groups(base: Prediction, guard: Node, words: int) -> bool:
         return True
     points: dict[str, list[int]] = {}
     for axis, (blocks, threads) in zip("xyz", zip(base.grid, base.block, strict=True), strict=True):
-        points[f"blockIdx.{axis}"] = _some(blocks)
-        points[f"threadIdx.{axis}"] = _some(threads) if axis != "x" else [0]
+        points[f"blockIdx.{axis}"] = some(blocks)
+        points[f"threadIdx.{axis}"] = some(threads) if axis != "x" else [0]
     for variable, trips in instance.trips.items():
-        points[variable] = _some(int(np.max(trips)))
+        points[variable] = some(int(np.max(trips)))
     chosen = [name for name in points if name in used and name != "threadIdx.x"]
     rows = np.array(list(product(*(points[name] for name in chosen))), dtype=np.int64)
-    known: dict[str, Any] = {
-        name: np.asarray(value).reshape(-1)[0] for name, value in instance.known.items()
-    }
-    known |= {name: rows[:, i : i + 1] for i, name in enumerate(chosen)}
+    known = known_values(base) | {name: rows[:, i : i + 1] for i, name in enumerate(chosen)}
     known["threadIdx.x"] = np.arange(base.block[0])[None, :]
     passed = np.asarray(evaluate(guard, known)) != 0
     passed = np.broadcast_to(passed, (max(len(rows), 1), base.block[0]))
     groups = passed.reshape(len(passed), -1, words)
     return bool(np.all(groups.all(axis=2) == groups.any(axis=2)))
-
-
-def _some(count: int) -> list[int]:
-    wanted = {0, 1, count // 4, count // 2, 3 * count // 4, count - 2, count - 1}
-    return sorted(i for i in wanted if 0 <= i < count)
 
 
 def _made(
@@ -245,7 +254,7 @@ def _made(
         share = trips / words / -(-trips // words)
     loaded = sum(r.width for r in moving if r.access.kind == "load") // 4
     registers = Operation("min", (
-        Operation("+", (launch.registers, Number((words - 1) * loaded))), Number(_MOST_REGISTERS),
+        Operation("+", (launch.registers, Number((words - 1) * loaded))), Number(MOST_REGISTERS),
     ))  # fmt: skip
     arithmetic, paces = _work(base, loop, words, share)
     made = replace(
@@ -287,11 +296,14 @@ def _work(
             continue
         count = float(np.max(evaluate(expanded(kernel, each.count), known)))
         beside = sum(a.loop == each.loop for a in kernel.accesses)
-        allowed = {
-            "wide": beside,
-            "imad": beside + 2,
-            "int32": beside + 2,
-            "other": beside + (_SETUP if each.loop is None else 2),
+        divided = division_work(
+            expanded(kernel, a.index) for a in kernel.accesses if a.loop == each.loop
+        )
+        allowed = divided | {
+            "wide": beside + divided["wide"],
+            "imad": beside + 2 + divided["imad"],
+            "int32": (1 if each.loop is None else 2) + divided["int32"],
+            "other": beside + (SETUP if each.loop is None else 2),
             "uniform": count,
             "masked": count,
         }
@@ -302,7 +314,7 @@ def _work(
         part = share if each.loop == loop and loop is not None else 1.0
         arithmetic.append(replace(each, count=Number((own + (count - own) * words) * part)))
     paces = tuple(
-        replace(p, clocks=Operation("+", (p.clocks, Number(_ISSUE * extra[p.loop]))))
+        replace(p, clocks=Operation("+", (p.clocks, Number(ISSUE * extra[p.loop]))))
         if extra.get(p.loop)
         else p
         for p in kernel.paces

@@ -8,12 +8,18 @@ from typing import Final
 from rich.console import Group, RenderableType
 
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
+from perfmodel.prediction.untried import NEVER
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.prediction_text import title
 from perfmodel.reports.tables import beside, plain, table
 
-_ALTERNATIVES: Final = {"padding": "swizzle", "swizzle": "padding"}
+_ALTERNATIVES: Final = {
+    "padding": "swizzle",
+    "swizzle": "padding",
+    "coalescing": "remap",
+    "coarsening": "vector width",
+}
 """Two ways to the same thing."""
 _CODE: Final = 7
 """Spaces before a line of code."""
@@ -34,7 +40,7 @@ def advice_report(advice: Advice) -> RenderableType:
         "",
     ]
     if advice.options:
-        numbers = {o.kind: i for i, o in enumerate(advice.options, 1)}
+        numbers: dict[str, int] = {o.kind: i for i, o in enumerate(advice.options, 1)}
         for option in advice.options:
             other = numbers.get(_ALTERNATIVES.get(option.kind, ""), len(numbers) + 1)
             parts += _option(numbers[option.kind], option, other)
@@ -51,15 +57,26 @@ def advice_report(advice: Advice) -> RenderableType:
                 ["kind", "gain", "time", "change"], rows, align=["left", "right", "right", "left"]
             )
         )
+    parts.append(plain(untried_text(advice)))
     parts += [plain(f"warning  {warning}") for warning in base.warnings]
     return Group(*parts)
+
+
+def untried_text(advice: Advice) -> str:
+    """Return what was not tried, as one sentence or two."""
+    absent = ", ".join(each.kind for each in advice.not_tried)
+    here = f"Not tried, for nothing here allows it (--json says why): {absent}. " if absent else ""
+    return f"{here}Never tried: {NEVER}."
 
 
 def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:
     low, high = option.gain_interval
     instead = f", in place of {other}" if other < number else ""
     head = f"{number}. "
-    gain = f"{option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f}){instead}: {option.what}"
+    gain = (
+        f"{option.category}: {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f})"
+        f"{instead}: {option.what}"
+    )
     yield beside(head, plain(gain, "bold"))
     then = (
         f"{units.seconds(option.prediction.time_s)}, "

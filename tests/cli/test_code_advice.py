@@ -93,7 +93,7 @@ def test_messages_call_kernels_as_the_source_does(
     said = refused("predict", str(path), "--grid", "1", "--block", "32", "--arg", "m=1")
     assert said.startswith("kernel work has no parameter 'm'")
     gone = refused("predict", "gone.ptx", "--grid", "1", "--block", "32")
-    assert gone == "cannot read 'gone.ptx': it does not exist: give a .cu or .ptx file"
+    assert gone == "program 'gone.ptx' does not exist: give the path of a .cu or .ptx file"
 
 
 @pytest.mark.parametrize("command", ["predict", "explain", "simulate", "advise"])

@@ -112,7 +112,11 @@ def test_leave_it_alone_is_an_answer(run: Run) -> None:
     found = json.loads(run("advise", "copy", "--json"))
     assert found["leave_it_alone"]
     assert "no buffer is read from L2 twice" in found["reason"]
-    assert "Leave it alone" in run("advise", "copy")
+    said = run("advise", "copy")
+    assert "Leave it alone" in said
+    # what was tried is in the reason, what was not, and why, in a line of its own
+    assert "residency" in {each["kind"] for each in found["not_tried"]}
+    assert "says why): residency, remap, coalescing" in " ".join(said.split())
 
 
 @pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
@@ -166,10 +170,11 @@ def test_every_kind_of_change_has_lines_that_compile(run: Run, tmp_path: Path) -
             own = "__global__ " if "threadIdx" in " ".join(option["cuda"]) else ""
             stream = "" if own else ", cudaStream_t stream"
             head = f"{own}void f{len(functions)}({names}, {sizes}{stream})"
-            functions.append(f"{head} {{\n{NEWLINE.join(option['cuda'])}\n}}")
+            # a block of its own: lines may define what is an argument here
+            functions.append(f"{head} {{ {{\n{NEWLINE.join(option['cuda'])}\n}} }}")
     assert kinds == {
-        *("coalescing", "vector width", "block size", "privatisation", "mapping"),
-        *("fetch granularity", "residency"),
+        *("coalescing", "vector width", "block size", "privatisation", "remap", "tiling"),
+        *("rewrite", "fetch granularity", "residency", "coarsening"),
     }
     compiled(NEWLINE.join(functions), tmp_path)
 
@@ -189,7 +194,9 @@ def test_a_window_that_harms_is_closed(run: Run) -> None:
     found = json.loads(run("advise", *words, "--json"))
     assert found["options"][0]["gain"] > 2
     now = found["prediction"]["l2_control"]
-    assert all(option["l2_control"] != now for option in found["options"])
+    windows = [o for o in found["options"] if o["kind"] == "residency"]
+    assert windows
+    assert all(option["l2_control"] != now for option in windows)
 
 
 def test_advice_says_why_no_window_was_tried(run: Run) -> None:

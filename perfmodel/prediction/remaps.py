@@ -1,0 +1,201 @@
+"""Remaps: the same work given to other threads of the launch, so that lanes touch neighbours.
+
+Only what a thread's number stands for changes: x and y of block and grid swapped, or quotient and
+remainder of a number. No access, instruction or barrier is added. This is done to the record of a
+kernel, so it holds for one from any source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.kernels import Access, Kernel, expanded
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.regular_words import known_values
+from perfmodel.prediction.wider_threads import TOGETHER
+
+WASTE: Final = 1.3
+"""Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remap:
+    """A launch with its work given to other threads.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    what : str
+        What to do, as a clause.
+    puts : tuple of (Node, Node)
+        What stands in place of what in the source.
+    grid, block : tuple of int
+    """
+
+    kernel: Kernel
+    what: str
+    puts: tuple[tuple[Node, Node], ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def uncoalesced(base: Prediction) -> bool:
+    """Say whether some global load or store asks for more sectors than its bytes need."""
+    return any(
+        found.access.kind != "atomic"
+        and float(np.max(found.sectors)) * SECTOR
+        > WASTE * max(float(np.max(found.wanted_bytes)), SECTOR * float(np.max(found.requests)))
+        for found in base.details.requests
+    )
+
+
+def remaps(base: Prediction) -> Iterator[Remap]:
+    """Yield the launch with its work given to other threads, in every way that is one line."""
+    kernel = base.details.instance.kernel
+    if not movable(kernel):
+        return
+    (bx, by, bz), (gx, gy, gz) = base.block, base.grid
+    if not uncoalesced(base):
+        return
+    if bx > 1 and by > 1 and bz == 1:
+        yield _turned(base, across=gx > 1 and gy > 1 and gz == 1 and not kernel.block_work)
+    yield from _other_pairs(base)
+
+
+def movable(kernel: Kernel) -> bool:
+    """Say whether threads may be numbered otherwise, as far as the record tells."""
+    if kernel.pipeline is not None or kernel.menus or kernel.unequal is not None:
+        return False
+    if any(a.pipe in TOGETHER for a in kernel.arithmetic):
+        return False
+    return all(a.counted is None and a.multicast == Number(1) for a in kernel.accesses)
+
+
+def _turned(base: Prediction, across: bool) -> Remap:
+    """Return the launch with lanes along a block's y, and blocks along the grid's y if `across`."""
+    (bx, by, _), (gx, gy, gz) = base.block, base.grid
+    thread, columns = Name("threadIdx.x"), Number(by)
+    puts: dict[str, Node] = {
+        "threadIdx.x": Operation("//", (thread, columns)),
+        "threadIdx.y": Operation("%", (thread, columns)),
+        "blockDim.x": Number(bx),
+        "blockDim.y": columns,
+    }
+    what = (
+        "swap .x and .y, so that the lanes of a warp run along what threadIdx.y counts now: in "
+        f"blocks of {bx * by} threads in one dimension, take threadIdx.x / {by} for threadIdx.x "
+        f"and threadIdx.x % {by} for threadIdx.y"
+    )
+    if across:
+        gx, gy, gz = base.grid
+        puts |= {"blockIdx.x": Name("blockIdx.y"), "blockIdx.y": Name("blockIdx.x")}
+        puts |= {"gridDim.x": Number(gx), "gridDim.y": Number(gy)}
+        what += ", and swap blockIdx.x and blockIdx.y"
+    grid = (gy, gx, gz) if across else (gx, gy, gz)
+    return _made(base, puts, what, grid, (bx * by, 1, 1))
+
+
+def _made(
+    base: Prediction,
+    puts: Mapping[str, Node],
+    what: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+) -> Remap:
+    kernel = base.details.instance.kernel
+
+    def put(node: Node) -> Node:
+        return substitute(node, puts)
+
+    def moved(access: Access) -> Access:
+        guard = None if access.guard is None else put(access.guard)
+        return replace(access, index=put(access.index), guard=guard)
+
+    launch = kernel.launch
+    if grid != base.grid:
+        launch = replace(launch, grid=(launch.grid[1], launch.grid[0], launch.grid[2]))
+    if block != base.block:
+        sizes = (Number(block[0]), Number(block[1]), Number(block[2]))
+        launch = replace(launch, block=sizes)
+    made = replace(
+        kernel,
+        definitions=tuple((name, put(node)) for name, node in kernel.definitions),
+        guard=None if kernel.guard is None else put(kernel.guard),
+        accesses=tuple(moved(a) for a in kernel.accesses),
+        launch=launch,
+    )
+    pairs = [(n, put(n)) for _, n in kernel.definitions if names(n) & set(puts)]
+    if not pairs:
+        pairs = [(Name(n), p) for n, p in puts.items() if "Idx" in n]
+    return Remap(made, what, tuple(pairs), grid, block)
+
+
+def _other_pairs(base: Prediction) -> Iterator[Remap]:
+    """Yield the launch with ``x % w`` and ``x / w`` of threads' numbers swapped.
+
+    Of a number below w h, ``x / h`` and ``x % h`` are a row and a column as well.
+    """
+    kernel = base.details.instance.kernel
+    nodes = [expanded(kernel, a.index) for a in kernel.accesses]
+    for number, width in dict.fromkeys(pair for node in nodes for pair in _divided(node)):
+        known = known_values(base)
+        count = base.block[0] * (base.grid[0] if "blockIdx.x" in names(number) else 1)
+        w = int(evaluate(width, known))
+        if w < 2 or count % w or count == w or max(base.block[1:]) > 1:
+            continue
+        h = Number(count // w)
+        puts = {
+            Operation("%", (number, width)): Operation("//", (number, h)),
+            Operation("//", (number, width)): Operation("%", (number, h)),
+        }
+        guards = [g for g in (kernel.guard, *(a.guard for a in kernel.accesses)) if g is not None]
+        if any("threadIdx.x" in names(expanded(kernel, g)) for g in guards):
+            continue
+        moved = [_swapped(node, puts) for node in nodes]
+        if any("threadIdx.x" in names(_swapped(node, dict.fromkeys(puts, Number(0))))
+               for node in nodes):  # fmt: skip
+            continue
+        accesses = tuple(
+            replace(a, index=index) for a, index in zip(kernel.accesses, moved, strict=True)
+        )
+        yield Remap(
+            replace(kernel, accesses=accesses),
+            "let the lanes of a warp run along the other axis: swap the quotient and the remainder "
+            "of the thread's number",
+            tuple(puts.items()),
+            base.grid,
+            base.block,
+        )
+
+
+def _divided(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield numbers of threads, each with what it is divided by."""
+    waiting, seen = [node], set()
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, Operation) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += one.operands
+        if one.operator in ("//", "%") and "threadIdx.x" in names(one.operands[0]):
+            number, width = one.operands
+            plain = Name("threadIdx.x")
+            every = Operation("+", (
+                Operation("*", (Name("blockIdx.x"), Name("blockDim.x"))), plain,
+            ))  # fmt: skip
+            if number in (plain, every) and not any("Idx" in n for n in names(width)):
+                yield number, width
+
+
+def _swapped(node: Node, puts: Mapping[Operation, Node]) -> Node:
+    if not isinstance(node, Operation):
+        return node
+    if node in puts:
+        return puts[node]
+    return Operation(node.operator, tuple(_swapped(n, puts) for n in node.operands))

@@ -1,0 +1,299 @@
+"""Tiled loops: what threads of a block all read in a loop, loaded once and kept in shared memory.
+
+A block loads a tile of each such array, as many iterations deep as it is wide, waits, works on it
+out of shared memory, waits again, and goes on to the next. A product's rows and columns are the
+case in point. This is done to the record of a kernel, so it holds for one from any source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute
+from perfmodel.kernels import Access, Instance, Kernel, bind, expanded
+from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
+from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.remaps import Remap, movable, remaps
+
+Array = npt.NDArray[Any]
+
+_WIDTH: Final = 32
+"""Threads of a row of a block of one dimension: a warp."""
+_ADDRESSES: Final = frozenset({"int32", "imad", "wide", "other", "uniform", "masked"})
+"""Pipes of a loop's addresses and of its end, of which shared memory and an unrolled loop need few.
+"""
+_STEP_WORK: Final = 8
+_STEP_CLOCKS: Final = 100
+_CHAIN: Final = 4
+"""Integer instructions of a step, a lone warp's clocks for one without its arithmetic, and clocks
+of each dependent operation: the machine code of a product with 32 x 32 tiles (nvcc 13.0, sm_90)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile in shared memory.
+
+    Attributes
+    ----------
+    buffer, name : str
+        What it is a part of, and what it is called.
+    rows, columns, pitch : int
+        Elements, columns contiguous in global memory; and from row to row in shared memory.
+    along_row : bool
+        Whether the loop runs along a row; else down a column.
+    """
+
+    buffer: str
+    name: str
+    rows: int
+    columns: int
+    pitch: int
+    along_row: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """A launch with tiles.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    tiles : tuple of Tile
+    depth : int
+        Iterations of the loop that a tile serves.
+    remap : Remap or None
+        How threads are numbered, if otherwise than now.
+    """
+
+    kernel: Kernel
+    tiles: tuple[Tile, ...]
+    depth: int
+    remap: Remap | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """A loop's reads of a buffer that threads of a block share.
+
+    Elements from one column, row and iteration to the next: `column`, `row` and `step`; one of the
+    first two is 0. `origin` is the index of the block's first thread in the first iteration.
+    """
+
+    buffer: str
+    column: int
+    row: int
+    step: int
+    origin: Node
+
+
+def tiled_loops(base: Prediction) -> Iterator[Tiled]:
+    """Yield the launch with its loop in tiles, on threads as they are and on remapped ones."""
+    instance = base.details.instance
+    kernel = instance.kernel
+    if not movable(kernel) or kernel.barriers or len(kernel.loops) != 1:
+        return
+    if any(b.space != "global" for b in kernel.buffers):
+        return
+    ways: list[Remap | None] = list(remaps(base))
+    for remap in ways or [None]:
+        width = _WIDTH if base.block[1] == 1 else base.block[1 if remap else 0]
+        if remap is not None:
+            try:
+                instance = bind(remap.kernel, dict(base.params))
+            except PerfmodelError:
+                continue
+        made = _tiled(instance, remap.block if remap else base.block, width)
+        if made is not None:
+            yield replace(made, remap=remap)
+
+
+def _tiled(instance: Instance, block: tuple[int, int, int], width: int) -> Tiled | None:
+    kernel = instance.kernel
+    (loop,) = kernel.loops
+    height = prod(block) // width
+    inside = [a for a in kernel.accesses if a.loop == loop.variable]
+    trips = int(np.max(instance.trips[loop.variable]))
+    if any(a.kind != "load" or a.guard is not None or a.needs for a in inside) or block[2] > 1:
+        return None
+    reads = {}
+    for buffer in dict.fromkeys(a.buffer for a in inside):
+        own = [a for a in inside if a.buffer == buffer]
+        found = _reads(instance, own, block, width)
+        if found is None:
+            return None
+        reads[buffer] = found
+    if not reads or not all((r.column == 0) != (r.row == 0) for r in reads.values()):
+        return None
+    together = {sum(a.buffer == b for a in inside) for b in reads}
+    depth = max(width, height)
+    if len(together) != 1 or width % height or (width * height) > 1024 or depth % 4:
+        return None
+    (unrolled,) = together
+    if trips * unrolled < 2 * depth:
+        return None
+    return _made(instance, list(reads.values()), width, height, depth, unrolled)
+
+
+def _reads(
+    instance: Instance, own: list[Access], block: tuple[int, int, int], width: int
+) -> _Reads | None:
+    """Return how a loop reads a buffer; None if by no plain steps of threads and iterations."""
+    kernel = instance.kernel
+    (loop,) = kernel.loops
+    known: dict[str, Any] = {n: np.asarray(v).reshape(-1)[0] for n, v in instance.known.items()}
+    known |= {f"blockIdx.{axis}": 0 for axis in "xyz"} | {"threadIdx.z": 0}
+    thread = np.arange(prod(block))
+    known |= {"threadIdx.x": thread % block[0], "threadIdx.y": thread // block[0]}
+
+    def at(access: Access, iteration: int) -> Array:
+        index = expanded(kernel, access.index)
+        found = np.asarray(evaluate(index, known | {loop.variable: iteration}))
+        return np.broadcast_to(found, len(thread))
+
+    first = sorted(own, key=lambda a: int(at(a, 0)[0]))[0]
+    places = at(first, 0)
+    column, row = int(places[1] - places[0]), int(places[width] - places[0])
+    plain = places[0] + column * (thread % width) + row * (thread // width)
+    turn = int(at(first, 1)[0] - places[0])
+    step, rest = divmod(turn, len(own))
+    offsets = sorted(int(at(a, 0)[0] - places[0]) for a in own)
+    if rest or offsets != [i * step for i in range(len(own))] or np.any(plain != places):
+        return None
+    if any(a.vector != Number(1) for a in own) or step <= 0 or min(column, row) < 0:
+        return None
+    start: Mapping[str, Node] = {
+        n: Number(0) for n in (loop.variable, "threadIdx.x", "threadIdx.y", "threadIdx.z")
+    }
+    return _Reads(first.buffer, column, row, step, substitute(expanded(kernel, first.index), start))
+
+
+def _made(
+    instance: Instance, reads: list[_Reads], width: int, height: int, depth: int, unrolled: int
+) -> Tiled:
+    kernel = instance.kernel
+    (loop,) = kernel.loops
+    variable, threads = loop.variable, width * height
+    thread: Node = Name("threadIdx.x")
+    if max(np.max(n) for n in instance.block[1:]) > 1:
+        thread = _sum(thread, _times(Name("threadIdx.y"), width))
+    column, row = _split(thread, width)
+    trips = int(np.max(instance.trips[variable])) * unrolled
+    steps = -(-trips // depth)
+    accesses: list[Access] = []
+    after: list[Access] = []
+    tiles, buffers, shared = [], [], 0
+    for r in reads:
+        across, other = (width, r.column) if r.column else (height, r.row)
+        lane = column if r.column else row
+        along = r.step <= other
+        rows, columns = (across, depth) if along else (depth, across)
+        # Lanes that walk down a column would all have one bank.
+        pitch = columns + (1 if along and r.column else 0)
+        tile = Tile(r.buffer, f"{r.buffer}_tile", rows, columns, pitch, along)
+        tiles.append(tile)
+        element = int(np.max(instance.element_bytes[r.buffer]))
+        buffers.append(Buffer(tile.name, Number(rows * pitch), Number(element), "shared"))
+        shared += rows * pitch * element
+        for piece in range(rows * columns // threads):
+            down, right = _split(_sum(thread, Number(piece * threads)), columns)[::-1]
+            in_loop, beside = (right, down) if along else (down, right)
+            far = _sum(in_loop, _times(Name("step"), depth))
+            index = _sum(r.origin, _times(far, r.step), _times(beside, other))
+            name = f"{r.buffer} {piece + 1}"
+            reach = (steps * depth - 1) * r.step + (across - 1) * other
+            guard = _within(instance, r, index, reach)
+            accesses.append(Access(r.buffer, "load", index, loop="step", guard=guard, name=name))
+            place = _sum(_times(down, pitch), right)
+            accesses.append(Access(tile.name, "store", place, loop="step", name=f"keep {name}"))
+        quads = along and not r.column
+        inner, count = ("quad", 4) if quads else (variable, 1)
+        place = (
+            _sum(_times(lane, pitch), _times(Name(inner), count))
+            if along
+            else _sum(_times(Name(inner), pitch), lane)
+        )
+        after.append(
+            Access(tile.name, "load", place, Number(count), inner, name=f"use {tile.name}")
+        )
+    guards = kernel.guard
+    outside = [replace(a, guard=_both(guards, a.guard)) for a in kernel.accesses if a.loop is None]
+    loops = (
+        Loop("step", Number(steps)),
+        Loop(variable, Number(depth), "step"),
+        Loop("quad", Number(depth // 4), "step"),
+    )
+    arithmetic, work = _work(instance, unrolled)
+    arithmetic.append(Arithmetic("int32", Number(_STEP_WORK), "step"))
+    paces = tuple(p for p in kernel.paces if p.loop is None)
+    if kernel.paces:
+        paces += (Pace(Number(_STEP_CLOCKS + _CHAIN * work * depth), "step"),)
+    made = replace(
+        kernel,
+        launch=replace(
+            kernel.launch, shared_bytes=_sum(kernel.launch.shared_bytes, Number(shared))
+        ),
+        guard=None,
+        buffers=(*kernel.buffers, *buffers),
+        loops=loops,
+        accesses=(*accesses, *after, *outside),
+        arithmetic=tuple(arithmetic),
+        barriers=(Barrier(Number(2), "step"),),
+        paces=paces,
+        loads_in_flight=Number(sum(a.kind == "load" for a in accesses)),
+        loads_a_wait=None,
+    )
+    return Tiled(made, tuple(tiles), depth, None)
+
+
+def _work(instance: Instance, unrolled: int) -> tuple[list[Arithmetic], float]:
+    """Return a thread's work outside of steps, and how many operations an iteration chains."""
+    kernel = instance.kernel
+    found, chained = [], 0.0
+    for each in kernel.arithmetic:
+        if each.loop is None:
+            found.append(each)
+        elif each.pipe not in _ADDRESSES:
+            count = float(np.max(evaluate(expanded(kernel, each.count), instance.known)))
+            found.append(replace(each, count=Number(count / unrolled)))
+            chained += count / unrolled
+    return found, chained
+
+
+def _within(instance: Instance, r: _Reads, index: Node, reach: int) -> Node | None:
+    """Return the condition that an index is in its buffer, if the last blocks reach past it."""
+    known: dict[str, Any] = {n: np.asarray(v).reshape(-1)[0] for n, v in instance.known.items()}
+    last = {f"blockIdx.{a}": int(np.max(n)) - 1 for a, n in zip("xyz", instance.grid, strict=True)}
+    length = int(np.max(instance.lengths[r.buffer]))
+    if int(evaluate(r.origin, known | last)) + reach < length:
+        return None
+    return Operation("<", (index, Number(length)))
+
+
+def _split(number: Node, columns: int) -> tuple[Node, Node]:
+    """Return the column and the row of an element's number."""
+    by = Number(columns)
+    return Operation("%", (number, by)), Operation("//", (number, by))
+
+
+def _both(first: Node | None, second: Node | None) -> Node | None:
+    guards = tuple(g for g in (first, second) if g is not None)
+    return Operation("and", guards) if len(guards) == 2 else next(iter(guards), None)
+
+
+def _sum(*parts: Node) -> Node:
+    kept = [p for p in parts if p != Number(0)]
+    found = kept[0] if kept else Number(0)
+    for part in kept[1:]:
+        found = Operation("+", (found, part))
+    return found
+
+
+def _times(node: Node, factor: int) -> Node:
+    return node if factor == 1 else Operation("*", (node, Number(factor)))

@@ -1,0 +1,57 @@
+"""What advice did not try on a launch, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from perfmodel.prediction.change import CATEGORIES, Kind
+
+NEVER: Final = (
+    "another algorithm or precision, asynchronous copies (cp.async, TMA), fusion with other "
+    "kernels, compiler options"
+)
+"""What no advice tries."""
+
+_ABSENT: Final[dict[Kind, str]] = {
+    "residency": "no buffer is read from L2 twice",
+    "remap": "no lanes touch memory apart, or the thread's number has no second axis to swap",
+    "coalescing": "each warp touches whole sectors, or where it does is counted in a sample",
+    "vector width": "neighbouring threads touch no whole vectors of words, or those are 16 B now",
+    "coarsening": "threads of a block work together, or the grid has several dimensions or few "
+    "blocks",
+    "block size": "threads of a block work together, or the kernel fixes its block",
+    "tiling": "no loop reads global data that other threads of the block read too, or it is in "
+    "shared memory now",
+    "padding": "no bank conflicts",
+    "privatisation": "no atomics whose old values go unused, on few enough words",
+}
+"""Why a kind of change is absent: no launch of that kind could be made from this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untried:
+    """A kind of change that was not tried, and why."""
+
+    kind: Kind
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"kind": self.kind, "category": CATEGORIES[self.kind], "reason": self.reason}
+
+
+def untried(tried: Iterable[Kind], residency: str = "") -> tuple[Untried, ...]:
+    """Return the kinds of change that were not tried.
+
+    Parameters
+    ----------
+    tried : iterable of str
+        Kinds of which some change was predicted.
+    residency : str
+        Why the GPU as it is set up has no residency control; empty where it has.
+    """
+    known = frozenset(tried)
+    reasons = _ABSENT | ({"residency": residency} if residency else {})
+    return tuple(Untried(kind, why) for kind, why in reasons.items() if kind not in known)
