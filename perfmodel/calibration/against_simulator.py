@@ -29,6 +29,11 @@ Array = npt.NDArray[Any]
 SCALE: Final = 32
 WANTED_SECTORS, WANTED_BYTES = 0.05, 0.10
 """Differences from which on a closed form is out of its range: of L2 sectors, of DRAM bytes."""
+FILES: Final = (
+    *("simulator-grid.csv", "simulator-fit.csv", "simulator-agreement.csv"),
+    "simulator.svg",
+)
+"""What is written: the grid of launches, the fit, the agreement by family, and a plot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,17 +233,18 @@ def agreement(rows: Sequence[Comparison]) -> dict[str, tuple[int, float, float]]
 def calibrate_against_simulator(
     folder: Path, progress: Callable[[float], None] | None = None
 ) -> tuple[list[Comparison], list[Fitted]]:
-    """Run the grid, fit, and write ``simulator-*.csv`` and a plot to a folder."""
+    """Run the grid, fit, and write `FILES` to a folder."""
     rows = compare(list(grid()), progress)
     fitted = fit(rows)
-    _write(folder / "simulator-grid.csv", rows)
-    _write(folder / "simulator-fit.csv", fitted)
-    with (folder / "simulator-agreement.csv").open("w", newline="") as file:
+    every, fits, agreed, drawn = (folder / name for name in FILES)
+    _write(every, rows)
+    _write(fits, fitted)
+    with agreed.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["family", "launches", "sectors_within_5", "dram_bytes_within_10"])
         for family, (count, sectors, bytes_) in agreement(rows).items():
             writer.writerow([family, count, f"{sectors:.3f}", f"{bytes_:.3f}"])
-    _plot(rows, fitted, folder / "simulator.svg")
+    _plot(rows, fitted, drawn)
     return rows, fitted
 
 

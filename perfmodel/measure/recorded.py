@@ -35,10 +35,13 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.measure.columns import INPUTS, PLAUSIBLE, PROTOCOL, RESULTS, WORDS, name_fault
 from perfmodel.measure.seal import SESSION_FILE, checksum
 from perfmodel.measure.session_file import read_session
+from perfmodel.text_files import read_bytes
 
 Value = str | int | float
 
 MAX_BYTES: Final = 1 << 26
+_MOST_DIGITS: Final = 300
+"""Fewer than any float that is not infinite may have."""
 """Largest CSV that is read [B]."""
 HARMLESS: Final = ("", "clock unknown")
 """Flags of rows whose times count all the same."""
@@ -202,7 +205,7 @@ def read_recording(folder: str | Path) -> Recording:
     described = session.get("columns", {})
     topics = {}
     for name, digest in _files(session, folder, where).items():
-        content = _content(folder / name, f"{where}, {name}")
+        content = read_bytes(folder / name, f"{where}, {name}", "measurements", MAX_BYTES)
         if checksum(content) != digest:
             raise PerfmodelError(
                 f"{where}, {name} is not as it was recorded (its checksum differs): it was edited "
@@ -229,17 +232,6 @@ def _files(session: Mapping[str, Any], folder: Path, where: str) -> dict[str, st
     if not files:
         raise PerfmodelError(f"{where} has no CSV: nothing was measured")
     return dict(sorted(files.items()))
-
-
-def _content(path: Path, where: str) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PerfmodelError(f"{where} cannot be read: {error.strerror or error}") from None
-    if len(content) > MAX_BYTES:
-        raise PerfmodelError(f"{where} is larger than {MAX_BYTES >> 20} MiB: no measurements")
-    return content
 
 
 def _topic(name: str, content: bytes, described: Mapping[str, Any], where: str) -> Topic:
@@ -354,9 +346,10 @@ def _number(cell: str) -> int | float:
     if "_" in cell or cell != cell.strip():
         raise ValueError
     try:
-        return int(cell)
+        number = int(cell) if len(cell) < _MOST_DIGITS else float(cell)
     except ValueError:
-        return float(cell)
+        number = float(cell)
+    return number
 
 
 def _check_points(columns: Sequence[str], rows: Sequence[Row], where: str) -> None:

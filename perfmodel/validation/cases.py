@@ -26,6 +26,8 @@ from perfmodel.validation.sweeps import Sweep, sweeps
 
 Progress = Callable[[int, int], Any]
 
+SAMPLE: Final = 200
+"""Cases of a sample that is scored first."""
 _WORTH_PROCESSES: Final = 200
 _work: Final[dict[str, Any]] = {}
 
@@ -144,11 +146,23 @@ def predicted_cases(
     use: str | None = None,
     workers: int = 1,
 ) -> list[Case]:
-    """Return all cases of a recording, predicted for a device.
+    """Return all cases of a recording, predicted for a device; see `cases_of`."""
+    return cases_of([recording], device, progress, use, workers)
+
+
+def cases_of(
+    recordings: Sequence[Recording],
+    device: Device,
+    progress: Progress | None = None,
+    use: str | None = None,
+    workers: int = 1,
+    sampled: Callable[[list[Case], int], Any] | None = None,
+) -> list[Case]:
+    """Return all cases of recordings, in their order, predicted for a device.
 
     Parameters
     ----------
-    recording : Recording
+    recordings : sequence of Recording
     device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
@@ -156,62 +170,93 @@ def predicted_cases(
         Which cases; all by default.
     workers : int
         Processes that share the work; more than one need a main module that can be imported.
+    sampled : callable, optional
+        Is given a sample of the cases before the others are predicted, and that it is one in so
+        many: about `SAMPLE` of them, evenly spaced in their order. Not called where there are less
+        than twice as many.
 
     Raises
     ------
     PerfmodelError
-        If a row cannot be predicted, or the recording has none that a kernel describes.
+        If a row cannot be predicted, or a recording has none that a kernel describes.
     """
-    pairs = _pairs(recording, use)
-    if not pairs and use is None:
-        raise PerfmodelError(
-            f"measurement folder {str(recording.folder)!r} has no row that a kernel "
-            "describes: give a folder that `perfmodel measure` wrote"
-        )
-    found: list[Case] = []
-    for case in _each(recording, device, use, pairs, workers):
+    works = _works(recordings, use)
+    for number, recording in enumerate(recordings):
+        if use is None and not any(work.recording == number for work in works):
+            raise PerfmodelError(
+                f"measurement folder {str(recording.folder)!r} has no row that a kernel "
+                "describes: give a folder that `perfmodel measure` wrote"
+            )
+    step = len(works) // SAMPLE if sampled is not None and len(works) >= 2 * SAMPLE else 1
+    first = range(0, len(works), step) if step > 1 else range(0)
+    order = [*first, *(i for i in range(len(works)) if i % step or step == 1)]
+    found: dict[int, Case] = {}
+    for position, case in zip(
+        order, _each(recordings, device, use, works, order, workers), strict=True
+    ):
         if progress is not None:
-            progress(len(found), len(pairs))
-        found.append(case)
+            progress(len(found), len(works))
+        found[position] = case
+        if sampled is not None and len(found) == len(first):
+            sampled([found[i] for i in first], step)
     if progress is not None:
-        progress(len(pairs), len(pairs))
-    return found
+        progress(len(works), len(works))
+    return [found[i] for i in range(len(works))]
 
 
-def _pairs(recording: Recording, use: str | None) -> list[tuple[Sweep, Row]]:
-    return [(s, r) for s, r in matched(recording) if use in (None, s.use_of(r))]
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A row to be predicted, of the recording of a number."""
+
+    recording: int
+    sweep: Sweep
+    row: Row
+
+
+def _works(recordings: Sequence[Recording], use: str | None) -> list[_Work]:
+    return [
+        _Work(number, sweep, row)
+        for number, recording in enumerate(recordings)
+        for sweep, row in matched(recording)
+        if use in (None, sweep.use_of(row))
+    ]
 
 
 def _each(
-    recording: Recording,
+    recordings: Sequence[Recording],
     device: Device,
     use: str | None,
-    pairs: list[tuple[Sweep, Row]],
+    works: Sequence[_Work],
+    order: Sequence[int],
     workers: int,
 ) -> Iterator[Case]:
-    if workers < 2 or len(pairs) < _WORTH_PROCESSES:
-        for sweep, row in pairs:
-            yield _case(recording, device, sweep, row)
+    """Yield the cases in an order of their positions."""
+    if workers < 2 or len(works) < _WORTH_PROCESSES:
+        for i in order:
+            yield _case(recordings[works[i].recording], device, works[i].sweep, works[i].row)
         return
     with ProcessPoolExecutor(
         workers,
         mp_context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=(recording.folder, tuple(recording.topics), device, use),
+        initargs=([(r.folder, tuple(r.topics)) for r in recordings], device, use),
     ) as pool:
-        yield from pool.map(_nth_case, range(len(pairs)), chunksize=16)
+        yield from pool.map(_nth_case, order, chunksize=8)
 
 
-def _start_worker(folder: Path, topics: Sequence[str], device: Device, use: str | None) -> None:
+def _start_worker(
+    folders: Sequence[tuple[Path, Sequence[str]]], device: Device, use: str | None
+) -> None:
     # An interruption is for the process that asked: it stops, and these with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A recording is full of views that cannot be sent to another process: each reads its own.
-    recording = with_topics(read_recording(folder), topics)
-    _work.update(recording=recording, device=device, pairs=_pairs(recording, use))
+    recordings = [with_topics(read_recording(folder), topics) for folder, topics in folders]
+    _work.update(recordings=recordings, device=device, works=_works(recordings, use))
 
 
 def _nth_case(position: int) -> Case:
-    return _case(_work["recording"], _work["device"], *_work["pairs"][position])
+    work: _Work = _work["works"][position]
+    return _case(_work["recordings"][work.recording], _work["device"], work.sweep, work.row)
 
 
 def _case(recording: Recording, device: Device, sweep: Sweep, row: Row) -> Case:

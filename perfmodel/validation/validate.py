@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, read_recording
 from perfmodel.validation.baselines import Constants, data_sheet, fit_constants, fitted
-from perfmodel.validation.cases import Progress, left_out, predicted_cases, with_topics
+from perfmodel.validation.cases import Case, Progress, cases_of, left_out, with_topics
 from perfmodel.validation.scores import Judged
 from perfmodel.validation.transfer import transferred
 
@@ -107,6 +107,7 @@ def validate(
     progress: Progress | None = None,
     workers: int = 1,
     use: Use | None = None,
+    sampled: Callable[[Validation, int], Any] | None = None,
 ) -> Validation:
     """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
@@ -115,17 +116,25 @@ def validate(
     recordings : sequence of Recording
     device : Device
     progress : callable, optional
-        Is told how many cases of how many are done, recording by recording.
+        Is told how many cases of how many are done.
     workers : int
         Processes that share the work.
     use : {"fit", "validation"}, optional
         Only these cases.
+    sampled : callable, optional
+        Is given the validation of a sample, and that it is one in so many cases, before the others
+        are predicted; see `perfmodel.validation.cases.cases_of`.
     """
-    cases = [
-        case
-        for recording in recordings
-        for case in predicted_cases(recording, device, progress, use=use, workers=workers)
-    ]
+
+    def first(cases: list[Case], step: int) -> None:
+        if sampled is not None:
+            sampled(_judged(recordings, device, cases), step)
+
+    cases = cases_of(recordings, device, progress, use, workers, first if sampled else None)
+    return _judged(recordings, device, cases)
+
+
+def _judged(recordings: Sequence[Recording], device: Device, cases: Sequence[Case]) -> Validation:
     constants = fit_constants(cases, device)
     times = zip(cases, data_sheet(cases, device), fitted(cases, device, constants), strict=True)
     return Validation(

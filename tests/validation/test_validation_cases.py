@@ -10,7 +10,7 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
-from perfmodel.validation.cases import Case, predicted_cases
+from perfmodel.validation.cases import Case, cases_of, predicted_cases
 
 H200 = load_device("h200-sxm")
 SESSION = 'format = 1\n[machine]\ndevice = "h200-sxm"\n'
@@ -64,3 +64,30 @@ def test_strided_copies_are_charged_what_they_want(tmp_path: Path) -> None:
     assert warm.roofline_bytes == 4096 * 8
     (cold,) = cases(tmp_path, "strided", head + "4096,16,0,profiler,cold,9,6\n")
     assert cold.roofline_bytes == pytest.approx(4096 * 64, rel=0.01)
+
+
+def test_a_sample_comes_first_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # by hand: 18 rows and a sample of 5 make steps of 3; properties: the order is that of the rows,
+    # and each row is predicted once
+    head = "kernel,bytes,vector,block,use,timing,cache,repeats,time_us\n"
+    rows = [f"copy,{1 << (10 + n)},16,256,fit,profiler,cold,9,3\n" for n in range(18)]
+    whole = cases(tmp_path, "streams", head + "".join(rows))
+    monkeypatch.setattr("perfmodel.validation.cases.SAMPLE", 5)
+    given: list[tuple[list[Case], int]] = []
+    told: list[tuple[int, int]] = []
+    found = cases_of(
+        [read_recording(tmp_path)],
+        H200,
+        lambda done, total: told.append((done, total)),
+        sampled=lambda some, step: given.append((some, step)),
+    )
+    assert found == whole
+    assert given == [(whole[::3], 3)]
+    assert told == [(done, 18) for done in range(19)]
+    monkeypatch.setattr("perfmodel.validation.cases.SAMPLE", 10)
+    cases_of(
+        [read_recording(tmp_path)], H200, sampled=lambda some, step: given.append((some, step))
+    )
+    assert len(given) == 1
