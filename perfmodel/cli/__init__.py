@@ -15,6 +15,7 @@ def main() -> None:
     # garbage takes another tenth.
     gc.set_threshold(100_000)
 
-    from perfmodel.cli.app import app
+    from perfmodel.cli.app import app, end_in_order
 
+    end_in_order()
     app()

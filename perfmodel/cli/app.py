@@ -7,6 +7,7 @@ docstring is its help, and the module's ``EXAMPLES`` are shown below.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -30,7 +31,10 @@ _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 # and what it derives from is the same in both: UsageError, then ClickException.
 _CLICK_ERROR: Final = cast(type[Exception], typer.BadParameter.__mro__[2])
 
-_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
+_LONGEST: Final = 600
+"""Characters of a message: words of the user in it may be longer."""
+_SIGNALLED: Final = 128
+"""Plus a signal's number: how shells tell that it ended a process."""
 
 
 class CommandGroup(TyperGroup):
@@ -73,7 +77,7 @@ class CommandGroup(TyperGroup):
         except _CLICK_ERROR as error:
             _fail(_usage_message(error))
         except (KeyboardInterrupt, typer.Abort):
-            sys.exit(_INTERRUPTED)
+            sys.exit(_SIGNALLED + signal.SIGINT)
         except OSError as error:
             _abandon_output()
             if isinstance(error, BrokenPipeError):
@@ -139,10 +143,27 @@ def _usage_message(error: Any) -> str:
 
 def _fail(message: str, status: int = 2) -> NoReturn:
     line = " ".join(message.split())
+    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
     if sys.stderr is not None:
         print(f"error: {shown}", file=sys.stderr)
     sys.exit(status)
+
+
+def end_in_order() -> None:
+    """Let a signal that ends the process end its compilers and temporary files as well.
+
+    Left as they are: signals that somebody ignores, as nohup does, or handles already.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _ended)
+
+
+def _ended(number: int, _: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    sys.exit(_SIGNALLED + number)
 
 
 def _abandon_output() -> None:

@@ -9,7 +9,7 @@ import typer
 
 from perfmodel.cli.measure import ProfilerOption
 from perfmodel.cli.options import JsonOption
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, show, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target
@@ -93,11 +93,13 @@ def calibrate(
 
         with progress_bar("measuring") as tell:
             measure_gpu(Path(folder), gpu or 0, None, profiler, lambda _, d, n: tell(d, n))
+        wrote(folder)
     recording = read_recording(folder)
     with progress_bar("fitting") as tell:
         found = fit_device(recording, tell)
     if output is not None:
         write_device(found, output)
+        wrote(output)
     if json:
         print_json(calibration_record(found))
     else:
@@ -113,7 +115,11 @@ def _against_simulator(output: Path | None, folder: str | None, json: bool) -> N
         raise PerfmodelError("--against simulator needs --output DIR, a folder for what it writes")
     if output.exists() and not output.is_dir():
         raise PerfmodelError(f"--output {str(output)!r} is no folder: name another")
-    from perfmodel.calibration.against_simulator import agreement, calibrate_against_simulator
+    from perfmodel.calibration.against_simulator import (
+        FILES,
+        agreement,
+        calibrate_against_simulator,
+    )
     from perfmodel.reports.calibration_text import agreement_record, agreement_report
 
     output.mkdir(parents=True, exist_ok=True)
@@ -121,6 +127,7 @@ def _against_simulator(output: Path | None, folder: str | None, json: bool) -> N
         rows, fitted = calibrate_against_simulator(
             output, lambda done: tell(round(done * 100), 100)
         )
+    wrote(*(output / name for name in FILES))
     found = agreement(rows)
     if json:
         print_json(agreement_record(found, fitted))

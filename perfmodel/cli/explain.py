@@ -13,7 +13,7 @@ from perfmodel.cli.options import (
     KernelArgument,
     figure_option,
 )
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -22,7 +22,7 @@ EXAMPLES = (
     "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
     "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
     "perfmodel explain atomic-add --timeline atomics.svg",
-    "perfmodel explain saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
+    "perfmodel explain saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
 )
 
 
@@ -47,13 +47,12 @@ def explain(
         raise PerfmodelError("--latex and --json exclude each other: give one of them")
     from perfmodel import predict
 
-    found, values, platform = chosen.of(kernel)
-    prediction = predict(found, **platform, **values)
+    found, platform = chosen.of(kernel)
+    prediction = predict(found.kernel, **platform, **found.values)
     if timeline is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.timeline_figure import timeline_figure
 
-        save_figure(timeline_figure(prediction), timeline)
+        save_drawing(timeline_figure(prediction), timeline)
     if json:
         from perfmodel.reports.explain import explanation_record
 

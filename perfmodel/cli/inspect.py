@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from perfmodel.cli.options import JsonOption
 from perfmodel.cli.output import print_json, show
+from perfmodel.cli.program_options import IncludeOption, LinkedOption, compiler_options
 from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 def inspect(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
             help="A CUDA source (.cu), which is compiled, or PTX.",
@@ -52,6 +52,8 @@ def inspect(
             show_default=False,
         ),
     ] = None,
+    linked: LinkedOption = None,
+    include: IncludeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show a file's kernels: parameters, registers, shared memory, loops and instructions.
@@ -64,7 +66,8 @@ def inspect(
     from perfmodel.frontends.program import load_program
 
     with progress_bar("compiling", counted=False):
-        program = load_program(file, arch, compiler_option or (), kernel)
+        options = compiler_options(compiler_option, include)
+        program = load_program(file, arch, options, kernel, linked or ())
     single = kernel is not None or len(program.module.kernels) == 1
     chosen = [program.kernel(kernel)] if single else program.module.kernels or [program.kernel()]
     facts = [inspect_kernel(program, each) for each in chosen]

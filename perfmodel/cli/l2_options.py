@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -12,6 +13,7 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
+    from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
     from perfmodel.kernels.l2_control import L2Control
 
@@ -130,8 +132,16 @@ class L2Options:
     mps: MpsOption = False
     concurrent: ConcurrentOption = None
 
-    def control(self, kernel: Kernel) -> L2Control:
+    def control(self, kernel: Kernel, device: Device, values: Mapping[str, Any]) -> L2Control:
         """Return the L2 control that the options mean.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        device : Device
+            The GPU that the window is opened on.
+        values : mapping
+            The kernel's parameters: they decide which buffer is read most often.
 
         Raises
         ------
@@ -145,7 +155,11 @@ class L2Options:
             if self.window is None:
                 raise PerfmodelError("--window-buffer needs --window SIZE: how long the window is")
             opened = AccessPolicyWindow(
-                buffer=_likely_buffer(kernel) if self.window_buffer is None else self.window_buffer,
+                buffer=(
+                    _read_most_often(kernel, device, values)
+                    if self.window_buffer is None
+                    else self.window_buffer
+                ),
                 num_bytes=parse_size(self.window, "--window"),
                 hit_ratio=self.hit_ratio,
                 hit_prop=self.hit_prop,
@@ -189,16 +203,22 @@ with_l2_options: Final = with_group(L2Options, "l2")
 """Gives a command the options of `L2Options` in place of its parameter `l2`."""
 
 
-def _likely_buffer(kernel: Kernel) -> str:
-    """Return the only buffer that is read at repeating or random places, or the only one read."""
-    from perfmodel.expressions import text
+def _read_most_often(kernel: Kernel, device: Device, values: Mapping[str, Any]) -> str:
+    """Return the buffer whose bytes the launch reads from L2 most often, or the only one read."""
+    from perfmodel.prediction.changes import reused_buffers
+    from perfmodel.prediction.predict import predict
 
-    read = [a for a in kernel.accesses if a.kind == "load"]
-    again = {a.buffer for a in read if "%" in text(a.index) or "random(" in text(a.index)}
-    every = again if len(again) == 1 else {a.buffer for a in read}
-    if len(every) != 1:
+    read = sorted({a.buffer for a in kernel.accesses if a.kind == "load"} & set(_global(kernel)))
+    if len(read) == 1:
+        return read[0]
+    times = reused_buffers(predict(kernel, device=device, **values)) if read else {}
+    if not times:
         raise PerfmodelError(
             f"--window needs --window-buffer: kernel {kernel.name!r} reads "
-            f"{', '.join(sorted(every)) or 'nothing'}"
+            f"{', '.join(read) or 'nothing'}, none of it more often than the others"
         )
-    return every.pop()
+    return max(times, key=lambda name: times[name])
+
+
+def _global(kernel: Kernel) -> list[str]:
+    return [b.name for b in kernel.buffers if b.space == "global"]

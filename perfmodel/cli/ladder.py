@@ -14,7 +14,7 @@ from perfmodel.cli.options import (
     JsonOption,
     TimingOption,
 )
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show
 
 EXAMPLES = (
     "perfmodel ladder -D N=4096",
@@ -41,10 +41,9 @@ def ladder(
     params: dict[str, Any] = parse_defines(define or (), ("dtype",))
     rungs = climb("gemm", device=device, timing=timing, cache=cache, **params)
     if output is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.ladder_figure import ladder_figure
 
-        save_figure(ladder_figure(rungs), output)
+        save_drawing(ladder_figure(rungs), output)
     if json:
         print_json([rung.to_json() for rung in rungs])
     elif output is None:

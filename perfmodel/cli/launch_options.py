@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.grouped_options import with_group
+from perfmodel.cli.kernel_list import Configuration, NamedKernel, find_kernel
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
@@ -20,7 +23,10 @@ from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions
 from perfmodel.cli.tile_options import NO_TILES, TileOptions
 
 if TYPE_CHECKING:
+    from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
+
+NO_VALUES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +42,42 @@ class LaunchOptions:
     program: ProgramOptions = NO_PROGRAM
     l2: L2Options = AS_THE_DRIVER
 
-    def of(
-        self, text: str, in_other_blocks: bool = False
-    ) -> tuple[Kernel, dict[str, Any], dict[str, Any]]:
-        """Return the kernel, the values of its parameters, and `predict`'s other arguments.
+    def of(self, text: str) -> tuple[Configuration, dict[str, Any]]:
+        """Return a kernel with the values of its parameters, and `predict`'s other arguments.
 
         Parameters
         ----------
         text : str
             A built-in's name, a kernel file, or a program.
-        in_other_blocks : bool
-            Whether `advise` is asked, which takes the launch in other blocks as well.
 
         Raises
         ------
         PerfmodelError
             If there is no such kernel or GPU, or an option is wrong or does not go with it.
         """
+        named, gpu = self.named(text)
+        found = named.one(self.values(named), self.program.launch)
+        return found, self.platform(found.kernel, gpu, found.values)
+
+    def named(self, text: str) -> tuple[NamedKernel, Device]:
+        """Return the kernel that a text names, with its parameters open, and the GPU."""
         from perfmodel.hardware import load_device
 
         gpu = load_device(self.device)
-        others: dict[str, Any] = {}
-        if in_other_blocks:
-            kernel, blocks = self.program.kernel_in_blocks(text, self.mapping, gpu)
-            others["in_other_blocks"] = blocks
-        else:
-            kernel = self.program.kernel(text, self.mapping, gpu)
-        defines = self.tiles.added_to(self.define, text, self.mapping)
-        values = parse_defines(defines, kernel.word_parameters)
+        return find_kernel(text, self.mapping, self.program, gpu), gpu
+
+    def values(self, named: NamedKernel, defaults: Mapping[str, int] = NO_VALUES) -> dict[str, Any]:
+        """Return what -D and the options of tiles give, one value for each parameter."""
+        defines = self.tiles.added_to(self.define, named.text, self.mapping)
+        values = {**defaults, **parse_defines(defines, named.word_parameters)}
+        if named.launches is not None:
+            named.launches.check_takes(values)
+        return values
+
+    def platform(self, kernel: Kernel, gpu: Device, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `perfmodel.predict` but the kernel and its parameters."""
         platform: dict[str, Any] = {"device": gpu, "timing": self.timing, "cache": self.cache}
-        platform |= {"l2": self.l2.control(kernel), **self.l2.platform(), **others}
-        return kernel, values, platform
+        return platform | {"l2": self.l2.control(kernel, gpu, values), **self.l2.platform()}
 
 
 DEFAULT_LAUNCH: Final = LaunchOptions()

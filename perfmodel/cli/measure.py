@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.output import show
+from perfmodel.cli.output import show, wrote
 from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
@@ -61,4 +61,5 @@ def measure(
 
     with progress_bar("measuring") as tell:
         lines = measure_gpu(output, gpu, sweep, profiler, lambda _, done, total: tell(done, total))
+    wrote(output)
     show("\n".join(lines))

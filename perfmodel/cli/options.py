@@ -10,9 +10,13 @@ A command takes them as annotated parameters, and gives its examples beside::
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from perfmodel.hardware import Device
 
 DEFAULT_DEVICE = "h100-sxm"
 
@@ -32,12 +36,12 @@ def complete_device(incomplete: str) -> list[str]:
 
 
 def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the mappings of the kernel named before, or those of all kernels."""
+    """Return the mappings of the kernels named before, or those of all kernels."""
     from perfmodel.kernels import builtin_names, mappings
 
     known = builtin_names()
     # While an option is being completed, arguments before it are not assigned yet.
-    words = (ctx.params.get("kernel"), *ctx.args)
+    words = (ctx.params.get("kernel"), *(ctx.params.get("kernels") or ()), *ctx.args)
     kernels = [word for word in words if word in known] or known
     found = dict.fromkeys(m for kernel in kernels for m in mappings(kernel))
     return [mapping for mapping in found if mapping.startswith(incomplete)]
@@ -69,6 +73,25 @@ DeviceOption = Annotated[
         "--device",
         metavar="NAME|FILE",
         help="GPU: a name (see `perfmodel devices`), or a TOML device file.",
+        autocompletion=complete_device,
+    ),
+]
+MappingsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping",
+        metavar="NAME[,NAME...]",
+        help="Variant of a built-in kernel, such as naive or coalesced; several make a table.",
+        autocompletion=complete_mapping,
+        show_default=False,
+    ),
+]
+DevicesOption = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="NAME|FILE[,...]",
+        help="GPU: a name (see `perfmodel devices`), or a TOML device file; several make a table.",
         autocompletion=complete_device,
     ),
 ]
@@ -111,6 +134,25 @@ CacheOption = Annotated[
         "slower warm, for what the last launch left dirty is written back.",
     ),
 ]
+
+
+def parts(text: str) -> list[str]:
+    """Return the names of a list a,b,c."""
+    return [part.strip() for part in text.split(",")]
+
+
+def load_devices(text: str) -> list[Device]:
+    """Return the GPUs of a list of names and files.
+
+    Raises
+    ------
+    PerfmodelError
+        If one is not found or not as it should be.
+    """
+    from perfmodel.hardware import load_device
+
+    # A file's name may have a comma.
+    return [load_device(each) for each in ([text] if Path(text).exists() else parts(text))]
 
 
 def figure_option(*names: str, help: str) -> Any:

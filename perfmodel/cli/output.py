@@ -1,15 +1,16 @@
-"""Where commands write: text by rich to standard output, or JSON."""
+"""Where commands write: text by rich or JSON to standard output; files, which are named."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from matplotlib.figure import Figure
+    from rich.console import Console, RenderableType
 
 _PIPE_WIDTH: Final = 100
 
@@ -20,21 +21,48 @@ def show(report: RenderableType) -> None:
     On a terminal it has the terminal's width and colours (none under ``NO_COLOR``); in a pipe it
     is plain text of COLUMNS characters, or 100, without spaces at the ends of lines.
     """
+    if sys.stdout.isatty():
+        _console().print(report)
+    else:
+        sys.stdout.write(_plain(report))
+
+
+def show_meanwhile(report: RenderableType) -> None:
+    """Print a report to standard error while a command goes on; a progress bar stays below it."""
+    if sys.stderr is not None:
+        print(_plain(report), file=sys.stderr, flush=True)
+
+
+def _console(**settings: Any) -> Console:
     from rich.console import Console
 
-    console = partial(Console, highlight=False, markup=False, emoji=False)
-    if sys.stdout.isatty():
-        console().print(report)
-        return
+    return Console(highlight=False, markup=False, emoji=False, **settings)
+
+
+def _plain(report: RenderableType) -> str:
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and 0 < int(columns) <= 1000 else _PIPE_WIDTH
-    plain = console(width=width, color_system=None, force_terminal=False)
+    plain = _console(width=width, color_system=None, force_terminal=False)
     with plain.capture() as captured:
         plain.print(report)
-    lines = captured.get().split("\n")
-    sys.stdout.write("\n".join(line.rstrip() for line in lines))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON (RFC 8259: no NaN, no infinity) to standard output."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def wrote(*paths: str | Path) -> None:
+    """Name files that a command has written, a line each on standard error."""
+    if sys.stderr is not None:
+        for path in paths:
+            print(f"wrote {path}", file=sys.stderr, flush=True)
+
+
+def save_drawing(figure: Figure, path: str | Path) -> None:
+    """Write a figure to a file and name it; see `perfmodel.reports.figure_style.save_figure`."""
+    from perfmodel.reports.figure_style import save_figure
+
+    save_figure(figure, path)
+    wrote(path)

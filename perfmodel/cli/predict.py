@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.defines import combinations, parse_value_lists
+from perfmodel.cli.kernel_list import (
+    Configuration,
+    KernelsArgument,
+    NamedKernel,
+    configurations,
+    find_kernels,
+    value_lists,
+)
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
     DefinesOption,
-    DeviceOption,
+    DevicesOption,
     JsonOption,
-    KernelArgument,
-    MappingOption,
+    MappingsOption,
     TimingOption,
     TrafficOption,
+    load_devices,
+    parts,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
@@ -29,6 +38,7 @@ from perfmodel.errors import PerfmodelError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from perfmodel.hardware import Device
     from perfmodel.prediction import Prediction
 
 EXAMPLES = (
@@ -36,9 +46,12 @@ EXAMPLES = (
     "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
     "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
     "perfmodel predict strided-copy -D stride=1:32:*2",
+    "perfmodel predict gemm --mapping naive,smem --device h100-sxm,a100-sxm-80",
+    "perfmodel predict copy read write -D bytes=1GiB --json",
     "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
+    "perfmodel predict saxpy.cu --grid n/256 --block 256 --arg a=2 -D n=1Mi,64Mi",
     "perfmodel predict kernels.ptx --launch launches.toml --show",
 )
 
@@ -47,11 +60,11 @@ EXAMPLES = (
 @with_l2_options
 @with_program_options
 def predict(
-    kernel: KernelArgument,
+    kernels: KernelsArgument,
     define: DefinesOption = None,
-    mapping: MappingOption = None,
+    mapping: MappingsOption = None,
     tiles: TileOptions = NO_TILES,
-    device: DeviceOption = DEFAULT_DEVICE,
+    device: DevicesOption = DEFAULT_DEVICE,
     traffic: TrafficOption = "closed-form",
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
@@ -78,28 +91,31 @@ def predict(
     A kernel is built in, described in a TOML file, or given as CUDA source (.cu) or PTX (.ptx) with
     its launch; a source is compiled, no GPU is needed.
 
-    Several values for a parameter give one prediction for each combination: a table, or an array
-    of JSON objects.
+    Several kernels, mappings, GPUs or values of a parameter give one prediction for each
+    combination: a table, or an array of JSON objects. Then a parameter given with -D goes to every
+    kernel that has it. Of a source, -D gives arguments and the names that rules of --grid, --block,
+    --shared and --arg use.
     """
     if not 1 <= sets <= 64 or (sets > 1 and traffic != "simulated"):
         allowed = "1 to 64" if traffic == "simulated" else "left out without --traffic simulated"
         raise PerfmodelError(f"--sets must be {allowed}, not {sets}")
     from perfmodel import predict as predict_one
-    from perfmodel.hardware import load_device
 
-    gpu = load_device(device)
     platform: dict[str, Any] = {"traffic": traffic, "timing": timing, "cache": cache}
-    platform |= l2.platform()
-    platform["sets"] = sets
+    platform |= {**l2.platform(), "sets": sets}
+    chosen = [
+        (each, gpu)
+        for gpu in load_devices(device)
+        for each in _configurations(kernels, mapping, tiles, define, program, gpu)
+    ]
     predictions: list[Prediction] = []
-    for found in program.kernels(kernel, mapping, gpu):
-        lists = parse_value_lists(tiles.added_to(define, kernel, mapping), found.word_parameters)
-        chosen: list[dict[str, Any]] = combinations(lists)
-        control = l2.control(found)
-        with progress_bar("predicting") as tell:
-            for done, values in enumerate(chosen):
-                tell(done, len(chosen))
-                predictions.append(predict_one(found, device=gpu, l2=control, **platform, **values))
+    with progress_bar("predicting") as tell:
+        for done, (each, gpu) in enumerate(chosen):
+            tell(done, len(chosen))
+            control = l2.control(each.kernel, gpu, each.values)
+            predictions.append(
+                predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
+            )
     if json:
         objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])
@@ -108,8 +124,26 @@ def predict(
     if source and not json:
         from perfmodel.reports.source_text import source_report
 
-        for prediction in predictions:
-            show(source_report(prediction, _sources(prediction, kernel)))
+        for (each, _), prediction in zip(chosen, predictions, strict=True):
+            show(source_report(prediction, _sources(prediction, each.text)))
+
+
+def _configurations(
+    texts: Sequence[str],
+    mapping: str | None,
+    tiles: TileOptions,
+    define: list[str] | None,
+    program: ProgramOptions,
+    gpu: Device,
+) -> list[Configuration]:
+    """Return the kernels in all mappings, at all values of their parameters, on one GPU."""
+    found: list[NamedKernel] = []
+    defines = define or []
+    for name in [None] if mapping is None else parts(mapping):
+        found += find_kernels(texts, name, program, gpu)
+        for text in texts:
+            defines = tiles.added_to(define, text, name)
+    return configurations(found, value_lists(defines, found))
 
 
 def _record(prediction: Prediction, source: bool) -> dict[str, Any]:
@@ -122,14 +156,17 @@ def _record(prediction: Prediction, source: bool) -> dict[str, Any]:
 
 
 def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
-    """Return the lines of the files that accesses are in: the program itself, or beside it."""
-    found: dict[str, list[str]] = {}
-    for r in prediction.details.requests:
-        name = r.access.source.rpartition(":")[0]
-        path = Path(program) if name == "PTX" else Path(program).parent / name
-        if name and name not in found and path.is_file():
-            found[name] = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return found
+    """Return the lines of the files that accesses are in, by the names that accesses give."""
+    from perfmodel.text_files import source_lines
+
+    details = prediction.details
+    accesses = [r.access for r in (*details.requests, *details.on_chip)]
+    names = {a.source.rpartition(":")[0] for a in accesses} - {""}
+    return {
+        # Names are relative to the folder of the program, or absolute.
+        name: source_lines(program if name == "PTX" else Path(program).parent / name)
+        for name in names
+    }
 
 
 def _report(predictions: list[Prediction]) -> RenderableType:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from perfmodel.cli.grouped_options import with_group
+from perfmodel.cli.program_launches import ProgramLaunches
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
-    from perfmodel.frontends.launching.launch import Argument, LaunchSpec
+    from perfmodel.frontends.launching.stated import StatedArgument, StatedLaunch
     from perfmodel.frontends.program import Program
     from perfmodel.hardware import Device
-    from perfmodel.kernels import Kernel
 
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")
 """How names of files end that are programs, not kernel files."""
@@ -36,7 +35,8 @@ GridOption = Annotated[
     typer.Option(
         "--grid",
         metavar="X[,Y[,Z]]",
-        help="Blocks of the launch.",
+        help="Blocks of the launch: numbers, or rules over the kernel's arguments, names given by "
+        "-D, and blockDim, such as 'ceil_div(n, 256)'.",
         show_default=False,
     ),
 ]
@@ -45,7 +45,7 @@ BlockOption = Annotated[
     typer.Option(
         "--block",
         metavar="X[,Y[,Z]]",
-        help="Threads of a block.",
+        help="Threads of a block, likewise.",
         show_default=False,
     ),
 ]
@@ -54,7 +54,7 @@ SharedOption = Annotated[
     typer.Option(
         "--shared",
         metavar="SIZE",
-        help="Dynamic shared memory of a block.",
+        help="Dynamic shared memory of a block, such as 16KiB or '4*blockDim.x'.",
         show_default=False,
     ),
 ]
@@ -63,9 +63,9 @@ ArgumentOption = Annotated[
     typer.Option(
         "--arg",
         metavar="NAME=VALUE",
-        help="Argument, once for each: a number; for a pointer the size of its buffer (left out, "
-        "it is as long as accesses reach), or a .npy file with its content; for a structure its "
-        "fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
+        help="Argument, once for each: a number, or a rule such as 'n/4'; for a pointer the size "
+        "of its buffer (left out, it is as long as accesses reach), or a .npy file with its "
+        "content; for a structure its fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
         show_default=False,
     ),
 ]
@@ -89,6 +89,42 @@ CompilerOption = Annotated[
     ),
 ]
 
+AssumeOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--assume",
+        help="Go on where contents that nobody states decide most of the time, or keep a loop from "
+        "ending, and where most accesses are left out.",
+        show_default=False,
+    ),
+]
+LinkedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="FILE",
+        help="Another source or PTX file with device functions that the kernel calls; it is "
+        "compiled as nvcc -rdc=true does, and linked. As often as needed.",
+        show_default=False,
+    ),
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-I",
+        metavar="DIR",
+        help="Folder that headers are looked for in; as often as needed.",
+        show_default=False,
+    ),
+]
+_NAMES: Final = {"kernel_name": "--kernel", "linked": "--with", "include": "-I"}
+"""Options that are not called as their field."""
+
+
+def compiler_options(given: Sequence[str] | None, folders: Sequence[str] | None) -> list[str]:
+    """Return the options of the compiler: those given, and folders of headers."""
+    return [*(given or ()), *(word for folder in folders or () for word in ("-I", folder))]
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramOptions:
@@ -101,30 +137,9 @@ class ProgramOptions:
     arg: ArgumentOption = None
     launch: LaunchOption = None
     compiler_option: CompilerOption = None
-
-    def kernels(self, text: str, mapping: str | None, device: Device | None = None) -> list[Kernel]:
-        """Return the kernel that a command is about, or one for each launch of a file.
-
-        Parameters
-        ----------
-        text : str
-            A built-in's name, a kernel file, or a program.
-        mapping : str or None
-            Of a built-in.
-        device : Device, optional
-            What a source is compiled for.
-
-        Raises
-        ------
-        PerfmodelError
-            If there is no such kernel, an option is wrong or does not go with it.
-        """
-        if not is_program(text):
-            from perfmodel.kernels import find_kernel
-
-            self.check_unused(text)
-            return [find_kernel(text, mapping)]
-        return self._translated(*self._launched(text, mapping, device))
+    assume: AssumeOption = None
+    linked: LinkedOption = None
+    include: IncludeOption = None
 
     def check_unused(self, text: str) -> None:
         """Refuse the options beside `text`, which is no program.
@@ -135,41 +150,20 @@ class ProgramOptions:
         """
         for f in fields(self):
             if getattr(self, f.name) is not None:
-                option = "--kernel" if f.name == "kernel_name" else f"--{f.name}"
+                option = _NAMES.get(f.name, f"--{f.name}")
                 raise PerfmodelError(
                     f"{option.replace('_', '-')} goes with a CUDA source or PTX file "
                     f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
                 )
 
-    def kernel(self, text: str, mapping: str | None, device: Device | None = None) -> Kernel:
-        """Return the one kernel that a command is about; see `kernels`."""
-        return self._only(self.kernels(text, mapping, device))
+    def load(self, text: str, mapping: str | None, device: Device | None) -> ProgramLaunches:
+        """Return a program with the launches that the options state.
 
-    def kernel_in_blocks(
-        self, text: str, mapping: str | None, device: Device | None = None
-    ) -> tuple[Kernel, tuple[Kernel, ...]]:
-        """Return the same, and if it is a program's, its launch in blocks of other sizes."""
-        if not is_program(text):
-            return self.kernel(text, mapping, device), ()
-        from perfmodel.frontends.other_blocks import in_other_blocks
-        from perfmodel.prediction.changes import BLOCKS
-
-        program, launches = self._launched(text, mapping, device)
-        made = self._only(self._translated(program, launches))
-        return made, in_other_blocks(program, launches[0], self.kernel_name, made, BLOCKS)
-
-    def _only(self, found: Sequence[Kernel]) -> Kernel:
-        if len(found) > 1:
-            raise PerfmodelError(
-                f"the launch file has {len(found)} launches, but here one is needed: choose one, "
-                f"as in --launch {self.launch}:1"
-            )
-        return found[0]
-
-    def _launched(
-        self, text: str, mapping: str | None, device: Device | None
-    ) -> tuple[Program, list[LaunchSpec]]:
-        """Return a program and its launches."""
+        Raises
+        ------
+        PerfmodelError
+            If it cannot be compiled or read, or an option is wrong or does not go with it.
+        """
         from perfmodel.cli.progress import progress_bar
         from perfmodel.frontends.program import load_program
 
@@ -183,18 +177,15 @@ class ProgramOptions:
         # One kernel only is assembled, unless a launch file may be about several.
         wanted = self.kernel_name if self.launch is None else None
         with progress_bar("compiling", counted=False):
-            program = load_program(text, architecture, self.compiler_option or (), wanted)
-        return program, self._launches(program)
+            options = compiler_options(self.compiler_option, self.include)
+            program = load_program(text, architecture, options, wanted, self.linked or ())
+        return ProgramLaunches(
+            program, self._stated(program), self.kernel_name, not self.launch, bool(self.assume)
+        )
 
-    def _translated(self, program: Program, launches: Sequence[LaunchSpec]) -> list[Kernel]:
-        from perfmodel.cli.progress import progress_bar
-        from perfmodel.frontends.translate import translated
-
-        with progress_bar("emulating") as tell:
-            return [translated(program, launch, self.kernel_name, tell) for launch in launches]
-
-    def _launches(self, program: Program) -> list[LaunchSpec]:
-        from perfmodel.frontends.launching.launch import LaunchSpec
+    def _stated(self, program: Program) -> tuple[StatedLaunch, ...]:
+        from perfmodel.frontends.launching.rules import Stated, sides
+        from perfmodel.frontends.launching.stated import StatedLaunch, three
 
         if self.launch is not None:
             for name in ("grid", "block", "shared", "arg"):
@@ -208,33 +199,34 @@ class ProgramOptions:
                 f"a kernel of {program.name} needs {missing}: give it, as in {missing} 256, or a "
                 "launch file by --launch"
             )
-        return [
-            LaunchSpec(
-                grid=_extent(self.grid, "--grid"),
-                block=_extent(self.block, "--block"),
-                shared_bytes=0 if self.shared is None else parse_size(self.shared, "--shared"),
-                named=_arguments(self.arg or ()),
-            )
-        ]
+        return (
+            StatedLaunch(
+                grid=three(sides(self.grid, "--grid")),
+                block=three(sides(self.block, "--block")),
+                shared=Stated(0 if self.shared is None else self.shared, "--shared"),
+                arguments=_arguments(self.arg or ()),
+            ),
+        )
 
-    def _from_file(self, program: Program, text: str) -> list[LaunchSpec]:
-        from perfmodel.frontends.launching.launch_file import read_launches
+    def _from_file(self, program: Program, text: str) -> tuple[StatedLaunch, ...]:
+        from perfmodel.frontends.launching.launch_file import read_stated
         from perfmodel.frontends.signatures import base_name
 
         path, colon, number = text.rpartition(":")
-        if not colon or not number.isdecimal():
+        if not colon or not (number.isascii() and number.isdecimal()):
             path, number = text, ""
-        launches = list(read_launches(path))
+        launches = read_stated(path)
         if number:
-            if not 1 <= int(number[:9]) <= len(launches):
+            place = int(number.lstrip("0")[:9] or "0")
+            if not 1 <= place <= len(launches):
                 raise PerfmodelError(
                     f"--launch {shown(text)}: the file has launches 1 to {len(launches)}"
                 )
-            return [launches[int(number) - 1]]
+            return (launches[place - 1],)
         names = {f.name for f in program.module.kernels}
         names |= {base_name(name) for name in names}
         wanted = {self.kernel_name} if self.kernel_name else names
-        mine = [x for x in launches if x.kernel is None or x.kernel in wanted]
+        mine = tuple(x for x in launches if x.kernel is None or x.kernel in wanted)
         if not mine:
             raise PerfmodelError(
                 f"--launch {shown(text)} has no launch of {' or '.join(sorted(wanted)[:4])}: add "
@@ -256,48 +248,29 @@ def is_program(text: str) -> bool:
     return text.endswith(PROGRAMS)
 
 
-def _extent(text: str, option: str) -> tuple[int, int, int]:
-    parts = text.replace("x", ",").split(",")
-    if not 1 <= len(parts) <= 3:
-        raise PerfmodelError(f"{option} must be 1 to 3 numbers, such as 64,64, not {shown(text)}")
-    sides = [parse_size(part.strip(), option) for part in parts] + [1, 1]
-    return sides[0], sides[1], sides[2]
+def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
+    from perfmodel.frontends.launching.launch import Buffer
+    from perfmodel.frontends.launching.rules import Stated, is_structure, split
+    from perfmodel.frontends.launching.stated import StatedArgument
 
-
-def _arguments(texts: list[str] | tuple[str, ...]) -> dict[str, Argument]:
-    from perfmodel.frontends.launching.launch import Buffer, Scalar, structure
-
-    found: dict[str, Argument] = {}
+    found: dict[str, StatedArgument] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
+        where = f"--arg {name}"
         if not equals or not name:
             raise PerfmodelError(
                 f"--arg {shown(text)} must be NAME=VALUE, such as --arg n=16777216"
             )
         if name in found:
-            raise PerfmodelError(f"--arg {name} is given twice: give it once")
+            raise PerfmodelError(f"{where} is given twice: give it once")
         if value.endswith(".npy"):
             from perfmodel.frontends.launching.content import load
 
             path = Path(value)
-            found[name] = Buffer(load(path, f"--arg {name}").nbytes, npy=path)
-        elif "," in value or " " in value or value in ("ptr", "pad"):
-            found[name] = structure([f.strip() for f in value.split(",")], f"--arg {name}")
+            held = Buffer(load(path, where).nbytes, npy=path)
+            found[name] = StatedArgument(name, where, buffer=held)
+        elif is_structure(value):
+            found[name] = StatedArgument(name, where, fields=tuple(split(value)))
         else:
-            found[name] = Scalar(_number(value, f"--arg {name}"))
-    return found
-
-
-def _number(text: str, option: str) -> int | float:
-    negative = text.startswith("-")
-    try:
-        whole = parse_size(text.removeprefix("-"), option)
-    except PerfmodelError:
-        try:
-            return float(text)
-        except ValueError:
-            raise PerfmodelError(
-                f"{option} must be a number such as 4096, 1e6, 2.5 or 16MiB, or a .npy file, "
-                f"not {shown(text)}"
-            ) from None
-    return -whole if negative else whole
+            found[name] = StatedArgument(name, where, Stated(value, where))
+    return tuple(found.values())

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from perfmodel.cli.defines import combinations, parse_value_lists
 from perfmodel.cli.kernel_list import (
     KernelsArgument,
-    check_names,
+    configurations,
     find_kernels,
-    own_values,
-    word_parameters,
+    own_combinations,
+    value_lists,
 )
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
@@ -26,8 +25,9 @@ from perfmodel.cli.options import (
     TimingOption,
     TrafficOption,
 )
-from perfmodel.cli.output import print_json
+from perfmodel.cli.output import print_json, wrote
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
@@ -35,7 +35,8 @@ EXAMPLES = (
     "perfmodel report copy -D bytes=1MiB,64MiB,1GiB --device a100-sxm-80 -o copies",
     "perfmodel report stream-persistent --set-aside 8MiB --window 16MiB -o window --name Window",
     "perfmodel report my-kernel.toml --json",
-    "perfmodel report saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2 -o saxpy",
+    "perfmodel report saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 -D n=1Mi,64Mi "
+    "-o saxpy",
 )
 
 
@@ -89,36 +90,47 @@ def report(
     from perfmodel import predict
     from perfmodel.hardware import load_device
     from perfmodel.prediction.advise import advise
-    from perfmodel.reports.page.content import MOST_LAUNCHES, build_report, report_record
+    from perfmodel.reports.page.content import build_report, report_record
+    from perfmodel.reports.page.write import write_report
 
     gpu = load_device(device)
     found = find_kernels(kernels, mapping, program, gpu)
-    lists = parse_value_lists(define or (), word_parameters(found))
-    check_names(lists, found)
-    launches = [
-        (kernel, chosen) for kernel in found for chosen in combinations(own_values(lists, kernel))
-    ]
-    if len(launches) > MOST_LAUNCHES:
-        raise PerfmodelError(
-            f"{len(launches)} launches are too many for one report, at most {MOST_LAUNCHES}: give "
-            "fewer kernels or values"
-        )
+    lists = value_lists(define or (), found)
+    _check_count(sum(len(own_combinations(lists, each, len(found) == 1)) for each in found))
+    launches = configurations(found, lists)
+    _check_count(len(launches))
     predictions, advice = [], []
-    for kernel, chosen in launches:
-        values: dict[str, Any] = {**chosen}
-        given: dict[str, Any] = {
-            **{"device": gpu, "timing": timing, "cache": cache, "l2": l2.control(kernel)},
-            **l2.platform(),
-        }
-        predictions.append(predict(kernel, traffic=traffic, **given, **values))
-        advice.append(advise(kernel, **given, **values))
-    made = build_report(predictions, title=name or "", advice=advice, command=_command_line(ctx))
-    if output is not None:
-        from perfmodel.reports.page.write import write_report
+    with progress_bar("predicting and advising", counted=False) as tell:
+        for done, each in enumerate(launches):
+            tell(done, len(launches))
+            given: dict[str, Any] = {
+                **{"device": gpu, "timing": timing, "cache": cache},
+                **{"l2": l2.control(each.kernel, gpu, each.values), **l2.platform()},
+            }
 
-        write_report(made, output)
+            def part(tried: float, of: float, done: int = done) -> None:
+                tell(done + tried / max(of, 1), len(launches))
+
+            predictions.append(predict(each.kernel, traffic=traffic, **given, **each.values))
+            advice.append(advise(each.kernel, **given, tell=part, **each.values))
+    with progress_bar("writing the report", counted=False):
+        made = build_report(
+            predictions, title=name or "", advice=advice, command=_command_line(ctx)
+        )
+        written = [] if output is None else write_report(made, output)
+    wrote(*written)
     if json:
         print_json(report_record(made))
+
+
+def _check_count(launches: int) -> None:
+    from perfmodel.reports.page.content import MOST_LAUNCHES
+
+    if launches > MOST_LAUNCHES:
+        raise PerfmodelError(
+            f"{launches} launches are too many for one report, at most {MOST_LAUNCHES}: give fewer "
+            "kernels or values"
+        )
 
 
 def _command_line(ctx: typer.Context) -> str:

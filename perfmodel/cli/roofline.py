@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.kernel_list import (
     KernelsArgument,
-    check_names,
+    configurations,
     find_kernels,
-    own_values,
-    word_parameters,
+    value_lists,
 )
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
     CacheOption,
-    DefineOption,
+    DefinesOption,
     DeviceOption,
     FigureOption,
     JsonOption,
     TimingOption,
 )
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
     "perfmodel roofline gemm:naive gemm:coalesced -o roofline.svg",
     "perfmodel roofline my-kernel.toml --device a100-sxm-80 --json",
+    "perfmodel roofline saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 -D n=1Ki,16Mi",
     "perfmodel roofline kernels.cu --launch launches.toml",
 )
 
@@ -35,7 +33,7 @@ EXAMPLES = (
 @with_program_options
 def roofline(
     kernels: KernelsArgument,
-    define: DefineOption = None,
+    define: DefinesOption = None,
     device: DeviceOption = DEFAULT_DEVICE,
     timing: TimingOption = "profiler",
     cache: CacheOption = "cold",
@@ -45,24 +43,25 @@ def roofline(
 ) -> None:
     """Place kernels on the hierarchical roofline: L1, L2, DRAM, and the arithmetic peaks.
 
-    A parameter given with -D goes to every kernel that has it.
+    A parameter given with -D goes to every kernel that has it; several values give several points.
     """
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
     gpu = load_device(device)
     found = find_kernels(kernels, None, program, gpu)
-    values: dict[str, Any] = parse_defines(define or (), word_parameters(found))
-    check_names(values, found)
-    predictions = [
-        predict(kernel, device=gpu, timing=timing, cache=cache, **own_values(values, kernel))
-        for kernel in found
-    ]
+    chosen = configurations(found, value_lists(define or (), found))
+    with progress_bar("predicting") as tell:
+        predictions = []
+        for done, each in enumerate(chosen):
+            tell(done, len(chosen))
+            predictions.append(
+                predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
+            )
     if output is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.roofline_figure import roofline_figure
 
-        save_figure(roofline_figure(predictions), output)
+        save_drawing(roofline_figure(predictions), output)
     if json:
         from perfmodel.reports.roofline import roofline_record
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.kernel_list import find_kernel
 from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
 from perfmodel.cli.options import (
     DEFAULT_DEVICE,
@@ -21,7 +22,7 @@ from perfmodel.cli.options import (
     MappingOption,
     figure_option,
 )
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
@@ -34,7 +35,7 @@ EXAMPLES = (
     "perfmodel simulate copy -D bytes=64MiB",
     "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
     "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05 --sets 8",
-    "perfmodel simulate saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
+    "perfmodel simulate saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
     "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
     "--hit-ratio 0.5 --cache warm",
 )
@@ -94,17 +95,17 @@ def simulate(
     from perfmodel.prediction.simulated import prepare
     from perfmodel.prediction.simulated import simulate as run
 
-    described = program.kernel(kernel, mapping, load_device(device))
-    values: dict[str, Any] = parse_defines(
-        tiles.added_to(define, kernel, mapping), described.word_parameters
-    )
-    chosen, gpu, instance = prepare(described, None, device, values)
+    named = find_kernel(kernel, mapping, program, load_device(device))
+    given = parse_defines(tiles.added_to(define, kernel, mapping), named.word_parameters)
+    described = named.one(given, program.launch)
+    values = described.values
+    chosen, gpu, instance = prepare(described.kernel, None, device, values)
     with progress_bar("simulating", counted=False) as tell:
         found = run(
             chosen,
             device=gpu,
             cache=cache,
-            control=l2.control(chosen),
+            control=l2.control(chosen, gpu, values),
             **l2.platform(),
             seed=seed,
             sample=sample,
@@ -113,10 +114,9 @@ def simulate(
             **values,
         )
     if plot is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.simulation_figure import hit_rate_figure
 
-        save_figure(hit_rate_figure(found), plot)
+        save_drawing(hit_rate_figure(found), plot)
     if json:
         print_json(found.to_json())
     else:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.defines import parse_value_lists
+from perfmodel.cli.defines import parse_defines, parse_value_lists
+from perfmodel.cli.kernel_list import NamedKernel
 from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
 from perfmodel.cli.options import (
     FigureOption,
     JsonOption,
     KernelArgument,
 )
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, shown
+
+if TYPE_CHECKING:
+    from perfmodel.kernels import Kernel
 
 EXAMPLES = (
     "perfmodel sweep stream-persistent --over persistent_bytes=1MiB:64MiB:*2",
@@ -24,6 +28,8 @@ EXAMPLES = (
     "--over hit-ratio=0:1:0.125 -o hit-ratio.svg",
     "perfmodel sweep gather -D run=8 --over fetch-granularity=32,64,128 --over run=1:64:*2 "
     "-o knobs.png",
+    "perfmodel sweep saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 "
+    "--over n=1Mi:256Mi:*4 -o saxpy.svg",
     "perfmodel sweep table.cu --grid 65536 --block 256 --arg table=32MiB --set-aside 16MiB "
     "--window 32MiB --window-buffer table --over hit-ratio=0:1:0.125",
 )
@@ -52,38 +58,54 @@ def sweep(
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
     from perfmodel.prediction.sweep import sweep as sweep_over
 
-    found, params, platform = chosen.of(kernel)
-    ranges = [_over(text, found.word_parameters) for text in over]
+    named, gpu = chosen.named(kernel)
+    ranges = [_over(text, named.word_parameters) for text in over]
     names = [name for name, _ in ranges]
     if again := next((name for name in names if names.count(name) > 1), None):
         raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
-    # Of several sweeps, -D says where the others keep the parameter.
-    if len(ranges) == 1 and (name := ranges[0][0]) in params:
-        raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
+    given = parse_defines(chosen.define or (), named.word_parameters)
+    if len(ranges) == 1 and names[0] in given:
+        raise PerfmodelError(f"{names[0]} is given by -D and by --over: give it once")
+    # -D says where sweeps over other things keep a parameter, or its sweep's first value does.
+    firsts = {name: int(values[0]) for name, values in ranges if _of_launch(named, name)}
+    params = chosen.values(named, firsts)
+    base = named.one(params, chosen.program.launch)
+    platform = chosen.platform(base.kernel, gpu, base.values)
     control = platform.pop("l2")
     sweeps = []
     for name, values in ranges:
+
+        def at(value: int, name: str = name) -> Kernel:
+            # Only the sweep's own bar shows.
+            return named.configured({**params, name: value}, lambda *_: None)[0].kernel
+
         with progress_bar(f"predicting over {name}") as tell:
             sweeps.append(
                 sweep_over(
-                    *(found, name, values),
+                    *(at if name in firsts else base.kernel, name, values),
                     control=control,
-                    params=params,
+                    params=base.values,
                     progress=tell,
                     **platform,
                 )
             )
     if output is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.sweep_figure import sweep_figure
 
-        save_figure(sweep_figure(sweeps), output)
+        save_drawing(sweep_figure(sweeps), output)
     if json:
         print_json([each.to_json() for each in sweeps])
     elif output is None:
         from perfmodel.reports.sweep_text import sweeps_report
 
         show(sweeps_report(sweeps))
+
+
+def _of_launch(named: NamedKernel, name: str) -> bool:
+    """Say whether a name is one that a program's launch follows from, not a knob of L2."""
+    from perfmodel.prediction.sweep import KNOBS
+
+    return named.launches is not None and name not in KNOBS
 
 
 def _over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ...]]:

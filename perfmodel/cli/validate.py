@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from perfmodel.cli.options import DEFAULT_DEVICE, JsonOption, complete_device, figure_option
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, save_drawing, show, show_meanwhile, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
+    from perfmodel.hardware import Device
     from perfmodel.measure.recorded import Recording
-    from perfmodel.validation.validate import Transfer, Validation
+    from perfmodel.validation.validate import Validation
 
 MANY: Final = 1000
 """Launches from which on it takes long enough to say so."""
@@ -81,21 +82,33 @@ def validate(
     """Hold predictions against measured times: a scoreboard by regime, beside two rooflines.
 
     Cases that were never fitted on come first; the worst ten are named, with what is suspected.
+    What is recorded of a GPU takes minutes: a table of a sample, one in so many launches, comes
+    first on standard error, unless --json is given.
     """
+    from perfmodel.validation.validate import transfers as transfers_from
+    from perfmodel.validation.validate import validate as hold_against
+
     if output is not None:
         check_target(output, "report", (".md",))
-    result, transfers = _validated(device, folder, transfer)
+    gpu, recordings = _found(device, folder)
+    announce(recordings)
+    with progress_bar("predicting") as tell:
+        first = None if json else _show_sample
+        workers = os.cpu_count() or 1
+        result = hold_against(recordings, gpu, tell, workers=workers, sampled=first)
+    with progress_bar("transfer") as tell:
+        transfers = transfers_from(gpu, tell, workers) if transfer else []
     if plot is not None:
-        from perfmodel.reports.figure_style import save_figure
         from perfmodel.reports.validation_figure import validation_figure
 
-        save_figure(validation_figure(result), plot)
+        save_drawing(validation_figure(result), plot)
     if output is not None:
         from perfmodel.reports.validation_markdown import validation_markdown
 
         given = (("--from", folder), ("--device", device))
         source = " ".join(f"{name} {shlex.quote(v)}" for name, v in given if v is not None)
         write_file(Path(output), validation_markdown(result, transfers, plot, source))
+        wrote(output)
     if json:
         from perfmodel.reports.validation_record import validation_record
 
@@ -106,31 +119,30 @@ def validate(
         show(validation_report(result, transfers))
 
 
-def _validated(
-    device: str | None, folder: str | None, transfer: bool
-) -> tuple[Validation, list[Transfer]]:
+def _found(device: str | None, folder: str | None) -> tuple[Device, list[Recording]]:
+    """Return the GPU and the recordings that predictions are held against."""
     from perfmodel.hardware import load_device
     from perfmodel.measure.recorded import read_recording
-    from perfmodel.validation.validate import find_recordings, transfers
-    from perfmodel.validation.validate import validate as hold_against
+    from perfmodel.validation.validate import find_recordings
 
-    if folder is not None:
-        recordings = [read_recording(folder)]
-        name = recordings[0].device if device is None else device
-        if name is None:
-            raise PerfmodelError(
-                f"measurement folder {folder!r} does not name a device of the catalogue: "
-                "give --device NAME|FILE"
-            )
-        gpu = load_device(name)
-    else:
+    if folder is None:
         gpu = load_device(DEFAULT_DEVICE if device is None else device)
-        recordings = find_recordings(gpu.name)
-    announce(recordings)
-    with progress_bar("predicting") as tell:
-        result = hold_against(recordings, gpu, tell, workers=os.cpu_count() or 1)
-    with progress_bar("transfer") as tell:
-        return result, transfers(gpu, tell, os.cpu_count() or 1) if transfer else []
+        with progress_bar("reading measurements", counted=False):
+            return gpu, find_recordings(gpu.name)
+    recordings = [read_recording(folder)]
+    name = recordings[0].device if device is None else device
+    if name is None:
+        raise PerfmodelError(
+            f"measurement folder {folder!r} does not name a device of the catalogue: "
+            "give --device NAME|FILE"
+        )
+    return load_device(name), recordings
+
+
+def _show_sample(validation: Validation, step: int) -> None:
+    from perfmodel.reports.validation_text import sample_report
+
+    show_meanwhile(sample_report(validation, step))
 
 
 def announce(recordings: Sequence[Recording]) -> None:

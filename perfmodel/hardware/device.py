@@ -30,6 +30,26 @@ _WHOLE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Inheritance:
+    """What a GPU that nobody measured has from the one whose file its own extends.
+
+    Attributes
+    ----------
+    device : str
+        Name of that GPU.
+    compute_capability : str
+        Of that GPU.
+    figures : tuple of str
+        Names of the figures that were measured or worked out for it, or, where the compute
+        capability differs, of all that are taken over.
+    """
+
+    device: str
+    compute_capability: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """What a field of `Device` holds.
 
@@ -248,6 +268,9 @@ class Device:
     block_dispatch_rate: float | None = quantity(
         "blocks/second", "blocks that the GPU starts in a second", required=False
     )
+
+    inherited: Inheritance | None = field(default=None, compare=False, repr=False)
+    """Set for a GPU that differs from the one that its file extends and states no measurements."""
 
     @property
     def dram_read_bandwidth(self) -> float:

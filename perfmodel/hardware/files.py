@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.hardware.device import Device, quantities
+from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
 from perfmodel.text_files import parse_toml, read_text
@@ -33,6 +33,10 @@ CATALOGUE: Final = Path(__file__).parent / "catalogue"
 MAX_EXTENDS: Final = 8
 FORMAT: Final = 1
 """Version of the figures' meaning; a file fitted for another one is refused."""
+_DEFINING: Final = ("sm_count", "sm_clock", "l2_size", "l2_slices", "dram_size", "dram_bandwidth")
+"""Figures by which a GPU is another one."""
+_MEASURED: Final = "dram_read_efficiency"
+"""The figure by which a device counts as measured: see `perfmodel.prediction.interval.origin`."""
 _HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract", "format")
 
 
@@ -151,12 +155,46 @@ def _build(path: Path) -> Device:
         )
     ordered = {n: figures[n] for n in quantities() if n in figures}
     return Device(
+        inherited=_inherited(chain, headers["compute_capability"], ordered),
         name=name,
         title=leaf.headers.get("title", name),
         compute_capability=headers["compute_capability"],
         figures=MappingProxyType(ordered),
         **_numbers(ordered, where),
     )
+
+
+def _inherited(
+    chain: list[_Sheet], capability: str, figures: dict[str, Figure]
+) -> Inheritance | None:
+    """Return what a user's file has from a catalogue GPU that it makes another one.
+
+    None for the catalogue's own devices, for files that extend none, for those that leave what
+    defines the GPU, and for those with measurements of DRAM of their own, as calibrations have.
+    """
+    own = [sheet for sheet in chain if sheet.path.parent != CATALOGUE]
+    taken = chain[len(own) :]
+    stated = {name for sheet in own for name in sheet.figures}
+    if not own or not taken or _MEASURED in stated:
+        return None
+    base = {n: f for sheet in reversed(taken) for n, f in sheet.figures.items()}
+    version = next(
+        (s.headers["compute_capability"] for s in taken if "compute_capability" in s.headers), ""
+    )
+    changed = any(
+        name in stated and (name not in base or _differs(figures[name], base[name]))
+        for name in _DEFINING
+    )
+    if not changed and version in ("", capability):
+        return None
+    newer = version not in ("", capability)
+    names = (n for n, f in base.items() if n not in stated and (newer or f.kind != "datasheet"))
+    order = {name: at for at, name in enumerate(quantities())}
+    return Inheritance(taken[0].path.stem, version, tuple(sorted(names, key=order.__getitem__)))
+
+
+def _differs(figure: Figure, other: Figure) -> bool:
+    return figure.si_value(1.0, 1) != other.si_value(1.0, 1)
 
 
 def _numbers(figures: dict[str, Figure], where: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from perfmodel.models.reuse.reuse_windows import WARM_KNEE, held
 from perfmodel.models.time import Timing
 from perfmodel.operators.model_shape import ModelShape, with_context
 from perfmodel.operators.step import MOST_VECTORS, Operator, operators
+from perfmodel.prediction.memory_size import not_held
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 
@@ -217,12 +218,18 @@ def predict_operators(
     Raises
     ------
     PerfmodelError
-        If context or batch is out of range, or an operator cannot be launched on the device.
+        If context or batch is out of range, an operator cannot be launched on the device, or
+        weights and cache together exceed its memory.
     """
     if cache not in ("step", "cold", "warm"):
         raise PerfmodelError(f"cache {cache!r} is unknown; choose step, cold or warm")
     shape = with_context(shape, context, batch)
     step = shape.weight_bytes + shape.cache_bytes(batch)
+    if step > device.dram_size:
+        parts = {"cache": step - shape.weight_bytes, "weights": shape.weight_bytes}
+        remedy = "choose a smaller batch or context, or a GPU with more memory"
+        what = f"weights and cache of {shape.name} at batch {batch} and context {shape.context}"
+        raise not_held(what, parts.items(), device, remedy)
     kept = float(held(step, float(device.l2_size), WARM_KNEE).reshape(-1)[0])
     listed = operators(shape, batch)
     found: list[OperatorTime] = []

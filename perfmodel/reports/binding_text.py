@@ -91,11 +91,15 @@ def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    reads = _input(prediction, "l2_reads", "reads")
-    writes, read, write = (_input(prediction, name, what) for what in ("writes", "read", "write"))
+    streams = prediction.details.time.l2_streams
+    reads, writes = scalar(streams.read_bytes), scalar(streams.written_bytes)
+    moves = (
+        (reads, "read", streams.read_bandwidth),
+        (writes, "written", streams.write_bandwidth),
+    )
     parts = [
         f"{units.data(moved)} {verb} at {units.bandwidth(rate)}"
-        for moved, verb, rate in ((reads, "read", read), (writes, "written", write))
+        for moved, verb, rate in moves
         if moved
     ]
     return "L2 is busy", " and ".join(parts)

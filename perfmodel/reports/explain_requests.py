@@ -13,6 +13,7 @@ from perfmodel.expressions import names, text
 from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import EFFICIENCY, GRANULES, LINE, ROW_OVERLAP, SECTOR
+from perfmodel.models.requests.useful_bytes import distinct_share, useful_bytes
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, DATA_WAVEFRONTS
 from perfmodel.prediction.details import Details
@@ -131,10 +132,11 @@ def request_steps(details: Details, share: AccessShare) -> Iterator[Step]:
             yield _mean(section, r, f"{name} a request", name, scalar(total), bool(steps))
         if name == "sectors":
             if steps and pattern is not None:
-                full = {"n": float(pattern.distinct), "sectors": steps[-1].result}
+                lanes = pattern.lanes_of_warp * distinct_share(r)
+                full = {"n": lanes, "sectors": steps[-1].result}
             else:
-                active = scalar(r.active_lanes) / scalar(r.requests)
-                full = {"n": active, "sectors": mean}
+                distinct = scalar(useful_bytes(r)) / scalar(r.requests) / r.width
+                full = {"n": distinct, "sectors": mean}
             efficiency = step(section, EFFICIENCY, full | {"w": float(r.width)})
     yield efficiency
     yield from _wavefront_steps(section, r, pattern)
@@ -156,8 +158,8 @@ class _Pattern:
     step: int
 
     @property
-    def distinct(self) -> int:
-        return self.inner * self.rows
+    def lanes_of_warp(self) -> float:
+        return math.prod(scalar(v.extent) for v in self.lanes)
 
 
 def _pattern(r: Requests) -> _Pattern | None:

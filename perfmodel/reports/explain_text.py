@@ -16,7 +16,7 @@ from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import explain, left_out
 from perfmodel.reports.explain_time import SM_CLOCKS, TIME
 from perfmodel.reports.formula_text import legend, pieces
-from perfmodel.reports.prediction_text import parameters, title
+from perfmodel.reports.prediction_text import doubted, parameters, title
 from perfmodel.reports.step import Step
 from perfmodel.reports.tables import plain
 
@@ -62,6 +62,9 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
     width = max(width, _NARROWEST)
     low, high = prediction.interval_s
     yield Line(title(prediction), "heading")
+    first = doubted(prediction)
+    for reason in first:
+        yield from _wrapped(f"warning  {reason}", width)
     yield from _wrapped(
         f"{parameters(prediction) or 'no parameters'}; timed by {prediction.timing}, "
         f"{prediction.cache} L2",
@@ -77,7 +80,7 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
         if step.title.startswith(SM_CLOCKS):
             clocks = f"{units.number(step.result)} {step.title}; {step.note}."
             yield from _wrapped(clocks, width)
-    for warning in prediction.warnings:
+    for warning in (w for w in prediction.warnings if w not in first):
         yield from _wrapped(f"warning  {warning}", width)
     explained: set[str] = set()
     for section, steps in groupby(derivation, key=lambda step: step.section):

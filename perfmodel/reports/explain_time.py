@@ -6,19 +6,19 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
-from perfmodel.models.atomics.lookups import LOOKUPS_TIME
 from perfmodel.models.formula import Formula
+from perfmodel.models.time import TimeModel
 from perfmodel.models.timing.bursts import BURST_TIME
 from perfmodel.models.timing.combined import (
     FRONT_OVERLAP,
-    LOADED_TIME,
     MISSING_TIME,
     OVERLAP,
     STAGES_TIME,
     beside_memory,
     front_overlap,
 )
-from perfmodel.models.timing.launch import AFTER_TIME, LAST_TIME
+from perfmodel.models.timing.launch import AFTER_TIME
+from perfmodel.models.timing.least_time import LeastTime
 from perfmodel.models.timing.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs
 from perfmodel.models.timing.queueing import (
     BANDWIDTH_TIME,
@@ -38,14 +38,14 @@ from perfmodel.models.timing.turns import (
     mixed_pipes,
     queued_pipes,
 )
-from perfmodel.models.timing.walks import BESIDE_WALK, WALK_TIME
+from perfmodel.models.timing.walks import WALK_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_sm import (
     Unit,
     counted_by,
 )
-from perfmodel.reports.step import NEGLIGIBLE, Step, definition, named, scalar, step
+from perfmodel.reports.step import NEGLIGIBLE, Step, close, definition, named, scalar, step
 
 TIME: Final = "Time"
 SM_CLOCKS: Final = "clocks of an SM"
@@ -53,29 +53,18 @@ SM_CLOCKS: Final = "clocks of an SM"
 _ARITHMETIC: Final = frozenset({"issue", *PIPES})
 _INVISIBLE: Final = 1e-12
 """Share of a power mean below which a part is not shown: chosen, far beyond the digits that are."""
-_TOGETHER: Final = definition(
-    "all of them, together",
-    "s",
-    "max(waiting, turns, resources, loaded, lookups, last, after, burst)",
-    {
-        "waiting": "time of an SM with its waits for loads [s]",
-        "turns": "time of warps that wait and compute in turn [s]",
-        "resources": "time of all resources [s]",
-        "loaded": "time of bandwidth and atomics, at the least [s]",
-        "lookups": "time of L2's lookups, atomics and all else [s]",
-        "last": "time until the last block ends, at the least [s]",
-        "after": "time until the last data arrives, at the least [s]",
-        "burst": "time of blocks that ask for their data at once, at the least [s]",
-    },
-)
-_AT_LEAST: Final = {
-    "loaded": LOADED_TIME,
-    "lookups": LOOKUPS_TIME,
-    "last": LAST_TIME,
-    "after": AFTER_TIME,
-    "burst": BURST_TIME,
+_TOGETHER: Final = {
+    "so_far": "time of all resources with the walk [s]",
+    "waiting": "time of an SM with its waits for loads [s]",
+    "turns": "time of warps that wait and compute in turn [s]",
+    "resources": "time of all resources [s]",
+    "loaded": "time of bandwidth and atomics, at the least [s]",
+    "lookups": "time of L2's lookups, atomics and all else [s]",
+    "last": "time until the last block ends, at the least [s]",
+    "after": "time until the last data arrives, at the least [s]",
+    "burst": "time of blocks that ask for their data at once, at the least [s]",
 }
-"""Of what `_TOGETHER` takes, what is worked out by itself."""
+"""What the time of all resources together is the largest of."""
 
 
 def busiest_pipe(terms: Mapping[str, float]) -> str:
@@ -147,16 +136,7 @@ def time_steps(prediction: Prediction, pipe: str, unit: Unit) -> Iterator[Step]:
     in_turns = step(TIME, TURNS_TIME, given["turns"])
     yield in_turns
     values = {"waiting": waiting.result, "turns": in_turns.result, "resources": resources.result}
-    together = step(TIME, _TOGETHER, values | (yield from _at_least(given)))
-    yield together
-    if "walk" in given:
-        walk = step(TIME, WALK_TIME, given["walk"])
-        beside = step(TIME, BESIDE_WALK, given["beside-walk"])
-        if beside.result > 1.001 * together.result:
-            yield walk
-            yield beside
-        together = beside
-    yield from _total(prediction, together.result, unit)
+    yield from _total(prediction, (yield from _least_times(values, model)), unit)
 
 
 def _memory_steps(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
@@ -197,19 +177,41 @@ def _queues(memory: Mapping[str, Any]) -> Generator[Step, None, float]:
     return both.result
 
 
-def _at_least(given: Mapping[str, Mapping[str, Any]]) -> Generator[Step, None, dict[str, float]]:
-    """Yield what the time is at the least, for whatever reason, and return these times [s]."""
-    values = dict.fromkeys(_AT_LEAST, 0.0)
-    happens = {
-        "after": lambda inputs: scalar(inputs["before"]) > 0,
-        "burst": lambda inputs: scalar(inputs["outside"] * inputs["reads"]) > 0,
-    }
-    for name, formula in _AT_LEAST.items():
-        if name in given and happens.get(name, bool)(given[name]):
-            found = step(TIME, formula, given[name])
+def _least_times(values: dict[str, float], model: TimeModel) -> Generator[Step, None, float]:
+    """Yield what the time is at the least, in the model's order, and return it [s].
+
+    `values` are the times so far of which the largest counts.
+    """
+    for least in model.least:
+        found = step(TIME, least.formula, least.inputs)
+        if not least.adds:
+            if _happens(least):
+                yield found
+                values[least.name] = found.result
+            continue
+        yield (together := _largest(values))
+        if not close(found.result, together.result):
+            yield step(TIME, WALK_TIME, model.inputs[least.name])
             yield found
-            values[name] = found.result
-    return values
+        values = {"so_far": found.result}
+    if len(values) > 1:
+        yield (together := _largest(values))
+    return max(values.values())
+
+
+def _happens(least: LeastTime) -> bool:
+    """Say whether a least time is more than a part of the time so far, which needs no step."""
+    if least.formula is AFTER_TIME:
+        return scalar(least.inputs["before"]) > 0
+    if least.formula is BURST_TIME:
+        return scalar(least.inputs["outside"] * least.inputs["reads"]) > 0
+    return True
+
+
+def _largest(values: Mapping[str, float]) -> Step:
+    symbols = {name: _TOGETHER[name] for name in values}
+    formula = definition("all of them, together", "s", f"max({', '.join(symbols)})", symbols)
+    return step(TIME, formula, values)
 
 
 def _steps_and_memory(prediction: Prediction, pipe: str) -> Generator[Step, None, Step]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from perfmodel.frontends.ptx.syntax import SourceLine
 from perfmodel.frontends.resources import Resources, by_origin
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, Bar, labelled, plain, table
+from perfmodel.text_files import source_lines
 
 _LONGEST_LINE: Final = 60
 _LONGEST_NAME: Final = 48
@@ -165,21 +165,10 @@ def _text(program: Program, source: SourceLine | None) -> str:
     """Return the source line, if its file is here."""
     if source is None:
         return ""
-    lines = _source_lines(program.module.files.get(source.file, ""))
+    lines = source_lines(program.module.files.get(source.file, ""))
     text = lines[source.line - 1].strip() if 0 < source.line <= len(lines) else ""
     return _shortened(text, _LONGEST_LINE)
 
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-@cache
-def _source_lines(path: str) -> list[str]:
-    try:
-        found = Path(path)
-        if not found.is_file() or found.stat().st_size > 1 << 24:
-            return []
-        return found.read_text(encoding="utf-8", errors="replace").splitlines()
-    except (OSError, ValueError):
-        return []

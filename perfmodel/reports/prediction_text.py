@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -17,6 +18,7 @@ from perfmodel.reports.step import scalar
 from perfmodel.reports.tables import Align, Bar, labelled, plain, table
 from perfmodel.traffic import AccessTraffic
 
+_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _TIMED: Final = {
     "profiler": "the kernel alone (profiler)",
     "events": "between two events",
@@ -27,9 +29,11 @@ def prediction_report(prediction: Prediction) -> RenderableType:
     """Return the report of one prediction, at most 80 columns wide if names are short."""
     low, high = prediction.interval_s
     answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate(prediction)]
-    warnings = [("warning", warning) for warning in prediction.warnings]
+    first = doubted(prediction)
+    warnings = [("warning", warning) for warning in prediction.warnings if warning not in first]
     return Group(
         plain(title(prediction), "bold"),
+        *(plain(f"warning  {reason}") for reason in first),
         plain(", ".join(filter(None, (parameters(prediction), launch(prediction))))),
         plain(protocol(prediction)),
         "",
@@ -47,37 +51,78 @@ def prediction_report(prediction: Prediction) -> RenderableType:
 
 
 def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
-    """Return several predictions of one kernel on one device as a table, a row each."""
+    """Return several predictions under one protocol as a table, a row each.
+
+    What differs between them has a column: kernel, mapping, GPU, parameters.
+    """
     first = predictions[0]
-    varied = [
-        name
-        for name, value in first.params.items()
-        if any(p.params[name] != value for p in predictions)
-    ]
-    fixed = [f"{name}={value}" for name, value in first.params.items() if name not in varied]
-    has_flop = any(p.roofline.flop for p in predictions)
-    numbers: list[Align] = ["right" for _ in [*varied, "time", "90%", "rate"]]
-    headers = [*varied, "time", "90%", "FLOP/s" if has_flop else "effective", "binds", "DRAM"]
+    labels = {
+        "kernel": [p.kernel for p in predictions],
+        "mapping": [p.mapping or "-" for p in predictions],
+        "GPU": [p.device for p in predictions],
+    }
+    told = {name: cells for name, cells in labels.items() if len(set(cells)) > 1}
+    names = list(dict.fromkeys(name for p in predictions for name in p.params))
+    values = {name: [str(p.params.get(name, "-")) for p in predictions] for name in names}
+    varied = {name: cells for name, cells in values.items() if len(set(cells)) > 1}
+    fixed = [f"{name}={values[name][0]}" for name in names if name not in varied]
+    several = "kernel" in told
+    if several:  # kernels share few parameters
+        told["parameters"], varied, fixed = [parameters(p) for p in predictions], {}, []
+    flop = any(p.roofline.flop for p in predictions)
+    unit = "rate" if several else "FLOP/s" if flop else "effective"
     rows = [
         [
-            *(str(p.params[name]) for name in varied),
+            *(cells[i] for cells in (*told.values(), *varied.values())),
             units.seconds(p.time_s),
             units.span(*p.interval_s),
-            _rate(p, has_flop),
+            _rate(p, p.roofline.flop > 0 if several else flop),
             p.bottleneck,
             units.data(p.traffic["dram_read_bytes"] + p.traffic["dram_write_bytes"]),
         ]
-        for p in predictions
+        for i, p in enumerate(predictions)
     ]
-    warnings = dict.fromkeys(warning for p in predictions for warning in p.warnings)
+    headers = [*told, *varied, "time", "90%", unit, "binds", "DRAM"]
+    left: list[Align] = ["left" for _ in told]
+    numbers: list[Align] = ["right" for _ in [*varied, "time", "90%", unit]]
+    before = dict.fromkeys(reason for p in predictions for reason in doubted(p))
+    after = (w for w in common_warnings(predictions) if w not in before)
     return Group(
-        plain(title(first), "bold"),
+        plain(_titles(predictions, told), "bold"),
+        *(plain(f"warning  {reason}") for reason in before),
         *([plain(", ".join(fixed))] if fixed else []),
         plain(protocol(first)),
         "",
-        table(headers, rows, align=[*numbers, "left", "right"]),
-        *(plain(f"warning  {warning}") for warning in warnings),
+        table(headers, rows, align=[*left, *numbers, "left", "right"]),
+        *(plain(f"warning  {warning}") for warning in after),
     )
+
+
+def common_warnings(predictions: Sequence[Prediction]) -> list[str]:
+    """Return the warnings of launches; those that differ in numbers only as one, with a count."""
+    found: dict[str, dict[str, None]] = {}
+    for warning in (warning for p in predictions for warning in p.warnings):
+        found.setdefault(_NUMBER.sub("0", warning), {})[warning] = None
+    return [
+        next(iter(alike)) + (f" (and {len(alike) - 1} more like this)" if len(alike) > 1 else "")
+        for alike in found.values()
+    ]
+
+
+def _titles(predictions: Sequence[Prediction], told: Collection[str]) -> str:
+    """Return which kernel and GPU predictions are of, as far as it is one."""
+    first = predictions[0]
+    if not told:
+        return title(first)
+    mapping = None if "mapping" in told else first.mapping
+    kernel = f"{len(predictions)} launches" if "kernel" in told else first.kernel
+    gpu = "" if "GPU" in told else f"on {first.device} ({first.details.device.title})"
+    return " ".join(filter(None, (kernel, mapping, gpu)))
+
+
+def doubted(prediction: Prediction) -> tuple[str, ...]:
+    """Return what was assumed or left out of a kernel: to be said before its time."""
+    return prediction.details.instance.kernel.doubt.reasons
 
 
 def title(prediction: Prediction) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from perfmodel.expressions import Node, Number, text
+from perfmodel.frontends.launching.launch import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Kernel, Parameter
+from perfmodel.kernels.sources import Source
 
 _ONE = Number(1)
 
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
+SOURCE_SCHEMA: Final = "perfmodel.source/1"
 
 
 def device_summary(device: Device) -> dict[str, Any]:
@@ -131,6 +135,37 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
         "longest": text(kernel.longest),
         **_ahead(kernel),
     }
+
+
+def source_record(
+    kernel: Kernel, source: Source, launch: LaunchSpec, options: Sequence[str]
+) -> dict[str, Any]:
+    """Return a built-in's CUDA source, and a launch of it as launch files state one."""
+    return {
+        "schema": SOURCE_SCHEMA,
+        "name": kernel.name,
+        "mapping": kernel.mapping or None,
+        "file": source.path.name,
+        "source": source.text(),
+        "compiler_options": list(options),
+        "launch": {
+            "kernel": launch.kernel,
+            "grid": list(launch.grid),
+            "block": list(launch.block),
+            "shared_bytes": launch.shared_bytes,
+            "arguments": {name: _argument(value) for name, value in launch.named.items()},
+        },
+    }
+
+
+def _argument(value: Argument) -> Any:
+    if isinstance(value, Scalar):
+        return value.value
+    assert isinstance(value, Buffer)
+    if value.fill is None:
+        return {"bytes": value.bytes}
+    found = {"bytes": value.bytes, "type": value.dtype, "fill": value.fill}
+    return found if value.below is None else {**found, "below": value.below}
 
 
 def _ahead(kernel: Kernel) -> dict[str, Any]:

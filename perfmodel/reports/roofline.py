@@ -45,8 +45,9 @@ class Placement:
         Kernel and mapping, such as "gemm:naive".
     precision : str
         Arithmetic ceiling that its operations belong to.
-    peak : float
-        That ceiling [FLOP/s].
+    peak : float or None
+        That ceiling [FLOP/s]; None where the GPU has none, as for FP8 before Hopper: such
+        operations run on other pipes.
     flop_per_s : float
         Predicted rate.
     points : tuple of LevelPoint
@@ -57,43 +58,41 @@ class Placement:
 
     name: str
     precision: str
-    peak: float
+    peak: float | None
     flop_per_s: float
     points: tuple[LevelPoint, ...]
     nearest: str
 
 
 def placement(prediction: Prediction) -> Placement:
-    """Return where a prediction lies.
-
-    Raises
-    ------
-    PerfmodelError
-        If the GPU has no arithmetic ceiling of the kernel's precision.
-    """
+    """Return where a prediction lies; only under memory roofs, if the GPU has no peak for it."""
     found = prediction.roofline
     ceilings = {c.name: c.value for c in found.ceilings}
     precision = prediction.details.instance.precision
     name = ":".join(filter(None, (prediction.kernel, prediction.mapping)))
-    if precision not in ceilings:
-        known = ", ".join(c.name for c in found.ceilings if c.kind == "compute")
-        raise PerfmodelError(
-            f"kernel {name!r} counts {precision} operations, which device {prediction.device!r} "
-            f"has no peak for (it has {known}): choose another device"
-        )
-    peak = ceilings[precision]
+    peak = ceilings.get(precision)
     points = tuple(
         LevelPoint(
             level,
             intensity,
-            float(ATTAINABLE(peak=peak, intensity=intensity, bandwidth=ceilings[level])),
+            intensity * ceilings[level]
+            if peak is None
+            else float(ATTAINABLE(peak=peak, intensity=intensity, bandwidth=ceilings[level])),
         )
         for level in MEMORY
         if (intensity := found.intensity[level]) is not None
     )
-    roofs = {p.level: p.intensity * ceilings[p.level] for p in points} | {precision: peak}
+    roofs = {p.level: p.intensity * ceilings[p.level] for p in points}
+    if peak is not None:
+        roofs[precision] = peak
     nearest = min(roofs, key=lambda roof: roofs[roof]) if points else ""
     return Placement(name, precision, peak, found.flop_per_s, points, nearest)
+
+
+def highest_peak(places: Sequence[Placement], ceilings: Sequence[Ceiling]) -> float:
+    """Return the highest peak that launches count against; of the GPU if none has any [FLOP/s]."""
+    known = [place.peak for place in places if place.peak is not None]
+    return max(known or [c.value for c in ceilings if c.kind == "compute"])
 
 
 def labels(predictions: Sequence[Prediction]) -> list[str]:
@@ -102,7 +101,7 @@ def labels(predictions: Sequence[Prediction]) -> list[str]:
     found = []
     for name, p in zip(names, predictions, strict=True):
         alike = [q.params for q, other in zip(predictions, names, strict=True) if other == name]
-        apart = [k for k, value in p.params.items() if any(q[k] != value for q in alike)]
+        apart = [k for k, value in p.params.items() if any(q.get(k) != value for q in alike)]
         apart = [k for k in apart if not _follows(p, k, alike)]
         found.append(" ".join([name, *(f"{k}={p.params[k]}" for k in apart)]))
     return found
@@ -112,7 +111,7 @@ def _follows(prediction: Prediction, name: str, alike: Sequence[Mapping[str, int
     """Return whether a parameter has in all launches the value of the one that it defaults to."""
     parameters = prediction.details.instance.kernel.parameters
     default = next(p.default for p in parameters if p.name == name)
-    return isinstance(default, Name) and all(q[name] == q[default.name] for q in alike)
+    return isinstance(default, Name) and all(q.get(name) == q.get(default.name) for q in alike)
 
 
 def common_ceilings(predictions: Sequence[Prediction]) -> tuple[Ceiling, ...]:

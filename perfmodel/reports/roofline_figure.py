@@ -24,6 +24,7 @@ from perfmodel.reports.roofline import (
     LEVELS,
     Placement,
     common_ceilings,
+    highest_peak,
     labels,
     limits,
     placement,
@@ -100,7 +101,7 @@ def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
         axes = figure.add_axes(plot)
         _set_scales(axes, ceilings, list(drawn.values()))
         _draw_compute(axes, ceilings, used)
-        _draw_memory(axes, ceilings, max(place.peak for place in drawn.values()))
+        _draw_memory(axes, ceilings, highest_peak(list(drawn.values()), ceilings))
         _draw_ridges(axes, ceilings, used)
         for marker, place in zip(MARKERS, drawn.values(), strict=False):
             _draw_place(axes, place, marker)

@@ -17,6 +17,7 @@ from perfmodel.reports.roofline import (
     LEVELS,
     Placement,
     common_ceilings,
+    highest_peak,
     labels,
     placement,
     ridge_points,
@@ -84,7 +85,8 @@ def _kernel_table(drawn: Sequence[tuple[str, Placement]]) -> RenderableType:
     rows: list[list[str]] = []
     for name, place in drawn:
         roofs = [(p.level, units.number(p.intensity), p.attainable) for p in place.points]
-        roofs.append((place.precision, "", place.peak))
+        if place.peak is not None:
+            roofs.append((place.precision, "", place.peak))
         for i, (roof, intensity, attainable) in enumerate(roofs):
             rows.append(
                 [
@@ -151,21 +153,22 @@ def plot_lines(
 ) -> Iterator[Text]:
     """Yield the lines of a plot at most `width` columns wide (40 at least)."""
     memory = {c.name: c.value for c in ceilings if c.kind == "memory"}
-    peaks = {place.precision: place.peak for _, place in drawn}
+    peaks = {p.precision: p.peak for _, p in drawn if p.peak is not None}
+    highest = highest_peak([place for _, place in drawn], ceilings)
     intensities = [p.intensity for _, place in drawn for p in place.points]
-    ridges = [peak / bandwidth for peak in peaks.values() for bandwidth in memory.values()]
+    ridges = [p / bandwidth for p in peaks.values() or [highest] for bandwidth in memory.values()]
     rates = [place.flop_per_s for _, place in drawn]
     x = Scale(
         min(*intensities, min(ridges) / 4) / 3,
         max(*intensities, *ridges) * 4,
         max(width, 40) - _MARGIN,
     )
-    y = Scale(min(*rates, *_least_rates(x, memory)) / 2, max(peaks.values()) * 2.5, _ROWS)
+    y = Scale(min(*rates, *_least_rates(x, memory)) / 2, highest * 2.5, _ROWS)
     cells: Cells = {}
     for name, bandwidth in memory.items():
         for column in range(x.cells):
             rate = x.value(column) * bandwidth
-            if y.low <= rate <= max(peaks.values()):
+            if y.low <= rate <= highest:
                 cells[y.cell(rate), column] = ("/", _COLOURS[name])
     for precision, peak in peaks.items():
         row, start = y.cell(peak), x.cell(peak / max(memory.values()))

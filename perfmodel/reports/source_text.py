@@ -145,10 +145,12 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
     """
     rows: list[tuple[RenderableType | None, ...]] = []
     shown = ""
-    for access in source_accesses(prediction):
+    accesses = source_accesses(prediction)
+    several = len({_place(a.source)[0] for a in accesses}) > 1
+    for access in accesses:
         if access.source != shown:
             shown = access.source
-            rows.append((Text(_line(shown, files), style="bold"), *[None] * 6))
+            rows.append((Text(_line(shown, files, several), style="bold"), *[None] * 6))
         rows.append(
             (
                 Padding(
@@ -175,12 +177,15 @@ def _more(accesses: int) -> str:
     return f", and {accesses - 1} more" if accesses > 1 else ""
 
 
-def _line(source: str, files: Mapping[str, Sequence[str]]) -> str:
-    """Return a source line with its number, or where it is if its text is not known."""
+def _line(source: str, files: Mapping[str, Sequence[str]], several: bool) -> str:
+    """Return a source line with its number, or where it is if its text is not known.
+
+    Where accesses stand in several files, such as headers, the line says in which.
+    """
     file, _, line = source.rpartition(":")
     lines = files.get(file, ())
     if line.isdecimal() and 1 <= int(line) <= len(lines):
-        return f"{line}: {lines[int(line) - 1].strip()}"
+        return f"{source if several else line}: {lines[int(line) - 1].strip()}"
     return source or "(no line known)"
 
 

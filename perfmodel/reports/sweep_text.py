@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from perfmodel.prediction.advise import dram_bytes
 from perfmodel.prediction.sweep import SIZES, Sweep
 from perfmodel.reports import units
-from perfmodel.reports.prediction_text import title
+from perfmodel.reports.prediction_text import common_warnings, title
 from perfmodel.reports.tables import plain, table
 
 
@@ -18,7 +18,7 @@ def value_text(sweep: Sweep, value: float | str) -> str:
     if isinstance(value, str):
         return value
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
-    return units.capacity(value) if sized else f"{value:g}"
+    return units.capacity(value) if sized else f"{value:.12g}"
 
 
 def sweeps_report(sweeps: Sequence[Sweep]) -> RenderableType:
@@ -43,5 +43,7 @@ def _tables(sweeps: Sequence[Sweep]) -> Iterator[RenderableType]:
         ]
         headers = [sweep.name, "time", "90%", "DRAM read", "DRAM", "L2 hits", "binds"]
         yield table(headers, rows, align=["right"] * 6)
-        for warning in dict.fromkeys(w for p in sweep.predictions for w in p.warnings):
+        for value, why in sweep.refused.items():
+            yield plain(f"refused  {sweep.name}={value_text(sweep, value)}: {why}")
+        for warning in common_warnings(sweep.predictions):
             yield plain(f"warning  {warning}")

@@ -60,6 +60,21 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
     return Group(*parts)
 
 
+def sample_report(validation: Validation, step: int) -> RenderableType:
+    """Return the scoreboard of a sample, one in `step` launches, which says that it is one."""
+    main = validation.used("validation") or validation.used("fit")
+    some = len(validation.judged)
+    return Group(
+        plain(f"First table of {validation.device.name}: a sample, not the whole", "bold"),
+        plain(
+            f"One in {step} of the measured launches, in the order of the recordings: {some}, of "
+            f"which {len(main)} are scored; the whole follows."
+        ),
+        "",
+        _scores("regime", score_rows(by_regime(main))),
+    )
+
+
 def _scores(what: str, rows: list[Cells]) -> RenderableType:
     assert len(_SHORT) == len(SCORE_HEADERS)
     return table((what, *_SHORT), rows, align=_aligned(1, len(_SHORT)))

@@ -152,3 +152,27 @@ def test_kernel_json_can_be_made_a_kernel_again(run: Run) -> None:
     }
     again = perfmodel.predict(perfmodel.kernel_from_table(table), N=1000)
     assert again.time_s == perfmodel.predict("gemm", mapping="naive", N=1000).time_s
+
+
+def test_kernel_source(run: Run) -> None:
+    assert 'extern "C" __global__ void gemm_naive(' in run(
+        "kernels", "gemm", "--mapping", "naive", "--source"
+    )
+    found = json.loads(run("kernels", "copy", "--source", "--json"))
+    assert (found["schema"], found["file"]) == ("perfmodel.source/1", "copy.cu")
+    assert found["compiler_options"] == ["-DVECTOR=16"]
+    assert found["launch"]["grid"] == [65536, 1, 1]  # 256 MiB by 16 B, blocks of 256
+    assert found["launch"]["arguments"]["n"] == 1 << 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("softmax", "--source"), "it stands for PyTorch's kernels"),
+        (("--source",), "--source needs a kernel"),
+    ],
+)
+def test_kernels_without_source_say_why(
+    arguments: tuple[str, ...], said: str, refused: Callable[..., str]
+) -> None:
+    assert said in refused("kernels", *arguments)

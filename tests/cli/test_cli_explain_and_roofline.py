@@ -49,7 +49,7 @@ def test_explain_latex(run: Run) -> None:
         (("roofline", "gemm:tiled"), "no mapping 'tiled'"),
         (("roofline", "gemm:"), "must be NAME:MAPPING, such as gemm:naive"),
         (("roofline", ":naive"), "must be NAME:MAPPING, such as gemm:naive"),
-        (("roofline", "gemm", "-D", "Q=1"), "none of the kernels has such a parameter"),
+        (("roofline", "gemm", "-D", "Q=1"), "kernel 'gemm' has no parameter 'Q'"),
         (("roofline", "gemm", "-o", "plot.gif"), "must end in .svg, .png or .pdf, not '.gif'"),
         (("roofline", "gemm", "-o", "none/plot.svg"), "no directory 'none'; create it first"),
         (("roofline", "copy", "-o", "plot.svg"), "no floating-point operations"),

@@ -167,6 +167,61 @@ main()
     assert (process.returncode, out, error) == (130, b"", b"")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_run_that_is_ended_takes_its_compiler_along(name: str, tmp_path: Path) -> None:
+    """Property: no process and no temporary file of it stays."""
+    tools, scratch = tmp_path / "bin", tmp_path / "scratch"
+    tools.mkdir()
+    scratch.mkdir()
+    script = f"#!/bin/sh\nsleep 300 &\necho $$ $! > {tmp_path}/started\nmv {tmp_path}/started "
+    (tools / "nvcc").write_text(f"{script}{tmp_path}/ids\nwait\n")
+    (tools / "nvcc").chmod(0o755)
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k() {}")
+    environment = {**os.environ, "TMPDIR": str(scratch), "PATH": f"{tools}:{os.environ['PATH']}"}
+    code = f"""
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
+sys.argv = ["perfmodel", "inspect", {str(source)!r}]
+from perfmodel.cli import main
+main()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        ids = tmp_path / "ids"
+        for _ in range(600):
+            if ids.exists():
+                break
+            time.sleep(0.1)
+        assert list(scratch.glob("perfmodel-*"))
+        process.send_signal(signal.Signals[name])
+        out, error = process.communicate(timeout=60)
+    assert (process.returncode, out, error) == (128 + signal.Signals[name], b"", b"")
+    assert not list(scratch.iterdir())
+    for number in map(int, ids.read_text().split()):
+        assert _ended(number)
+
+
+def _ended(number: int) -> bool:
+    """Say whether a process is gone, or dead and only not yet waited for by who adopted it."""
+    for _ in range(100):
+        try:
+            os.kill(number, 0)
+            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -83,7 +83,7 @@ def test_simulated_traffic(run: Run, tmp_path: Path) -> None:
         (("gemm", "-o", "none/deep"), "no directory 'none'; create it first"),
         (("gemm", "-o", ""), "must have a name"),
         (("gemm:tiled", "-o", "new"), "no mapping 'tiled'"),
-        (("gemm", "-D", "Q=1", "-o", "new"), "none of the kernels has such a parameter"),
+        (("gemm", "-D", "Q=1", "-o", "new"), "kernel 'gemm' has no parameter 'Q'"),
         (("gemm", "-D", "N=-1", "-o", "new"), "must not be negative"),
         (("gemm", "-D", "N=1:100:1", "-o", "new"), "100 launches are too many for one report"),
         (("gemm:naive", "--mapping", "naive", "-o", "new"), "each names its own"),
@@ -121,7 +121,7 @@ def test_a_failed_write_leaves_what_was_there(
     assert (tmp_path / "old" / "index.html").read_text() == "old"
     monkeypatch.setattr(os, "replace", replaced)
     (tmp_path / "old" / "report.md").mkdir()
-    assert "report.md' cannot be written: Is a directory" in refused(
+    assert "report.md' cannot be written: is a directory" in refused(
         "report", "copy", "-o", str(tmp_path / "old")
     )
     assert (tmp_path / "old" / "index.html").read_text() == "old"

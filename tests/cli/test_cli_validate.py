@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from perfmodel.cli.app import app
 from perfmodel.cli.progress import progress_bar
@@ -27,7 +28,14 @@ from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
 from perfmodel.validation.validate import transfers
 
+try:
+    import pty
+except ImportError:  # Windows
+    pty = None  # type: ignore[assignment]
+
 ROOT = Path(__file__).parents[2]
+PTX = str(ROOT / "tests" / "frontends" / "ptx" / "nvcc-13.0-kernels.ptx")
+SAXPY = ["--grid", "4096", "--block", "256", "--arg", "0=1000000", "--arg", "1=2.5"]
 SESSION = 'format = 1\n\n[machine]\ndevice = "h200-sxm"\ngpu = "NVIDIA H200"\n'
 HEAD = "kernel,bytes,vector,block,use,timing,cache,repeats,time_us,spread,clock_mhz,flag\n"
 
@@ -212,6 +220,72 @@ def test_many_predictions_have_a_bar(
         app(words)
     assert "predicting" in terminal.getvalue()
     assert "predicting" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "bar"),
+    [
+        (["roofline", "gemm", "-D", "N=64,128"], "predicting"),
+        (["advise", "copy"], "trying changes"),
+        (["report", "copy", "--json"], "writing the report"),
+        (["simulate", "copy", "-D", "bytes=4MiB"], "simulating"),
+        (["predict", PTX, "--kernel", "saxpy", *SAXPY], "translating"),
+    ],
+)
+def test_long_work_has_a_bar(
+    words: list[str],
+    bar: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("perfmodel.cli.progress.SHOWN_AFTER", 0.0)
+    with pytest.raises(SystemExit, match=r"^0$"):
+        app(words)
+    assert bar in terminal.getvalue()
+    assert bar not in capsys.readouterr().out
+
+
+@pytest.mark.skipif(pty is None, reason="needs pseudo-terminals")
+def test_a_terminal_shows_the_bar_and_a_pipe_does_not() -> None:
+    code = (
+        "import sys, perfmodel.cli.progress as progress\n"
+        "progress.SHOWN_AFTER = 0.0\n"
+        "from perfmodel.cli import main\n"
+        "sys.argv = ['perfmodel', 'predict', 'copy', '-D', 'bytes=1Mi:8Mi:*2', '--json']\n"
+        "main()\n"
+    )
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as shown:
+        os.close(theirs)
+        assert shown.stdout is not None
+        out = shown.stdout.read()
+        assert shown.wait() == 0
+    written = os.read(ours, 1 << 16)
+    os.close(ours)
+    assert b"predicting" in written
+    piped = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert (piped.stdout, piped.stderr) == (out, b"")
+    assert len(json.loads(out)) == 4
+
+
+def test_a_sample_is_shown_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["validate", "--from", str(folder)]
+    alone = CliRunner().invoke(app, words)
+    monkeypatch.setattr("perfmodel.validation.cases.SAMPLE", 6)
+    found = CliRunner().invoke(app, words)
+    assert (found.exit_code, found.stdout) == (0, alone.stdout)
+    assert alone.stderr == ""
+    # by hand: of 18 launches in steps of three, all six are for validation
+    said = " ".join(found.stderr.split())
+    assert (
+        "One in 3 of the measured launches, in the order of the recordings: 6, of which 6" in said
+    )
+    assert "are scored; the whole follows." in said
+    assert found.stderr.rstrip().splitlines()[-1].split()[:2] == ["all", "6"]
+    assert CliRunner().invoke(app, [*words, "--json"]).stderr == ""
 
 
 def test_the_wheel_gets_every_measurement_folder() -> None:

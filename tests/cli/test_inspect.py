@@ -120,7 +120,7 @@ def test_a_source_shows_its_lines(run: Run) -> None:
 
 
 def test_refusals(refused: Run, file: Callable[[str], str], tmp_path: Path) -> None:
-    assert "cannot read" in refused("inspect", str(tmp_path / "none.ptx"))
+    assert "does not exist" in refused("inspect", str(tmp_path / "none.ptx"))
     assert "no kernel 'firts'; did you mean 'first'?" in refused(
         "inspect", file(PTX + SECOND), "--kernel", "firts"
     )

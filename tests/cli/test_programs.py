@@ -87,7 +87,7 @@ def test_simulator_and_roofline_take_programs(run: Run) -> None:
     sparse = (PTX, "--kernel", "sparse", "--grid", "2", "--block", "64", "--arg", "5=128")
     # With random numbers for the starts of its rows it would not end: small ones stand for them.
     message = run("predict", *sparse, "--arg", "0=516", "--arg", "1=4000", "--arg", "2=4000")
-    assert "is unknown: integers below 64, with which" in message
+    assert "decides what threads do and is assumed" in message
 
 
 def test_a_file_that_is_no_array(refused: Refused, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_file_that_is_no_array(refused: Refused, tmp_path: Path) -> None:
     for content in (b"junk", b"", b"\x93NUMPY nonsense"):
         junk.write_bytes(content)
         message = refused("predict", *SAXPY, *NUMBERS, "--arg", f"2={junk}")
-        assert message.endswith("as .npy: it is no array of numbers as numpy.save writes it")
+        assert "with numpy.save" in message or "no array of numbers as numpy.save" in message
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_programs_are_advised_on_swept_and_reported(run: Run, tmp_path: Path) ->
         (("advise", PTX, "--kernel", "saxpy"), "needs --grid"),
         (("sweep", PTX, "--kernel", "saxpy", "--over", "window=1"), "needs --grid"),
         (("report", PTX, "--kernel", "saxpy", "--json"), "needs --grid"),
-        (("advise", "nope.cu"), "'nope.cu': it does not exist"),
+        (("advise", "nope.cu"), "'nope.cu' does not exist: give"),
         (("kernels", "mine.cu"), "perfmodel inspect"),
         (("roofline", "copy", "--grid", "4"), "--grid goes with a CUDA source"),
         (("report", "copy", "--arg", "n=3", "--json"), "--arg goes with a CUDA source"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.hardware import load_device
+from perfmodel.hardware import device_names, load_device
 
 Write = Callable[..., Path]
 Refusal = Callable[[str | Path], str]
@@ -26,6 +26,44 @@ def test_extends_replaces_one_figure_whole(device_file: Write) -> None:
     assert {k: v for k, v in mine.figures.items() if k != "dram_bandwidth"} == {
         k: v for k, v in base.figures.items() if k != "dram_bandwidth"
     }
+
+
+def test_another_gpu_says_what_it_inherits(device_file: Write) -> None:
+    # by hand: of what the file does not state, all that was measured or worked out for an H100
+    found = load_device(device_file(f"{HEAD}[dram_bandwidth]\n{ROW}")).inherited
+    base = load_device("h100-sxm").figures
+    assert found is not None
+    assert (found.device, found.compute_capability) == ("h100-sxm", "9.0")
+    expected = {n for n, f in base.items() if f.kind != "datasheet"} - {"dram_bandwidth"}
+    assert set(found.figures) == expected
+    assert {"l2_size", "l2_read_bandwidth", "launch_floor"} <= expected
+
+
+def test_a_newer_architecture_inherits_rates_of_data_sheets_too(device_file: Write) -> None:
+    text = f'{HEAD}compute_capability = "10.0"\n[dram_bandwidth]\n{ROW}'
+    found = load_device(device_file(text)).inherited
+    assert found is not None
+    assert set(found.figures) == load_device("h100-sxm").figures.keys() - {"dram_bandwidth"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD,  # another name for the same GPU
+        f"{HEAD}[l2_latency]\n" + ROW.replace("3000", "300").replace("GB/s", "cycles"),
+        # the same DRAM in another unit
+        f"{HEAD}[dram_bandwidth]\n" + ROW.replace("3000", "3.3523").replace("GB/s", "TB/s"),
+        # a calibration: DRAM was measured on this GPU
+        f"{HEAD}[dram_bandwidth]\n{ROW}[dram_read_efficiency]\n"
+        + ROW.replace("3000", "0.9").replace("GB/s", "1"),
+    ],
+)
+def test_the_same_gpu_and_a_measured_one_inherit_nothing(text: str, device_file: Write) -> None:
+    assert load_device(device_file(text)).inherited is None
+
+
+def test_the_catalogue_inherits_nothing() -> None:
+    assert all(load_device(name).inherited is None for name in device_names())
 
 
 def test_inline_form_with_other_sources(device_file: Write) -> None:

@@ -95,12 +95,17 @@ def test_several_gpus_are_refused(predicted: Predicted) -> None:
         common_ceilings([])
 
 
-def test_missing_peak_is_refused() -> None:
-    """An A100 has no FP8 units (datasheet)."""
+def test_without_a_peak_memory_roofs_are_left() -> None:
+    """An A100 has no FP8 units (datasheet): whatever runs there has other roofs than theirs."""
     kernel = dataclasses.replace(find_kernel("gemm", "naive"), precision="fp8_tensor")
     prediction = predict(kernel, device=load_device("a100-sxm-80"), N=512)
-    with pytest.raises(PerfmodelError, match=r"fp8_tensor.*'a100-sxm-80'.*choose another device"):
-        placement(prediction)
+    place = placement(prediction)
+    ceilings = {c.name: c.value for c in prediction.roofline.ceilings}
+    assert place.peak is None
+    assert place.nearest in ("l1", "l2", "dram")
+    for point in place.points:
+        assert point.attainable == point.intensity * ceilings[point.level]
+    assert "fp8" not in str(roofline_record([prediction])["kernels"][0]["levels"])
 
 
 @pytest.mark.parametrize("width", [50, 80, 100, 160])

@@ -28,7 +28,14 @@ from perfmodel.reports.page.svg import (
     picture,
     width_of,
 )
-from perfmodel.reports.roofline import LEVELS, Placement, limits, placement, precision_name
+from perfmodel.reports.roofline import (
+    LEVELS,
+    Placement,
+    highest_peak,
+    limits,
+    placement,
+    precision_name,
+)
 
 _SMALL: Final = 11.0
 _GAP: Final = 14.0
@@ -95,8 +102,9 @@ def roofline_picture(report: Report) -> Picture | None:
 def _draw(ceilings: tuple[Ceiling, ...], rows: tuple[_Row, ...], width: float) -> Drawing:
     narrow = width == NARROW
     used = {row.place.precision for row in rows}
-    if narrow:  # no room for those that nobody counts against
-        ceilings = tuple(c for c in ceilings if c.kind == "memory" or c.name in used)
+    known = used & {c.name for c in ceilings}
+    if narrow and known:  # no room for those that nobody counts against
+        ceilings = tuple(c for c in ceilings if c.kind == "memory" or c.name in known)
     foot = 380.0 if narrow else 500.0
     across, up = limits(ceilings, [row.place for row in rows])
     right = 12.0 if narrow else 180.0
@@ -184,7 +192,7 @@ def _compute(plot: _Plot) -> Iterator[Markup]:
 def _memory(plot: _Plot) -> Iterator[Markup]:
     """Yield each memory roof up to the highest ceiling that a launch counts against."""
     x, y = plot.x, plot.y
-    peak = max(row.place.peak for row in plot.rows)
+    peak = highest_peak([row.place for row in plot.rows], plot.ceilings)
     for name, bandwidth in plot.memory.items():
         left = max(x.low, y.low / bandwidth)
         ridge = peak / bandwidth

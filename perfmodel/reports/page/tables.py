@@ -9,6 +9,7 @@ from perfmodel.hardware import Device
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
 from perfmodel.prediction.figures_used import UsedFigure
 from perfmodel.prediction.interval import residual_origin
+from perfmodel.prediction.wider import wider_intervals
 from perfmodel.reports import units
 from perfmodel.reports.device_text import (
     LEVEL_HEADERS,
@@ -91,9 +92,12 @@ def roofs(report: Report) -> Table:
     rows = []
     for each in report.launches:
         place = placement(each.prediction)
-        roofs = [(LEVELS[p.level], p.level, p.intensity, p.attainable) for p in place.points]
-        peak = [(precision_name(place.precision), place.precision, None, place.peak)]
-        for name, roof, intensity, attainable in roofs + (peak if roofs else []):
+        roofs: list[tuple[str, str, float | None, float]] = [
+            (LEVELS[p.level], p.level, p.intensity, p.attainable) for p in place.points
+        ]
+        if roofs and place.peak is not None:
+            roofs.append((precision_name(place.precision), place.precision, None, place.peak))
+        for name, roof, intensity, attainable in roofs:
             rows.append(
                 (
                     str(each.number),
@@ -256,12 +260,14 @@ def _power(widened: float) -> str:
 def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
     p = each.prediction
     found = residual_origin(p.details, p.bottleneck)
+    wider = wider_intervals(p.details)
+    factors = f"{found.residuals.low:.3f} to {found.residuals.high:.3f}{_power(found.widened)}"
     return (
         str(each.number),
         each.label,
         units.span(*p.interval_s),
-        found.class_name,
-        f"{found.residuals.low:.3f} to {found.residuals.high:.3f}{_power(found.widened)}",
+        "; ".join([found.class_name, *(w.name for w in wider)]),
+        "; ".join([factors, *(f"at least {w.low:.2f} to {w.high:.2f}" for w in wider)]),
         "-" if found.cases is None else str(found.cases),
         "-" if found.sweeps is None else str(found.sweeps),
         "-" if found.held_out is None else units.percent(found.held_out),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, shown
 from perfmodel.reports.page.content import Report
 from perfmodel.reports.page.html import report_html
 from perfmodel.reports.page.markdown import pictures, report_markdown
@@ -27,8 +28,17 @@ def check_folder(path: str | Path) -> Path:
     folder = Path(path)
     if not str(path):
         raise PerfmodelError("report folder '' must have a name, such as 'report'")
-    if folder.exists() and not folder.is_dir():
-        raise PerfmodelError(f"report folder {str(folder)!r} is a file: give a folder's name")
+    try:
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise PerfmodelError(f"report folder {str(folder)!r} is a file: give a folder's name")
+        os.lstat(folder)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        if isinstance(error, PerfmodelError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise PerfmodelError(f"report folder {shown(str(folder))}: {reason}") from None
     if not folder.parent.is_dir():
         raise PerfmodelError(
             f"report folder {str(folder)!r}: no directory {str(folder.parent)!r}; create it first"
@@ -38,14 +48,14 @@ def check_folder(path: str | Path) -> Path:
 
 def report_files(report: Report) -> dict[str, str]:
     """Return the files of a report by name: page, Markdown and pictures."""
-    drawn = {f"{shown.name}.svg": standalone(shown) for shown in pictures(report)}
+    drawn = {f"{each.name}.svg": standalone(each) for each in pictures(report)}
     return {PAGE: report_html(report), TEXT: report_markdown(report), **drawn}
 
 
-def write_report(report: Report, path: str | Path) -> None:
-    """Write a report into a folder, which is made if need be; other files there stay.
+def write_report(report: Report, path: str | Path) -> list[Path]:
+    """Write a report into a folder, which is made if need be, and return its files.
 
-    Nothing is written until everything is made.
+    Nothing is written until everything is made; other files of the folder stay.
 
     Raises
     ------
@@ -67,3 +77,4 @@ def write_report(report: Report, path: str | Path) -> None:
         if made:
             folder.rmdir()
         raise
+    return [folder / name for name in files]
