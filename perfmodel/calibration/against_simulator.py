@@ -185,7 +185,7 @@ def compare(
 def fit(rows: Sequence[Comparison]) -> list[Fitted]:
     """Return the coefficients, refitted.
 
-    Those of `models.reuse.reuse_windows.HELD` and `models.caches.dirty_lines.DIRTY_LEFT`. Least
+    Those of `models.reuse.reuse_windows.HELD` and `models.dram.dirty_lines.DIRTY_LEFT`. Least
     squares; standard errors from the curvature at the minimum.
     """
     size = small_gpu().l2_size

@@ -13,23 +13,25 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, L2Control
 from perfmodel.models.agreement import agreed
+from perfmodel.models.atomics.atomic_memory import AtomicMemory, atomic_memory, l2_passes
 from perfmodel.models.atomics.shared_atomics import bank_clocks
-from perfmodel.models.bandwidth.dram import found_early, room_early, row_costs
-from perfmodel.models.bandwidth.l2 import store_cost
-from perfmodel.models.bandwidth.slices import lone_sector, working_share
-from perfmodel.models.bandwidth.writeback import (
+from perfmodel.models.dram.dram_writes import Writes, dram_writes
+from perfmodel.models.dram.throughput import found_early, room_early, row_costs
+from perfmodel.models.dram.writeback import (
     crowds_writes,
     dearer_writes,
     streams_between,
     writebacks,
 )
-from perfmodel.models.blocks.occupancy import Occupancy
-from perfmodel.models.blocks.waves import side_by_side
-from perfmodel.models.caches.access_misses import GlobalAccesses, Misses, access_misses, total
-from perfmodel.models.caches.atomic_memory import AtomicMemory, atomic_memory, l2_passes
-from perfmodel.models.caches.dram_writes import Writes, dram_writes
-from perfmodel.models.caches.l2_misses import fetch_granule
-from perfmodel.models.caches.table_costs import (
+from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.l1.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
+from perfmodel.models.l1.merged_stores import sent
+from perfmodel.models.l2.access_misses import GlobalAccesses, Misses, access_misses, total
+from perfmodel.models.l2.common_buffers import changed_once
+from perfmodel.models.l2.l2_misses import fetch_granule
+from perfmodel.models.l2.later_waves import read_by_later_waves
+from perfmodel.models.l2.slices import lone_sector, working_share
+from perfmodel.models.l2.table_costs import (
     filled_share,
     kept_share,
     marked_reads,
@@ -37,18 +39,16 @@ from perfmodel.models.caches.table_costs import (
     random_misses,
     scattered_cost,
 )
-from perfmodel.models.caches.tables import Table, find_tables
-from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.l2.tables import Table, find_tables
+from perfmodel.models.l2.throughput import store_cost
+from perfmodel.models.l2.warm_lines import WARM_HALF, warm_held
+from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
-from perfmodel.models.reuse.common_buffers import changed_once
 from perfmodel.models.reuse.irregular_unions import Union
-from perfmodel.models.reuse.later_waves import read_by_later_waves
-from perfmodel.models.reuse.local_memory import LocalTraffic, counted_apart, is_local, local_traffic
-from perfmodel.models.reuse.merged_stores import sent
 from perfmodel.models.reuse.placement import buffer_bytes, dram_read_cost, line_bytes
 from perfmodel.models.reuse.reuse_windows import atoms_over_sectors
-from perfmodel.models.reuse.warm_lines import WARM_HALF, warm_held
 from perfmodel.traffic import AccessTraffic, Traffic
 
 Array = npt.NDArray[Any]

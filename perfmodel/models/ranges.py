@@ -21,11 +21,11 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
-from perfmodel.models.blocks.occupancy import Occupancy
-from perfmodel.models.caches.dirty_lines import dirty_left
-from perfmodel.models.caches.l2_misses import REWRITTEN, l2_misses
-from perfmodel.models.caches.private_sets import PRIVATE_KNEE
+from perfmodel.models.dram.dirty_lines import dirty_left
 from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.l2.l2_misses import REWRITTEN, l2_misses
+from perfmodel.models.l2.private_sets import PRIVATE_KNEE
+from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes

@@ -10,7 +10,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.models.memory import CacheState
 from perfmodel.models.reuse.reuse_windows import WARM_KNEE, held
-from perfmodel.models.time import Timing
+from perfmodel.models.time.stage import Timing
 from perfmodel.operators.model_shape import ModelShape, with_context
 from perfmodel.operators.step import MOST_VECTORS, Operator, operators
 from perfmodel.prediction.memory_size import not_held

@@ -16,8 +16,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
 from perfmodel.kernels import Kernel, bind, builtin_names, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow
+from perfmodel.models.l2.residency import WAYS, best_hit_ratio, granted
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.reuse.residency import WAYS, best_hit_ratio, granted
 from perfmodel.prediction.change import Change, Kind, changed
 from perfmodel.prediction.code_changes import (
     banks,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.blocks.occupancy import Occupancy
+from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.time import TimeModel
+from perfmodel.models.time.stage import TimeModel
 from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
 from perfmodel.traffic import Traffic
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.hardware.watched import watched
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.time import Timing, time_model
+from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.late_rereads import shorter_at_best
 from perfmodel.prediction.wider import wider_intervals

@@ -16,7 +16,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
-from perfmodel.models.reuse.residency import WAYS, granted, granted_ways
+from perfmodel.models.l2.residency import WAYS, granted, granted_ways
 from perfmodel.prediction.capability import capability
 from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.sizes import SUFFIXES

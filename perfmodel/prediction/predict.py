@@ -21,7 +21,7 @@ from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.grid.geometry import alike
 from perfmodel.models.memory import CacheState
 from perfmodel.models.requests.unrolled import runs_once
-from perfmodel.models.time import Timing
+from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.contents import contents_doubt
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.evaluate import evaluate, prediction_of

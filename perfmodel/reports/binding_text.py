@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 
 from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.l1.throughput import PORT_CLOCKS
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.timing.issue import TENSOR_PIPES
-from perfmodel.models.timing.l1 import PORT_CLOCKS
+from perfmodel.models.time.issue import TENSOR_PIPES
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from perfmodel.models.timing.block_waits import DISPATCH_TIME
+from perfmodel.models.latency.block_waits import DISPATCH_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
 from perfmodel.reports.explain_latency import latency_steps, ramp_steps

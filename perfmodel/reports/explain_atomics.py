@@ -12,9 +12,9 @@ from perfmodel.models.atomics.several_atomics import APART, BUSIEST_OF_SEVERAL
 from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME
 from perfmodel.models.atomics.shared_swaps import SWAP_TIME
 from perfmodel.models.atomics.to_slices import NETWORK_TIME, SEND_CYCLES
-from perfmodel.models.bandwidth.slices import BUSIEST_SLICE, PASS_TIME
-from perfmodel.models.blocks.waves import BALANCE
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import BUSIEST_SLICE, PASS_TIME
+from perfmodel.models.launch.waves import BALANCE
 from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 

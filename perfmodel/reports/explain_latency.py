@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.blocks.waves import ROUNDS
-from perfmodel.models.timing.block_waits import STALL_TIME
-from perfmodel.models.timing.chain import (
+from perfmodel.models.latency.block_waits import STALL_TIME
+from perfmodel.models.latency.chain import (
     BATCH_LATENCY,
     BLOCK_OVERHEAD,
     CLOCKS_PER_INSTRUCTION,
     Batch,
 )
-from perfmodel.models.timing.latency import LATENCY_TIME, RAMP_TIME
+from perfmodel.models.latency.latency import LATENCY_TIME, RAMP_TIME
+from perfmodel.models.launch.waves import ROUNDS
 from perfmodel.prediction.details import Details
 from perfmodel.reports.step import Step, definition, named, scalar, step
 

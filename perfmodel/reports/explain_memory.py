@@ -8,18 +8,18 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
-from perfmodel.models.bandwidth.dram import (
+from perfmodel.models.dram.dirty_lines import DIRTY_KEPT, DIRTY_LEFT, kept_inputs
+from perfmodel.models.dram.throughput import (
     MIXED_EFFICIENCY,
     OVER_FETCH,
     over_fetch,
 )
-from perfmodel.models.bandwidth.l2 import L2_READS, L2_TIME
-from perfmodel.models.blocks.gpcs import BUSIEST_GPC
-from perfmodel.models.caches.dirty_lines import DIRTY_KEPT, DIRTY_LEFT, kept_inputs
-from perfmodel.models.caches.sides import CROSSING_TIME, SIDES_TIME
+from perfmodel.models.l2.residency import granted_ways
+from perfmodel.models.l2.sides import CROSSING_TIME, SIDES_TIME
+from perfmodel.models.l2.throughput import L2_READS, L2_TIME
+from perfmodel.models.launch.gpcs import BUSIEST_GPC
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.reuse.residency import granted_ways
-from perfmodel.models.timing.memory_times import BYTES_TIME
+from perfmodel.models.time.memory_times import BYTES_TIME
 from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_requests import AccessShare
 from perfmodel.reports.explain_reuse import l2_reuse, reuse_steps

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from perfmodel.kernels.kernel import PIPES
-from perfmodel.models.timing.issue import TENSOR_PIPES
-from perfmodel.models.timing.memory_times import BYTES_TIME
-from perfmodel.models.timing.pipeline import (
+from perfmodel.models.time.issue import TENSOR_PIPES
+from perfmodel.models.time.memory_times import BYTES_TIME
+from perfmodel.models.time.pipeline import (
     BUSY_TIME,
     DRAM_TILES,
     L2_STREAMS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from perfmodel.models.bandwidth.writeback import LOST_TIME, WRITEBACK_TIME, writebacks
-from perfmodel.models.caches.table_costs import filled_share, kept_share, marked_reads, normal_reads
-from perfmodel.models.caches.tables import Table
-from perfmodel.models.reuse.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
+from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, writebacks
+from perfmodel.models.l2.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
+from perfmodel.models.l2.table_costs import filled_share, kept_share, marked_reads, normal_reads
+from perfmodel.models.l2.tables import Table
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, definition, named, scalar, step

@@ -1,6 +1,6 @@
 """Which window of reuse a cache holds: the footprints of longer and longer stretches of a launch.
 
-The windows are those of `perfmodel.models.caches.l1_fills` and `perfmodel.models.caches.l2_misses`;
+The windows are those of `perfmodel.models.l1.l1_fills` and `perfmodel.models.l2.l2_misses`;
 here they get names, and their footprints are set beside the capacity one by one.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.blocks.waves import side_by_side
-from perfmodel.models.caches.l1_fills import FOUND, alike, block_fills, loop_windows
-from perfmodel.models.caches.l2_misses import block_windows, side_copies
+from perfmodel.models.l1.l1_fills import FOUND, alike, block_fills, loop_windows
+from perfmodel.models.l2.l2_misses import block_windows, side_copies
+from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.reuse_windows import (
     HELD,

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.models.blocks.waves import BALANCE
 from perfmodel.models.formula import Formula
-from perfmodel.models.timing.issue import (
+from perfmodel.models.l1.throughput import L1_CYCLES, waiting_shares
+from perfmodel.models.launch.waves import BALANCE
+from perfmodel.models.time.issue import (
     ISSUE_CYCLES,
     PIPE_CYCLES,
     issue_slots,
     turns_taken,
     warp_instructions,
 )
-from perfmodel.models.timing.l1 import L1_CYCLES, waiting_shares
-from perfmodel.models.timing.sm_times import SM_TIME
-from perfmodel.models.timing.steps import step_loop
+from perfmodel.models.time.sm_times import SM_TIME
+from perfmodel.models.time.steps import step_loop
 from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.explain_requests import AccessShare

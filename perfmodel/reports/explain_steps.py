@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.hardware.device import SCHEDULERS
-from perfmodel.models.timing.latency import LATENCY_TIME
-from perfmodel.models.timing.step_work import (
+from perfmodel.models.latency.latency import LATENCY_TIME
+from perfmodel.models.time.step_work import (
     OPERANDS_TIME,
     WARPS_TIME,
     operands_beside,
@@ -17,7 +17,7 @@ from perfmodel.models.timing.step_work import (
     warps_times,
     work_times,
 )
-from perfmodel.models.timing.steps import (
+from perfmodel.models.time.steps import (
     AHEAD_TIME,
     BLOCK_TIME,
     STEP_WAIT,
@@ -28,7 +28,7 @@ from perfmodel.models.timing.steps import (
     rounds_of_steps,
     step_loop,
 )
-from perfmodel.models.timing.turns import AFTER_OLDEST
+from perfmodel.models.time.turns import AFTER_OLDEST
 from perfmodel.prediction.details import Details
 from perfmodel.reports.explain_latency import batch_steps
 from perfmodel.reports.step import Step, named, scalar, step

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.formula import Formula
-from perfmodel.models.time import TimeModel
-from perfmodel.models.timing.bursts import BURST_TIME
-from perfmodel.models.timing.combined import (
+from perfmodel.models.latency.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs
+from perfmodel.models.time.bursts import BURST_TIME
+from perfmodel.models.time.combined import (
     FRONT_OVERLAP,
     MISSING_TIME,
     OVERLAP,
@@ -17,10 +17,9 @@ from perfmodel.models.timing.combined import (
     beside_memory,
     front_overlap,
 )
-from perfmodel.models.timing.launch import AFTER_TIME
-from perfmodel.models.timing.least_time import LeastTime
-from perfmodel.models.timing.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs
-from perfmodel.models.timing.queueing import (
+from perfmodel.models.time.launch import AFTER_TIME
+from perfmodel.models.time.least_time import LeastTime
+from perfmodel.models.time.queueing import (
     BANDWIDTH_TIME,
     BURST_WAIT,
     CROWD_TIME,
@@ -28,7 +27,8 @@ from perfmodel.models.timing.queueing import (
     QUEUE_TIME,
     SECOND_WAIT,
 )
-from perfmodel.models.timing.turns import (
+from perfmodel.models.time.stage import TimeModel
+from perfmodel.models.time.turns import (
     AFTER_OLDEST,
     IN_STEP,
     IN_TURN,
@@ -38,7 +38,7 @@ from perfmodel.models.timing.turns import (
     mixed_pipes,
     queued_pipes,
 )
-from perfmodel.models.timing.walks import WALK_TIME
+from perfmodel.models.time.walks import WALK_TIME
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.explain_sm import (
@@ -318,6 +318,6 @@ def _power_mean(title: str, parts: Mapping[str, float], exponent: float, note: s
         text=text,
         symbols={name: f"time of {name} alone [s]" for name in kept},
         holds="nearly the largest where one dominates, more where several are near",
-        source=f"fitted: exponent {power} of `perfmodel.models.timing.combined`",
+        source=f"fitted: exponent {power} of `perfmodel.models.time.combined`",
     )
     return step(TIME, formula, kept, note)

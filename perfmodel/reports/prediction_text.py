@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 
 from perfmodel.kernels.l2_control import DEFAULT_FETCH
-from perfmodel.models.bandwidth.dram import OVER_FETCH, over_fetch
+from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units

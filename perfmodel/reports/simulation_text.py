@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
-from perfmodel.models.caches.sides import HIT_LATENCY
+from perfmodel.models.l2.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, labelled, plain, table

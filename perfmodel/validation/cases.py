@@ -17,8 +17,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
 from perfmodel.measure.recorded import Recording, Row, read_recording
 from perfmodel.models.memory import CacheState
-from perfmodel.models.time import Timing
-from perfmodel.models.timing.launch import COLD_CODE
+from perfmodel.models.time.launch import COLD_CODE
+from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction

@@ -32,7 +32,7 @@ from perfmodel.frontends.ptx.syntax import Instruction
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.hardware import load_device
-from perfmodel.models.timing.issue import issue_slots, pipe_cycles
+from perfmodel.models.time.issue import issue_slots, pipe_cycles
 
 SOURCE = Path(__file__).with_name("wgmma_product.cu")
 WGMMA = "wgmma.mma_async"

@@ -17,7 +17,7 @@ from perfmodel.measure.columns import RESULTS, name_fault
 from perfmodel.measure.folders import measured, published, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import checksums, seal
-from perfmodel.models.timing.launch import launch_floor
+from perfmodel.models.time.launch import launch_floor
 from perfmodel.validation.cases import as_timed
 
 Folder = Callable[..., Path]

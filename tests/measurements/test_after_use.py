@@ -17,7 +17,7 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
-from perfmodel.models.reuse.residency import granted
+from perfmodel.models.l2.residency import granted
 from perfmodel.prediction.l2_rules import percent_of_l2
 
 FOLDER = root() / "h200-after-use"

@@ -19,7 +19,7 @@ from perfmodel.frontends.signatures import parameter_names
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.issue import warp_instructions
+from perfmodel.models.time.issue import warp_instructions
 
 FOLDER = root() / "h200-arithmetic"
 SOURCES = root() / "programs" / "arithmetic"

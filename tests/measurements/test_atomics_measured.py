@@ -16,7 +16,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import builtin
 from perfmodel.models.atomics.shared_atomics import best_copies
 from perfmodel.models.requests.wavefronts import data_wavefronts
-from perfmodel.models.timing.launch import launch_floor
+from perfmodel.models.time.launch import launch_floor
 from perfmodel.prediction.simulated import simulate, totals
 
 Array = npt.NDArray[Any]

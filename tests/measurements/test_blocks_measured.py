@@ -9,8 +9,8 @@ import pytest
 from measured import FOLDER, rows
 
 from perfmodel.hardware import load_device
-from perfmodel.models.blocks.handout import first_blocks
-from perfmodel.models.timing.l1 import SENT_CLOCKS
+from perfmodel.models.l1.throughput import SENT_CLOCKS
+from perfmodel.models.launch.handout import first_blocks
 from perfmodel.prediction import predict
 
 BLOCKS = FOLDER.parent / "h200-blocks"

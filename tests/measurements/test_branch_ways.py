@@ -6,7 +6,7 @@ import pytest
 from measured import rows
 
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.issue import CONSTANT_CLOCKS, TABLE_BRANCH
+from perfmodel.models.time.issue import CONSTANT_CLOCKS, TABLE_BRANCH
 
 FOLDER = root() / "h200-scattered"
 SCHEDULERS = 4

@@ -15,9 +15,9 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.bandwidth.slices import lone_sector
-from perfmodel.models.timing.batches import LINE_CLOCKS
-from perfmodel.models.timing.bursts import SERVED_LAST
+from perfmodel.models.l2.slices import lone_sector
+from perfmodel.models.latency.batches import LINE_CLOCKS
+from perfmodel.models.time.bursts import SERVED_LAST
 
 FOLDER = root() / "h200-bursts"
 H200 = load_device("h200-sxm")

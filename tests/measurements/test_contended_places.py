@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.models.bandwidth.slices import most_pieces
-from perfmodel.models.timing.l1 import LONE_WARP
+from perfmodel.models.l1.throughput import LONE_WARP
+from perfmodel.models.l2.slices import most_pieces
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-contended"
 

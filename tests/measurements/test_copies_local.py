@@ -1,7 +1,7 @@
 """Local memory, copies past registers and matrix loads, from source, against what was counted.
 
 Expected values are the profiler's of an H200. Requests and sectors were fitted on by nothing; two
-coefficients of `perfmodel.models.reuse.local_memory` were, to DRAM bytes and L1 hits of `local.cu`.
+coefficients of `perfmodel.models.l1.local_memory` were, to DRAM bytes and L1 hits of `local.cu`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from perfmodel.frontends.resources import Resources
 from perfmodel.frontends.signatures import parameter_names
 from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
-from perfmodel.models.timing.issue import warp_instructions
+from perfmodel.models.time.issue import warp_instructions
 from perfmodel.prediction import Prediction
 
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")

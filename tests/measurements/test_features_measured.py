@@ -23,7 +23,7 @@ from perfmodel.frontends.toolchain import find_tool
 from perfmodel.frontends.translate import translated
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.reuse.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
+from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
 FOLDER = root() / "h200-features"

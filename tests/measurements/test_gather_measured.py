@@ -6,7 +6,7 @@ import pytest
 from measured import rows
 
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.l1 import PAGE_REACH
+from perfmodel.models.l1.throughput import PAGE_REACH
 from perfmodel.prediction import Prediction, predict
 
 FOLDER = root() / "h200-gather"

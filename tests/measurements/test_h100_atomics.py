@@ -12,8 +12,8 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.recorded import Recording, Row, read_recording
-from perfmodel.models.bandwidth.dram import rows_cost
-from perfmodel.models.bandwidth.slices import (
+from perfmodel.models.dram.throughput import rows_cost
+from perfmodel.models.l2.slices import (
     LOOKUPS_A_CLOCK,
     busiest_of_table,
     lone_sector,

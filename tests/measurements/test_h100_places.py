@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel import predict_many
 from perfmodel.hardware import load_device
-from perfmodel.models.bandwidth.slices import most_answers, most_pieces
+from perfmodel.models.l2.slices import most_answers, most_pieces
 from perfmodel.validation.cases import at_floor
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h100-places"

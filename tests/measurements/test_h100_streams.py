@@ -16,8 +16,8 @@ from measured import FOLDER, rows, times
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels import load_kernel
-from perfmodel.models.bandwidth.dram import opening, read_cost
-from perfmodel.models.bandwidth.slices import working_share
+from perfmodel.models.dram.throughput import opening, read_cost
+from perfmodel.models.l2.slices import working_share
 
 H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 QUEUED = replace(H100, event_floor=3.072e-6)  # its empty kernel behind other work

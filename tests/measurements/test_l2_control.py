@@ -19,8 +19,8 @@ from measured import FOLDER, rows
 
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.bandwidth.writeback import writebacks
-from perfmodel.models.caches.set_overflow import overflow
+from perfmodel.models.dram.writeback import writebacks
+from perfmodel.models.l2.set_overflow import overflow
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
 

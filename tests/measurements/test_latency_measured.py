@@ -10,8 +10,8 @@ import pytest
 
 from perfmodel.frontends.assembly.latencies import latencies
 from perfmodel.frontends.ptx.syntax import Instruction
-from perfmodel.models.reuse.merged_stores import AT_ONCE, MERGED, SENT_SECTORS
-from perfmodel.models.timing.latency import BARRIER_START, BARRIER_WARP
+from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS
+from perfmodel.models.latency.latency import BARRIER_START, BARRIER_WARP
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-latency"
 

@@ -16,8 +16,8 @@ from perfmodel.frontends.ptx.control_flow import control_flow
 from perfmodel.frontends.ptx.parse import parse_ptx
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.issue import pipe_cycles
-from perfmodel.models.timing.turns import mixed_pipes
+from perfmodel.models.time.issue import pipe_cycles
+from perfmodel.models.time.turns import mixed_pipes
 
 H200 = load_device("h200-sxm")
 FOLDER = root() / "h200-pipes"

@@ -14,9 +14,9 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.caches.l1_tables import table_fills
+from perfmodel.models.l1.l1_tables import table_fills
+from perfmodel.models.l2.merged_reads import CHANCE, MERGED_READS, STEP
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.reuse.merged_reads import CHANCE, MERGED_READS, STEP
 
 FOLDER = root() / "h200-reused"
 H200 = load_device("h200-sxm")

@@ -15,7 +15,7 @@ from measured import rows, times
 
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.launch import TRACED_COLD
+from perfmodel.models.time.launch import TRACED_COLD
 
 FOLDER = root() / "h100-short"
 H100 = load_device("h100-sxm")

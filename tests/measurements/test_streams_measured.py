@@ -18,7 +18,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import load_kernel
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.measure.folders import root
-from perfmodel.models.bandwidth.dram import (
+from perfmodel.models.dram.throughput import (
     FEW,
     FOUND_BETWEEN,
     MIXED_EFFICIENCY,
@@ -27,8 +27,8 @@ from perfmodel.models.bandwidth.dram import (
     read_cost,
     room_early,
 )
-from perfmodel.models.timing.launch import COLD_CODE, launch_floor
-from perfmodel.models.timing.queueing import BANDWIDTH_TIME
+from perfmodel.models.time.launch import COLD_CODE, launch_floor
+from perfmodel.models.time.queueing import BANDWIDTH_TIME
 from perfmodel.prediction.predict import predict
 
 SUITE_ROWS = root() / "h200-sxm-suite"

@@ -13,7 +13,7 @@ from measured import rows
 
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.steps import STEP_BARRIER, STEP_BARRIER_WARP
+from perfmodel.models.time.steps import STEP_BARRIER, STEP_BARRIER_WARP
 from perfmodel.prediction import predict
 
 FOLDER = root() / "h200-products"

@@ -12,8 +12,8 @@ from measured import rows
 
 from perfmodel.hardware import Device, load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.timing.latency import first_touch
-from perfmodel.models.timing.launch import code_fetch
+from perfmodel.models.latency.latency import first_touch
+from perfmodel.models.time.launch import code_fetch
 from perfmodel.prediction.predict import predict_many
 
 FOLDER = root() / "h200-waits"

@@ -14,8 +14,8 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.kernels.unequal import Unequal
-from perfmodel.models.blocks.waves import crowding, unevenness
-from perfmodel.models.timing.issue import issue_slots, issued
+from perfmodel.models.launch.waves import crowding, unevenness
+from perfmodel.models.time.issue import issue_slots, issued
 from perfmodel.prediction import Prediction, predict
 
 H200 = load_device("h200-sxm")

@@ -10,8 +10,8 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.timing.chain import BATCH_LATENCY, Batch, slowest_sm
-from perfmodel.models.timing.joined_waits import join_waits
+from perfmodel.models.latency.chain import BATCH_LATENCY, Batch, slowest_sm
+from perfmodel.models.latency.joined_waits import join_waits
 
 MEASURED = Path(__file__).parents[2] / "measurements"
 

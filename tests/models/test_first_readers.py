@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.models.timing.first_readers import MOST_PAGES, pages_at_once, reading_alike
-from perfmodel.models.timing.steps import (
+from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.time.steps import (
     AHEAD_TIME,
     STEPS_TIME,
     block_ahead,
     rounds_of_steps,
     steps_time,
 )
-from perfmodel.models.timing.turns import LEFT_IDLE
+from perfmodel.models.time.turns import LEFT_IDLE
 
 
 def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.models.blocks.gpcs import busiest_gpc, gpc_sizes
+from perfmodel.models.launch.gpcs import busiest_gpc, gpc_sizes
 from perfmodel.prediction import predict
 
 H100 = load_device("h100-sxm")

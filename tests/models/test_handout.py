@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from perfmodel.models.blocks.handout import busiest_of, busiest_work, time_in_slots
+from perfmodel.models.launch.handout import busiest_of, busiest_work, time_in_slots
 from perfmodel.prediction import predict
 
 

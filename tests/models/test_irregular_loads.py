@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel import predict
 from perfmodel.kernels.counted import Counted
-from perfmodel.models.caches.l2_misses import irregular
+from perfmodel.models.l2.l2_misses import irregular
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.request_record import past_l1
 

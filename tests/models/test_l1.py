@@ -9,9 +9,9 @@ import pytest
 from measured import FOLDER, rows
 
 from perfmodel import predict
-from perfmodel.models.timing.batches import DRAM_SPREAD
-from perfmodel.models.timing.chain import MOST_SPREAD
-from perfmodel.models.timing.l1 import PORT_CLOCKS, l1_stages
+from perfmodel.models.l1.throughput import PORT_CLOCKS, l1_stages
+from perfmodel.models.latency.batches import DRAM_SPREAD
+from perfmodel.models.latency.chain import MOST_SPREAD
 from perfmodel.validation.sweeps import KERNELS
 
 MEASURED = FOLDER.parent / "h200-l1"

@@ -10,13 +10,13 @@ import pytest
 
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
-from perfmodel.models.caches.l1_tables import (
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.l1.l1_tables import (
     TABLE_SHARE,
     WALKED_MISSES,
     periodic_fills,
     table_fills,
 )
-from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 LINE, SECTOR = 128, 32

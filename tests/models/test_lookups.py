@@ -12,7 +12,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models.atomics import lookups
-from perfmodel.models.bandwidth.slices import busiest_of_table, lone_sector
+from perfmodel.models.l2.slices import busiest_of_table, lone_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
 HERE = Path(__file__).parent

@@ -8,8 +8,8 @@ import pytest
 from perfmodel.kernels.instance import bind
 from perfmodel.kernels.library import find_kernel
 from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.latency.meeting import MEETING_TIME, meeting_inputs, read_again
 from perfmodel.models.requests.warp_requests import access_requests
-from perfmodel.models.timing.meeting import MEETING_TIME, meeting_inputs, read_again
 
 
 def meeting(wait: float, bandwidth: float, held: float, rounds: float, load: float = 0.0) -> float:

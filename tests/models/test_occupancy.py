@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import device_names, load_device
-from perfmodel.models.blocks.occupancy import LIMITERS, UNLIMITED, check_block, occupancy
+from perfmodel.models.launch.occupancy import LIMITERS, UNLIMITED, check_block, occupancy
 
 KIB = 1024
 REFERENCE = Path(__file__).parents[1] / "published" / "occupancy" / "reference.csv.gz"

@@ -8,7 +8,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
-from perfmodel.models.timing.pipeline import (
+from perfmodel.models.time.pipeline import (
     DRAM_SHARE,
     LINE_CLOCKS,
     OVERLAP,

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.caches.private_sets import YOUNG_SHARE, private_misses, settled_share
+from perfmodel.models.l2.private_sets import YOUNG_SHARE, private_misses, settled_share
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-builtins"
 H200 = load_device("h200-sxm")

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from perfmodel.models.timing.queueing import queued_blocks
+from perfmodel.models.time.queueing import queued_blocks
 
 
 def queued(latency: float, unit: float, held: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel.kernels import kernel_from_table
-from perfmodel.models.reuse.merged_reads import MERGED_READS
+from perfmodel.models.l2.merged_reads import MERGED_READS
 from perfmodel.prediction import Prediction, predict
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-merged"

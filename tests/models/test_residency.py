@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.models.bandwidth.writeback import writebacks
-from perfmodel.models.caches import set_overflow
-from perfmodel.models.reuse import residency
-from perfmodel.models.reuse.random_tables import (
+from perfmodel.models.dram.writeback import writebacks
+from perfmodel.models.l2 import residency, set_overflow
+from perfmodel.models.l2.random_tables import (
     OtherTable,
     Shares,
     both_sides,

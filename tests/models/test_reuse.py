@@ -11,9 +11,9 @@ import pytest
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.l2.warm_lines import WARM_HALF, warm_held
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 from perfmodel.models.reuse.reuse_windows import grouped
-from perfmodel.models.reuse.warm_lines import WARM_HALF, warm_held
 
 
 def requests_of(

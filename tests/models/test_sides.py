@@ -12,8 +12,8 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.caches.private_sets import MOVED_KNEE, NEAR, moved_misses
-from perfmodel.models.caches.sides import CROSSING_TIME, crossing_inputs, near_lost
+from perfmodel.models.l2.private_sets import MOVED_KNEE, NEAR, moved_misses
+from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many
 from perfmodel.validation.sweeps import KERNELS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.models.bandwidth.slices import most_pieces, slice_slot
+from perfmodel.models.l2.slices import most_pieces, slice_slot
 
 CLOCK = 1.98e9
 # measured: lts__t_sectors.max over .sum/1.5 of int32 additions on an H200, one session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.models.timing.step_queue import LAST_QUEUE
+from perfmodel.models.time.step_queue import LAST_QUEUE
 
 
 def test_the_last_of_equal_queues_takes_a_harmonic_number_of_them() -> None:

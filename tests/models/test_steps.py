@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import kernel_from_table
 from perfmodel.models.requests.wavefronts import data_wavefronts
-from perfmodel.models.timing.step_work import (
+from perfmodel.models.time.step_work import (
     OPERANDS_OVERLAP,
     WARPS_TIME,
     warps_times,
     work_times,
 )
-from perfmodel.models.timing.steps import BLOCK_TIME, block_queue
+from perfmodel.models.time.steps import BLOCK_TIME, block_queue
 from perfmodel.prediction import predict
 
 seconds = st.floats(1e-9, 1e-3)

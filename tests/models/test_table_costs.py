@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.models.caches.l1_tables import EARLY_MISSES
-from perfmodel.models.caches.table_costs import thinning_misses
+from perfmodel.models.l1.l1_tables import EARLY_MISSES
+from perfmodel.models.l2.table_costs import thinning_misses
 
 
 @pytest.mark.parametrize("draws", [240, 2000, 20_000])

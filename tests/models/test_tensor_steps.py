@@ -10,8 +10,8 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels import kernel_from_table
-from perfmodel.models.timing.batches import DRAM_SPREAD
-from perfmodel.models.timing.latency import first_touch
+from perfmodel.models.latency.batches import DRAM_SPREAD
+from perfmodel.models.latency.latency import first_touch
 from perfmodel.prediction import predict
 
 H200 = load_device("h200-sxm")

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.measure.folders import root
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.timing.turns import (
+from perfmodel.models.time.turns import (
     DRIFT_WAITS,
     LEFT_IDLE,
     ONCE_TIME,

@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.timing.walks import BESIDE_WALK, WALK_TIME, beside_walk
+from perfmodel.models.time.walks import BESIDE_WALK, WALK_TIME, beside_walk
 from perfmodel.prediction import Prediction, predict
 
 H200 = load_device("h200-sxm")

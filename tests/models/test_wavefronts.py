@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from measured import rows
 
+from perfmodel.models.l1.throughput import L1_CYCLES
 from perfmodel.models.requests import wavefronts
 from perfmodel.models.requests.coalescing import Box
 from perfmodel.models.requests.wavefronts import (
@@ -17,7 +18,6 @@ from perfmodel.models.requests.wavefronts import (
     tag_bank,
     tag_wavefronts,
 )
-from perfmodel.models.timing.l1 import L1_CYCLES
 
 WARPS = 64  # of a coalescer launch
 COPIES = 8  # loads of an L1 pattern, each a line further

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.hardware import Device, load_device
 from perfmodel.measure.recorded import read_recording
-from perfmodel.models.bandwidth.writeback import LOST_TIME, lost_inputs, streams_between
+from perfmodel.models.dram.writeback import LOST_TIME, lost_inputs, streams_between
 from perfmodel.validation.cases import as_timed, matched, predict_row
 
 MEASUREMENTS = Path(__file__).parents[2] / "measurements"

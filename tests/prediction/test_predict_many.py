@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.timing.launch import COLD_CODE
+from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.prediction import predict, predict_many
 
 DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")

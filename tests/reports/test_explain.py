@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perfmodel import Prediction, predict
-from perfmodel.models.caches.l1_fills import FOUND
+from perfmodel.models.l1.l1_fills import FOUND
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.reuse_windows import fetched
 from perfmodel.reports.explain import explain, explanation_record, left_out

@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Instance, Kernel, bind, find_kernel, kernel_from_table
-from perfmodel.models.blocks.occupancy import occupancy
+from perfmodel.models.launch.occupancy import occupancy
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.launch import Residency
 from perfmodel.trace.simulate import Simulator

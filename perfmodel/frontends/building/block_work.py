@@ -228,7 +228,7 @@ def _some(count: int, most: int) -> Array:
 def _boxed(work: Array, grid: Sequence[int]) -> bool:
     """Say whether blocks with work are the first along each axis, alike but for the last of them.
 
-    What guards of accesses cut off so is known without (`perfmodel.models.blocks.waves`).
+    What guards of accesses cut off so is known without (`perfmodel.models.launch.waves`).
     """
     x, y, z = grid
     shaped = work.reshape(z, y, x)

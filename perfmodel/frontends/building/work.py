@@ -62,7 +62,7 @@ from perfmodel.kernels.kernel import (
 )
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
-from perfmodel.models.timing.issue import TABLE_BRANCH
+from perfmodel.models.time.issue import TABLE_BRANCH
 
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}

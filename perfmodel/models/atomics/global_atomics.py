@@ -47,7 +47,8 @@ from perfmodel.models.atomics.to_slices import (
     send_inputs,
     unhindered,
 )
-from perfmodel.models.bandwidth.slices import (
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import (
     BUSIEST_SLICE,
     PACKET_CLOCKS,
     PACKET_SLOT,
@@ -56,7 +57,6 @@ from perfmodel.models.bandwidth.slices import (
     most_pieces,
     slice_count,
 )
-from perfmodel.models.formula import Formula
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.bandwidth.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.formula import Formula
+from perfmodel.models.l1.local_memory import is_local
+from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces
-from perfmodel.models.reuse.local_memory import is_local
 
 Array = npt.NDArray[Any]
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
-from perfmodel.models.bandwidth.slices import lone_sector
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import lone_sector
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
-from perfmodel.models.bandwidth.slices import most_answers, slice_count, slice_slot
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import most_answers, slice_count, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
@@ -61,7 +61,7 @@ def pass_inputs(
     busiest: Array,
     device: Device,
 ) -> dict[str, Any]:
-    """Return what goes into the time of a pass (`perfmodel.models.bandwidth.slices.PASS_TIME`).
+    """Return what goes into the time of a pass (`perfmodel.models.l2.slices.PASS_TIME`).
 
     Parameters
     ----------

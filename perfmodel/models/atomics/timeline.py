@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
-from perfmodel.models.bandwidth.slices import PASS_TIME
+from perfmodel.models.l2.slices import PASS_TIME
 from perfmodel.models.requests.warp_requests import Requests
 
 REQUESTS: Final = 4

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
-from perfmodel.models.bandwidth.dram import RowCosts, random_cost, read_cost
+from perfmodel.models.dram.throughput import RowCosts, random_cost, read_cost
+from perfmodel.models.l2.random_tables import drawn_share, fetched_by
+from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.random_tables import drawn_share, fetched_by
-from perfmodel.models.reuse.residency import TABLE_WEIGHT
 
 Array = npt.NDArray[Any]
 

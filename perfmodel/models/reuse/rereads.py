@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.blocks.waves import taking_part
 from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.launch.waves import taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import Group, held

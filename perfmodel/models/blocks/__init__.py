@@ -1,1 +1,0 @@
-"""Blocks on SMs: how many fit, how they are handed out, and in how many waves they run."""

@@ -1,0 +1,1 @@
+"""DRAM: what is read and written, and how long it takes."""

@@ -1,0 +1,281 @@
+"""Stores at scattered places: sectors stored in part are read from DRAM, lone ones written alone.
+
+L2 keeps sectors of which it has a part only in an eighth of its lines. One that has to leave is
+read from DRAM, so that it is whole, and written: a word stored at a random place of a large array
+moves 64 bytes. What is whole stays, to be changed again, and is written when L2 has too many
+changed lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.dram.throughput import ROWS, SPARSE
+from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.sampled_places import once_of_sample
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.reuse_windows import held
+
+Array = npt.NDArray[Any]
+_ZERO: Final = np.zeros(1)
+
+LAST_SECTORS = Formula(
+    name="sectors of the last lines that were stored to at random places",
+    unit="B",
+    text="-22.18*s*lines*log2(1 - min(0.99, room/lines))",
+    symbols={
+        "s": "sectors that a store asks of a line [1]",
+        "lines": "lines that all stores touch [1]",
+        "room": "lines that L2 keeps so [1]",
+    },
+    holds="places met at random",
+    source="derived: k draws of n lines meet n*(1 - exp(-k/n)) different; 32 B, natural log",
+)
+FILLED = Formula(
+    name="bytes that DRAM reads to make sectors whole",
+    unit="B",
+    text="part*(max(0, once - last) + max(0, stored - once)*gone)",
+    symbols={
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "last": "of them, those that may stay in part [B]",
+        "stored": "bytes of the sectors of all stores [B]",
+        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
+    },
+    holds="single words and runs of 2 and 4, arrays of 1 MiB to 1 GiB, within 10% from 16 MiB on",
+    source="fitted form: an eighth of the lines of an H200's L2 (measurements/h200-scattered)",
+)
+WRITTEN_BACK = Formula(
+    name="bytes that scattered stores make DRAM write",
+    unit="B",
+    text="part*max(0, once - last) + (1 - part)*max(0, once - left)"
+    " + max(0, stored - once)*max(gone, 1 - dirty/footprint, 0)",
+    symbols={
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "last": "of them, those that may stay in part [B]",
+        "left": "of them, those that may stay changed [B]",
+        "stored": "bytes of the sectors of all stores [B]",
+        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
+        "dirty": "L2 that changed lines take up before they are written back [B]",
+        "footprint": "lines that all stores touch [B]",
+    },
+    holds="as `FILLED`",
+    source="fitted form, as `ATOMIC_WRITES` (measurements/h200-scattered)",
+)
+STORE_WAITS = Formula(
+    name="what L2 waits for DRAM at scattered stores, as dense bytes",
+    unit="B",
+    text="lone*(pair*filled + write*(1 - part)*max(0, once - left)*sparse)/32",
+    symbols={
+        "lone": "share of the sectors that are alone in their line: none where two are [1]",
+        "pair": "wait for a sector that is read, and then written, as dense bytes [B]",
+        "filled": "bytes of these [B]",
+        "write": "wait for one that is stored whole and written, as dense bytes [B]",
+        "part": "share of the sectors that are stored in part [1]",
+        "once": "bytes of the different sectors [B]",
+        "left": "of them, those that may stay changed [B]",
+        "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
+    },
+    holds="as `FILLED`, times: those fitted on 24% low to 15% high, others 17% low to "
+    "16% high, which were in view when the form was chosen",
+    source="fitted: this part comes after L2's, not beside it; whole sectors that are written "
+    "early, to be changed again, add next to nothing (measurements/h200-scattered)",
+)
+
+PART_LINES: Final = 1 / 8
+"""Share of L2's lines that may hold sectors stored in part: fitted, 58 to 62 thousand lines of an
+H200's 492 thousand, with 1 and with 4 such sectors in each."""
+CHANGED_LINES: Final = 0.433
+"""Share of L2's lines that stay changed at the end: see `DIRTY_LEFT`."""
+PAIR_WAIT: Final = 210.0
+WRITE_WAIT: Final = 100.0
+"""See `STORE_WAITS`: 47 and 23 ps."""
+RANDOM_KNEE: Final = (0.88, 1.35)
+CYCLIC_KNEE: Final = (0.89, 1.1)
+"""Lines stored to over L2 at which sectors start to leave before they are stored to again, and at
+which nearly all have: at random places, and where all others come between."""
+RANDOM_STAYS: Final = 0.5
+"""Share of L2 that random stores find beyond that."""
+
+
+class ScatteredStores(NamedTuple):
+    """What stores at scattered places of one buffer move between L2 and DRAM.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the accesses.
+    filled, written : array
+        DRAM bytes read and written.
+    waited : array
+        What that adds to L2's time, as dense DRAM bytes.
+    left : array
+        Bytes of changed sectors that are still in L2 at the end.
+    """
+
+    members: tuple[int, ...]
+    filled: Array
+    written: Array
+    waited: Array
+    left: Array
+
+
+def scattered_stores(
+    instance: Instance, requests: Sequence[Requests], chosen: Sequence[int], capacity: float
+) -> tuple[ScatteredStores, ...]:
+    """Return what stores without strides move, buffer by buffer.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+    chosen : sequence of int
+        Positions of stores to global memory.
+    capacity : float
+        Of L2 [B].
+    """
+    members: dict[str, list[int]] = {}
+    for i in chosen:
+        if requests[i].strides is None and requests[i].filled is not None:
+            members.setdefault(requests[i].access.buffer, []).append(i)
+    every = (_of_buffer(instance, requests, found, capacity) for found in members.values())
+    return tuple(s for s in every if np.any(s.waited > 0))
+
+
+def strided_parts(
+    instance: Instance,
+    requests: Sequence[Requests],
+    chosen: Sequence[int],
+    touched: Sequence[Array],
+    capacity: float,
+) -> Array:
+    """Return the bytes that DRAM reads for sectors that strided stores leave in part [B].
+
+    As of scattered stores, but for what an eighth of L2's lines may hold: floats that are every
+    second to every sixteenth, and doubles, within 6% of what was measured.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+    chosen : sequence of int
+        Positions of stores to global memory.
+    touched : sequence of array
+        By position, bytes of the different sectors.
+    capacity : float
+        Of L2 [B].
+    """
+    members: dict[str, list[int]] = {}
+    for i in chosen:
+        members.setdefault(requests[i].access.buffer, []).append(i)
+    # What is read in the same launch is there when it is stored to.
+    read = {r.access.buffer for r in requests if r.access.kind != "store"}
+    filled = _ZERO
+    for buffer, found in members.items():
+        if buffer in read or any(requests[i].strides is None for i in found):
+            continue
+        # Accesses that touch the same are not told apart from such that do not: no more is read.
+        once = largest(*(touched[i] for i in found))
+        wanted = sum((requests[i].wanted_bytes for i in found), _ZERO)
+        lines = sum((requests[i].lines for i in found), _ZERO)
+        sectors = sum((requests[i].sectors for i in found), _ZERO)
+        part = largest(_run_ends(wanted, once), _gaps(requests, found))
+        part = np.where(wanted < once, part, 0.0)
+        each = np.maximum(part * sectors / np.maximum(lines, 1e-9), 1.0)
+        last = np.minimum(part * once, PART_LINES * capacity / LINE * each * SECTOR)
+        filled = filled + np.maximum(part * once - last, 0.0)
+    return np.asanyarray(filled)
+
+
+def _run_ends(wanted: Array, once: Array) -> Array:
+    """Return the share of sectors in part where runs start or end inside of them."""
+    return np.asanyarray(np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0))
+
+
+def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
+    """Return the share of sectors with a gap that neighbouring lanes leave between them."""
+    most = np.zeros(1)
+    for i in members:
+        r = requests[i]
+        assert r.strides is not None
+        lanes = [np.abs(r.strides[v.name]) for v in r.variables if v.in_lane]
+        if lanes:
+            most = np.maximum(most, smallest(*lanes))
+    run = sum(requests[i].width for i in members)
+    gap = most - run
+    word = min(requests[i].width for i in members)
+    inside = (gap > 0) & (gap < SECTOR)
+    return np.where(inside, np.minimum((SECTOR - word + gap) / np.maximum(most, 1.0), 1.0), 0.0)
+
+
+def _of_buffer(
+    instance: Instance, requests: Sequence[Requests], members: Sequence[int], capacity: float
+) -> ScatteredStores:
+    stores = [requests[i] for i in members]
+    size = buffer_bytes(instance, stores[0])
+    # Sectors that warps of a block store to together leave as one.
+    blocks = [_in_block(r) for r in stores]
+    sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
+    stored = sectors * SECTOR
+    whole = sum(
+        (
+            b[0] * (1.0 if r.filled is None else r.filled)
+            for b, r in zip(blocks, stores, strict=True)
+        ),
+        _ZERO,
+    )
+    # A run that starts or ends inside a sector leaves two sectors in part.
+    part = np.clip(2 * (1 - whole / np.maximum(sectors, 1e-9)), 0.0, 1.0)
+    random = all(r.random for r in stores)
+    once, touched = (_different(n, size, g, random) for n, g in ((sectors, SECTOR), (lines, LINE)))
+    each = sectors / np.maximum(lines, 1e-9)
+    around = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
+    last = np.minimum(LAST_SECTORS(**around, room=PART_LINES * capacity / LINE), once)
+    left = np.minimum(LAST_SECTORS(**around, room=CHANGED_LINES * capacity / LINE), once)
+    stays = held(touched, np.asanyarray(capacity), RANDOM_KNEE if random else CYCLIC_KNEE)
+    if random:
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / touched))
+    both = {"part": part, "once": once, "last": last, "stored": stored, "gone": 1 - stays}
+    room = {"dirty": CHANGED_LINES * capacity, "footprint": touched}
+    filled = np.asanyarray(FILLED(**both))
+    written = np.asanyarray(WRITTEN_BACK(**both, **room, left=left))
+    waited = STORE_WAITS(
+        lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
+        pair=PAIR_WAIT,
+        filled=filled,
+        write=WRITE_WAIT,
+        part=part,
+        once=once,
+        left=left,
+        sparse=SPARSE(f=touched, rows=ROWS),
+    )
+    return ScatteredStores(
+        tuple(members), filled, written, np.asanyarray(waited), np.maximum(once - written, 0.0)
+    )
+
+
+def _in_block(r: Requests) -> tuple[Array, Array]:
+    """Return the sectors and lines of an access, those of a block's warps together once."""
+    if r.in_blocks is None:
+        counted = r.access.counted
+        addresses = None if counted is None else counted.addresses
+        each = (once_of_sample(addresses, granule) for granule in (SECTOR, LINE))
+        sectors, lines = (n * part for n, part in zip((r.sectors, r.lines), each, strict=True))
+        return sectors, lines
+    return np.minimum(r.sectors, r.in_blocks[0]), np.minimum(r.lines, r.in_blocks[2])
+
+
+def _different(asked: Array, size: Array, granule: int, random: bool) -> Array:
+    """Return the bytes of the different granules of a buffer that stores touch."""
+    every = np.maximum(np.ceil(size / granule), 1.0)
+    met = -every * np.expm1(-asked / every) if random else np.minimum(asked, every)
+    return np.asanyarray(np.maximum(met, 1.0) * granule)

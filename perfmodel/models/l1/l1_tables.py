@@ -1,0 +1,184 @@
+"""Tables in L1: what an SM keeps of small data that it reads at irregular or random places.
+
+Where addresses are no straight walk, reuse has no window to be counted in. But an SM never fetches
+a sector again that L1 still has: data that fits is fetched once an SM, and of a larger table that
+is read at random, L1 has the lines drawn last.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.residency import ATOM_HITS
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.reuse_windows import held
+
+Array = npt.NDArray[Any]
+
+TOUCHED_SECTORS = Formula(
+    name="distinct sectors of a table that an SM touches",
+    unit="sectors",
+    text="s*(1 - (1 - 1/s)**r)",
+    symbols={
+        "s": "sectors of the table [1]",
+        "r": "sectors that an SM asks for [1]",
+    },
+    holds="random places",
+    source="derived: each sector is missed by all with probability (1 - 1/s)**r",
+)
+DRAWN_SINCE = Formula(
+    name="L1 taken up by the last draws and what came between",
+    unit="B",
+    text="table*(1 - (1 - 1/n)**t) + t*beside",
+    symbols={
+        "table": "bytes of the table [B]",
+        "t": "draws [1]",
+        "n": "lines of the table [1]",
+        "beside": "bytes of other loads for each draw [B]",
+    },
+    holds="random places; a line is there if it was drawn in the last t draws that fill L1",
+    source="derived: Che, Tung and Wang's characteristic time",
+)
+EARLY_MISSES = Formula(
+    name="batches with a miss, of a table that L1 comes to hold",
+    unit="1",
+    text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
+    symbols={
+        "new": "share of the lines that the launch brings into L1 [1]",
+        "k": "lines of a batch [1]",
+    },
+    holds="places met at random: misses thin out as the table fills",
+    source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
+    "harmonic number",
+)
+WALKED_MISSES = Formula(
+    name="steps with a miss, of walks through a table that L1 comes to hold",
+    unit="1",
+    text="min(1, new*own*(1 - (1.78*all)**(-1/max(1e-9, own - 1))))",
+    symbols={
+        "new": "share of the lines asked for that the launch brings into L1 [1]",
+        "own": "walkers of an SM: warps, times the chains that each follows [1]",
+        "all": "walkers of all SMs, but no more than places to start from [1]",
+    },
+    holds="walkers that start anywhere on one way: each hits from where another one started",
+    source="derived: the longest of `all` ways between `own` random places of a circle, for which "
+    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% (measurements/"
+    "h200-sxm-suite/chains.csv, fit rows)",
+)
+
+
+TABLE_SHARE: Final = 0.9
+"""Share of L1 that holds a table at random places: 224 KiB of 248 still fit, and of 256 KiB a third
+misses (measurements/h200-sxm-contention/random-reads.csv, fit rows)."""
+
+
+def table_fills(
+    r: Requests, table: Array, reached: Array, sms: Array, beside: Array, capacity: Array
+) -> Array:
+    """Return the sectors that an irregular or random access brings into all L1s.
+
+    Parameters
+    ----------
+    r : Requests
+        Without strides.
+    table : array
+        Bytes of its buffer.
+    reached : array
+        Bytes of the sectors in it that the access can touch.
+    sms : array
+        SMs at work.
+    beside : array
+        Bytes that the other loads bring into all L1s.
+    capacity : array
+        Bytes of L1.
+    """
+    asked = r.sectors / sms
+    sectors = np.maximum(reached / SECTOR, 1.0)
+    if not r.random:
+        # A walk that is no random one may touch everything before it comes back.
+        kept = held(table, capacity)
+        return np.asanyarray((kept * np.minimum(asked, sectors) + (1 - kept) * asked) * sms)
+    draws = np.maximum(r.lines / sms, 1e-9)
+    found = _line_hits(table, beside / sms / draws, TABLE_SHARE * capacity)
+    parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
+    hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
+    first = TOUCHED_SECTORS(s=sectors, r=asked)
+    return np.asanyarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
+
+
+def periodic_fills(r: Requests, fills: Array, sms: Array, beside: Array, capacity: Array) -> Array:
+    """Return the sectors that an access brings into all L1s whose addresses start again.
+
+    Blocks that follow each other on an SM come by the same place again after at most a period, and
+    what other loads brought in meanwhile: if L1 holds that, each SM fetches the period once
+    (measured: a bias of 1,000 and 4,096 elements added to rows, within 0.1% and 3%).
+
+    Parameters
+    ----------
+    r : Requests
+        With a period.
+    fills : array
+        What it brings in otherwise.
+    sms : array
+        SMs at work.
+    beside : array
+        Bytes that the other loads bring into all L1s.
+    capacity : array
+        Bytes of L1.
+    """
+    assert r.period is not None
+    around = r.period * (1 + beside / np.maximum(r.sectors * SECTOR, 1.0))
+    kept = held(around, capacity)
+    once = np.minimum(np.ceil(r.period / SECTOR) * sms, fills)
+    return np.asanyarray(kept * once + (1 - kept) * fills)
+
+
+def early_misses(
+    new: Array,
+    batch: Array,
+    random: bool,
+    walkers: Array,
+    blocks: Array,
+    places: Array,
+    device: Device,
+) -> Array:
+    """Return the share of batches that miss, of a table that L1 comes to hold.
+
+    Parameters
+    ----------
+    new : array
+        Share of the lines asked for that the launch brings into L1.
+    batch : array
+        Lines of a batch.
+    random : bool
+        Whether each place is drawn; else it follows from the one before.
+    walkers : array
+        Of a block: warps, times the chains that each follows.
+    blocks : array
+    places : array
+        Of the table, over those that a block's walkers stand at together.
+    device : Device
+    """
+    if random:
+        return np.asanyarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
+    most = np.maximum(device.max_threads_per_sm / (WARP_SIZE * walkers), 1.0)
+    own = walkers * np.clip(blocks / device.sm_count, 1.0, most)
+    every = np.clip(walkers * np.minimum(places, blocks), own, None)
+    return np.asanyarray(WALKED_MISSES(new=new, own=own, all=every))
+
+
+def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:
+    """Return the share of a table's lines that L1 has."""
+    n = np.maximum(table / LINE, 1.0)
+    low, high = np.zeros(np.broadcast(n, beside, capacity).shape), 50 * n + 0.0 * beside
+    for _ in range(60):
+        t = (low + high) / 2
+        fits = DRAWN_SINCE(table=n * LINE, t=t, n=n, beside=beside) <= capacity
+        low, high = np.where(fits, t, low), np.where(fits, high, t)
+    return np.asanyarray(1 - (1 - 1 / n) ** low)

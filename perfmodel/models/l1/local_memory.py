@@ -1,0 +1,110 @@
+"""Local memory: each thread's own words, which all the threads of an SM take turns to use.
+
+A word of a warp's lanes lies beside those of the lane's neighbours: one word a lane is 4 sectors.
+Stores go through L1 to L2, loads find in L1 what was stored or read before. Threads that come later
+take over the memory of those that are done: what matters is how much the resident ones have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.reuse_windows import held
+
+Array = npt.NDArray[Any]
+
+KEPT = Formula(
+    name="share of local memory's loads that a cache serves",
+    unit="1",
+    text="min(1, (0.94*c/f)**1.8)",
+    symbols={
+        "c": "capacity of the cache [B]",
+        "f": "local memory of the threads that share it at a time [B]",
+    },
+    holds="arrays that are read more than once",
+    source="fitted by hand: L1 and L2 hits of 11 launches on an H200, f/c from 0.1 to 9, within "
+    "0.27 (measurements/h200-copies-local, counters.csv)",
+)
+WRITTEN_KNEE: Final = (0.2, 1.1)
+"""Local memory of the resident threads over L2's capacity at which written lines start to leave L2
+for DRAM, and at which all do. Fitted by hand: DRAM bytes written of 9 launches on an H200, within
+0.2 of the share (measurements/h200-copies-local, counters.csv)."""
+
+
+class LocalTraffic(NamedTuple):
+    """What one access to local memory asks of L2 and DRAM: sectors, sectors, bytes, bytes."""
+
+    fills: Array
+    misses: Array
+    read: Array
+    written: Array
+
+
+def is_local(instance: Instance, r: Requests) -> bool:
+    """Say whether an access goes to local memory."""
+    return instance.kernel.buffer(r.access.buffer).space == "local"
+
+
+def local_traffic(
+    instance: Instance, r: Requests, device: Device, occupied: Occupancy
+) -> LocalTraffic:
+    """Work out what an access to local memory asks of the caches.
+
+    Parameters
+    ----------
+    instance : Instance
+    r : Requests
+        Of the access.
+    device : Device
+    occupied : Occupancy
+    """
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    size = buffer_bytes(instance, r)
+    on_sm = size / blocks * side_by_side(occupied.resident, blocks, device.sm_count)
+    at_once = size / blocks * np.minimum(blocks, occupied.resident * device.sm_count)
+    l2_size = 1.0 * device.l2_size
+    sectors = np.asanyarray(r.sectors, dtype=float)
+    if r.access.kind == "store":
+        leaves = 1 - held(at_once, l2_size, WRITTEN_KNEE)
+        none = sectors * 0.0
+        return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
+    # Where lanes read different words, the sectors' other words are read soon after.
+    wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
+    fills = wanted * (1 - KEPT(c=np.asanyarray(occupied.l1_size, float), f=np.maximum(on_sm, 1.0)))
+    misses = fills * (1 - KEPT(c=l2_size, f=np.maximum(at_once, 1.0)))
+    return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)
+
+
+def counted_apart(requests: Sequence[Requests], local: Collection[int]) -> dict[str, Array]:
+    """Return requests and sectors of loads and stores as `Traffic` has them, local ones apart.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+    local : collection of int
+        Which of them go to local memory.
+    """
+    found = {
+        f"{space}_{kind}_{what}": np.zeros(1)
+        for space in ("global", "local")
+        for kind in ("load", "store")
+        for what in ("requests", "sectors")
+    }
+    for i, r in enumerate(requests):
+        if r.access.kind != "atomic":
+            name = f"{'local' if i in local else 'global'}_{r.access.kind}"
+            found[f"{name}_requests"] = found[f"{name}_requests"] + r.requests
+            found[f"{name}_sectors"] = found[f"{name}_sectors"] + r.sectors
+    return found

@@ -1,0 +1,1 @@
+"""L2: what it keeps, what misses, and how long it takes."""

@@ -1,0 +1,108 @@
+"""Blocks that catch up with others which read the same: from then on L2 is asked once for both.
+
+Blocks that move on to what close neighbours have read find it in L2, and run faster than those that
+fetch it. Once they have caught up, their reads meet on the way to L2 (see
+`perfmodel.models.l2.merged_reads`) and wait for DRAM together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.merged_reads import gpc_run
+from perfmodel.models.l2.private_sets import NEIGHBOURS, YOUNG_SHARE
+from perfmodel.models.l2.residency import Workings
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+CAUGHT_MISSES = Formula(
+    name="re-reads of others' parts that wait for DRAM with theirs",
+    unit="1",
+    text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (0.805 - d/c)/0.041))",
+    symbols={
+        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
+        "young": "share of the later re-reads before blocks follow others [1]",
+        "later": "re-reads but the first two: to catch up takes longer than to find data [1]",
+        "again": "times that the launch reads the set again [1]",
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="as `perfmodel.models.l2.private_sets.MOVED_KNEE`, close neighbours",
+    source="fitted with `CAUGHT`: middle, width and the delay of two passes",
+)
+CAUGHT = Formula(
+    name="re-reads of others' parts that L2 is not asked for",
+    unit="1",
+    text="max(waiting, (1 - 1/alike)*rounds/(rounds + 9)/(1 + (17*rounds/again)**2))",
+    symbols={
+        "waiting": "those that wait for DRAM [1]",
+        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
+        "rounds": "loads that a block makes in one pass over the set [1]",
+        "again": "times that the launch reads the set again [1]",
+    },
+    holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
+    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.026 rms of "
+    "the 85 rows marked fit, 0.053 of 86 others, of other distances among them "
+    "(measurements/h200-followers/counters.csv, h200-l2-turns, h200-l2-sets, "
+    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none meet",
+)
+BEHIND: Final = 2.0
+"""See `CAUGHT_MISSES`."""
+
+
+def caught(
+    instance: Instance,
+    loads: Sequence[Requests],
+    moved: Workings,
+    moves: Array,
+    passes: Array,
+    device: Device,
+) -> tuple[Array, Array, Workings]:
+    """Return what of a set's re-reads meets others' on the way, what waits for DRAM, and how.
+
+    Parameters
+    ----------
+    instance : Instance
+    loads : sequence of Requests
+        Of the set.
+    moved : tuple of (Formula, mapping)
+        From `perfmodel.models.l2.private_sets.moved_misses`.
+    moves : array
+        Blocks by which each moves on after each pass; 0: it comes back to its own part.
+    passes : array
+        Times that the set is read.
+    device : Device
+    """
+    if not device.merged_sms or not device.gpcs:
+        return np.zeros(1), np.zeros(1), ()
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    rounds = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
+    room, age = moved[1][1], moved[2][1]
+    apart = moves % device.sm_count
+    # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
+    ring = np.maximum(np.minimum(apart, device.sm_count - apart), 1)
+    alike = np.where(apart == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
+    near = (moves > 0) & (ring <= NEIGHBOURS)
+    alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
+    again = age["again"]
+    later = np.maximum(again - BEHIND, 0.0)
+    given = {
+        "alike": alike,
+        "young": YOUNG_SHARE(**{**age, "again": np.maximum(later, 1e-9)}),
+        "later": later,
+        "again": again,
+        "d": room["d"],
+        "c": room["c"],
+    }
+    waiting = np.asanyarray(CAUGHT_MISSES(**given))
+    met = {"waiting": waiting, "alike": alike, "rounds": rounds, "again": again}
+    return np.asanyarray(CAUGHT(**met)), waiting, ((CAUGHT_MISSES, given), (CAUGHT, met))

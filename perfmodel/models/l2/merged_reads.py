@@ -1,0 +1,276 @@
+"""Reads that several SMs make of the same sectors at about the same time: L2 is asked once.
+
+Between the SMs of a GPC and L2 a read that is on its way answers others of the same sectors of a
+line, up to four SMs in all (Nsight Compute calls the unit the L2 request coalescer). It is on its
+way for some 65 clocks if L2 has the data, and for 400 to 500 if DRAM has to bring it. Neighbouring
+blocks are on the SMs of one GPC, so what they read alike is merged while they keep in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions import names
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
+from perfmodel.models.formula import Formula
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.power_mean import power_mean
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.unrolled import loop_unroll
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import AccessTraffic, Traffic
+
+Array = npt.NDArray[Any]
+
+MERGED_READS = Formula(
+    name="reads that L2 sees, for each of an SM",
+    unit="1",
+    text="1 - met*(1 - 1/min(alike, most))",
+    symbols={
+        "met": "share of the reads that meet: see `READS_MET` [1]",
+        "alike": "SMs of a GPC whose blocks, handed out one after the other, read the same [1]",
+        "most": "SMs that one read of L2 answers, at most [1]",
+    },
+    holds="blocks that start together",
+    source="derived; measured of 1 to 16 SMs of a GPC (measurements/h200-merged/merged.csv, "
+    "window.csv)",
+)
+READS_MET = Formula(
+    name="share of the reads of neighbours that meet",
+    unit="1",
+    text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**2))",
+    symbols={
+        "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
+        "first": "share of such reads that meet: see `FRESH_MET` [1]",
+        "step": "share of reads of blocks in step that meet [1]",
+        "n": "blocks that share an SM [1]",
+        "u": "load of the SM's busiest unit [1]",
+        "drift": "other blocks on a full SM that halve it [1]",
+    },
+    holds="as `MERGED_READS`",
+    source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
+    "on with them; what L2 has is there so soon that only blocks in step meet "
+    "(measurements/h200-merged/kept.csv)",
+)
+FRESH_MET = Formula(
+    name="share of the reads of what DRAM brings that meet",
+    unit="1",
+    text="step - min(0.75, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
+    symbols={
+        "step": "share of reads of blocks in step that meet [1]",
+        "lost": "what each other block on a full SM loses of it [1]",
+        "n": "blocks that share an SM, 16 where warps do not meet [1]",
+        "u": "load of the SM's busiest unit [1]",
+        "full": "load from which on it is lost [1]",
+    },
+    holds="as `MERGED_READS`",
+    source="chosen as `READS_MET`; counts of products and of attention were in view",
+)
+STEP: Final = 0.95
+DRIFT: Final = 2.0
+CHANCE: Final = 0.15
+LOST: Final = 0.05
+FULL: Final = 0.75
+"""See `READS_MET` and `FRESH_MET`."""
+
+_WHOLE: Final = 16.0
+"""Blocks of a GPC that has one on each of its SMs."""
+
+
+def with_merged_reads(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    held: Array,
+    busy: Array,
+    latency: Array,
+) -> Traffic:
+    """Return traffic with the reads that L2 sees, where SMs' reads are merged.
+
+    Parameters
+    ----------
+    instance, requests, traffic, device
+        A launch, its requests (global accesses, in order) and traffic, and where it runs.
+    held : array
+        Blocks that an SM has room for.
+    busy, latency : array
+        What the busiest unit of an SM needs, and what the blocks wait alone [s].
+    """
+    done = any(a.l2_read_sectors is not None for a in traffic.accesses)
+    if done or not device.merged_sms or not device.gpcs:
+        return traffic
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    sms = 1.0 * device.sm_count
+    run = gpc_run(blocks, device)
+    together = np.minimum(blocks, sms * held)
+    load = busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30)
+    shared = side_by_side(held, blocks, device.sm_count)
+    # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
+    drifting = shared if instance.kernel.barriers else np.maximum(shared, 16.0)
+    asked = merged = np.zeros(1)
+    accesses = list(traffic.accesses)
+    loads = [i for i, a in enumerate(accesses) if a.kind == "load"]
+    neighbours = {i: _neighbours(instance, requests[i], accesses[i], run) for i in loads}
+    nests = {i: instance.kernel.loop_nest(requests[i].access.loop) for i in loads}
+    roots = {i: nest[0].variable if nest else None for i, nest in nests.items()}
+    for i in loads:
+        access = accesses[i]
+        fills = access.l1_fill_sectors
+        beside = [j for j in loads if roots[j] == roots[i]]
+        in_step = neighbours[i]
+        if access.alike is None:
+            # Blocks keep in step by the load that most of them share.
+            most_alike = largest(*(neighbours[j] for j in beside))
+            for j in beside:
+                leads = (neighbours[j] >= most_alike) & (neighbours[i] < most_alike)
+                both = alike(instance, requests[i], run, requests[j])
+                in_step = np.where(leads, np.minimum(in_step, both), in_step)
+        every = reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
+        # Blocks of an SM that find in L1 what others brought are one to L2.
+        reading = np.where(fills > 0.99 * access.sectors, reading, np.minimum(reading, sms))
+        fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
+        # Blocks of an SM for which one of them reads ask as one.
+        alone = access.dram_bytes / SECTOR * np.minimum(every, together) / np.maximum(fills, 1e-9)
+        first = FRESH_MET(
+            step=STEP, lost=LOST, n=drifting / np.clip(alone, 1.0, shared), u=load, full=FULL
+        )
+        met = READS_MET(
+            fresh=np.clip(fresh, 0.0, 1.0) if traffic.cold else 0.0,
+            first=first,
+            drift=DRIFT,
+            step=STEP,
+            n=shared,
+            u=load,
+        )
+        loop = requests[i].access.loop
+        _, at_once = loop_unroll(instance, loop, len(beside))
+        in_parts = _in_parts(requests, i, beside) & (at_once * len(beside) > 1.5)
+        met = np.where(in_parts, np.minimum(met, CHANCE), met)
+        met = np.where(_split_by_warps(requests[i]), 0.0, met)
+        # Who waits for data of its own falls out of step.
+        own = np.zeros(1)
+        for j in beside:
+            waits = accesses[j].dram_bytes / SECTOR / np.maximum(accesses[j].l1_fill_sectors, 1e-9)
+            alone = np.maximum(alike(instance, requests[j], together), neighbours[j]) < 1.1
+            own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
+        met = met * (1 - own) + np.minimum(met, CHANCE) * own
+        most = 1.0 * device.merged_sms
+        share = MERGED_READS(met=met, alike=in_step, most=most)
+        by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
+        share = np.minimum(share, by_chance) * (1 - _caught_up(traffic, i))
+        asked, merged = asked + fills, merged + fills * share
+        accesses[i] = replace(access, l2_read_sectors=fills * share)
+    part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
+    other = traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    missed = (1 - traffic.l2_hit_rate) * (traffic.l2_read_sectors + other)
+    reads = traffic.l2_read_sectors * part
+    return replace(
+        traffic,
+        accesses=tuple(accesses),
+        l2_read_sectors=np.asanyarray(reads),
+        l2_repeated_sectors=np.asanyarray(traffic.l2_repeated_sectors * part),
+        l2_hit_rate=np.clip(1 - missed / np.maximum(reads + other, 1.0), 0.0, 1.0),
+    )
+
+
+def _caught_up(traffic: Traffic, i: int) -> Array:
+    """Return the share of a load's reads that blocks make which have caught up with others."""
+    met: Array = np.zeros(1)
+    for t in traffic.tables:
+        if i in t.members:
+            met = met + t.met * t.again / np.maximum(t.first + t.again, 1e-9)
+    return met
+
+
+def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Array:
+    """Return whether a warp asks for a line in several requests, of other sectors each.
+
+    Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
+    (measurements/h200-merged/kept.csv). Of those that wait one for the other, 0.98 of what can be
+    is merged (measurements/h200-reused, walks).
+    """
+    own, found = requests[i], np.zeros(1, dtype=bool)
+    for j in beside:
+        r = requests[j]
+        if j == i or r.strides is None or own.strides is None:
+            continue
+        if r.access.buffer != own.access.buffer or r.strides.keys() != own.strides.keys():
+            continue
+        alike = np.ones(1, dtype=bool)
+        for name, stride in r.strides.items():
+            alike = alike & (stride == own.strides[name])
+        same_line = r.offset // LINE == own.offset // LINE
+        found = found | (alike & same_line & (r.offset // SECTOR != own.offset // SECTOR))
+    return found
+
+
+def _split_by_warps(r: Requests) -> Array:
+    """Return whether warps of a block ask for other parts of the same lines, at the same time.
+
+    Counted: of halves that all blocks read, 64 B a warp, no read is merged
+    (measurements/h200-copies-local, matrix loads).
+    """
+    found = np.zeros(1, dtype=bool)
+    for v in r.variables:
+        if r.strides is not None and v.name.startswith("warp."):
+            stride = np.abs(r.strides[v.name])
+            found = found | ((v.extent > 1) & (stride > 0) & (stride < LINE))
+    return found
+
+
+def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Array) -> Array:
+    """Return how many SMs of a GPC a load reads the same for."""
+    if access.alike is not None:
+        near = np.full(1, access.alike)
+        if r.access.counted is None:
+            return near
+        return np.where(run <= _WHOLE, np.maximum(near * run / (near + run), 1.0), near)
+    return alike(instance, r, run)
+
+
+def gpc_run(blocks: Array, device: Device) -> Array:
+    """Return how many blocks in a row the SMs of a GPC get.
+
+    Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
+    (measurements/h200-l2-sets/places.txt).
+    """
+    return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))
+
+
+def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
+    """Return how many blocks of a run, numbered one after the other, a load reads the same for.
+
+    And another load as well, if one is given. Along axes that an index at irregular places depends
+    on, blocks are taken to read different data.
+    """
+    found = np.ones(1)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    both = [x for x in (r, other) if x is not None]
+    left = run
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = np.asanyarray(extent, dtype=float)
+        part = np.clip(left, 1.0, count)
+        # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
+        cut = (run <= _WHOLE) & (count < blocks)
+        part = np.where(cut, np.maximum(count * left / (count + left), 1.0), part)
+        for x in both:
+            part = np.where(_still(instance, x, f"blockIdx.{axis}"), part, 1.0)
+        found = found * part
+        left = left / count
+    return np.asanyarray(found)
+
+
+def _still(instance: Instance, r: Requests, name: str) -> Any:
+    """Return whether a load reads the same whatever a block index is."""
+    if r.strides is not None:
+        return r.strides[name] == 0
+    return name not in names(instance.expression(r.access.index))

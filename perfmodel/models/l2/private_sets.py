@@ -1,0 +1,270 @@
+"""Sets that SMs read again and again, part by part: what L2 loses of them near its size.
+
+Where each SM has its own part, data is held once. At first a set of most of L2's size loses more
+than one that has been read for long, whose lines have found their side and their place; that takes
+the longer the larger it is.
+
+Where blocks move on to what others have read, those that find it catch up with those that fetch it.
+In the end blocks run in groups: the first misses for all of them. In step they would miss all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.agreement import agreed
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.residency import DISTANCE, Workings, distance_inputs
+from perfmodel.models.l2.slices import H200_SLICES, nearest_measured
+
+YOUNG_SHARE = Formula(
+    name="re-reads of private parts before their lines have found their side",
+    unit="1",
+    text="max(0, (before + again)/sqrt(1 + ((before + again)/half)**2)"
+    " - before/sqrt(1 + (before/half)**2))/again",
+    symbols={
+        "again": "times that the launch reads the part again [1]",
+        "before": "times that it was read again before the launch [1]",
+        "half": "re-reads after which most lines have settled [1]",
+    },
+    holds="working sets of 48 to 64 MiB on an H200, read 4, 17 and 68 times",
+    source="the mean of (1 + (r/half)**2)**-1.5 over the re-reads r; its form is assumed",
+)
+HALF_SETTLED = Formula(
+    name="re-reads after which most of a set has settled",
+    unit="1",
+    text="3.3*2.0**min(60, (d/c - 0.867)/0.033)",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="as `YOUNG_SHARE`",
+    source="fitted: DRAM reads of sets of 52 to 64 MiB read 4, 17 and 68 times, 0.05 rms of the "
+    "share missed (measurements/h200-l2-sets/counters.csv)",
+)
+PRIVATE_KNEE = Formula(
+    name="re-reads of private parts lost for lack of room",
+    unit="1",
+    text="young/(1 + 2.0**min(60, (0.8225 - d/c)/0.027))"
+    " + (1 - young)*max(0.33/(1 + 2.0**min(60, (0.825 - d/c)/0.022)), min(1, (d/c - end)/width))",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+        "young": "share of the re-reads before lines have found their side [1]",
+        "end": "share of L2 from which settled sets lose more [1]",
+        "width": "share of L2 beyond, at which they lose all [1]",
+    },
+    holds="working sets of 1 to 256 MiB on an H200, each SM its own part; such data is held once",
+    source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
+    "(measurements/h200-sxm/working-set.csv), the other to the re-reads from the 18th on, "
+    "and to warm launches (measurements/h200-l2-sets)",
+)
+SETTLED_END: Final = {94: {"end": 0.972, "width": 0.067}, 80: {"end": 0.96, "width": 0.06}}
+"""`end` and `width` of `PRIVATE_KNEE`, by the slices of L2.
+
+Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, cold 6.4% rms where
+the others give 6.9, warm 14 and 16; DRAM reads alone would have all of 50 MiB lost, and 0.03
+(measurements/h100-streams, sets.csv and sets-counters.csv, fit rows).
+"""
+READ_BEFORE: Final = 6.0
+"""Re-reads before a warm launch for how far private parts have settled, over the root of the times
+that a launch reads them: a launch settles less of a set the more of them there have been.
+
+Fitted to times of warm sets near L2's size, read 2 to 68 times: 7% rms of those read up to 4 times
+on an H200 and 8 of more, 9 and 11 on an H100, where 1.8 launches whatever they read gave 9, 10, 14
+and 11 (h200-l2-sets, h100-streams, sets.csv); 17 and 14, not 27 and 17, on another H100
+(h100-l2-parts, sets.csv). DRAM reads that were counted of the third to eighth launch, 0.055 rms of
+the share missed as before for sets read 16 times or more, say less for 2 and 4 times, 0.12 and
+0.09 before: the profiler's own work comes between those launches (h200-bursts/settling.csv,
+h200-blocks/launches.csv).
+"""
+
+
+HALF_DRIFTED = Formula(
+    name="re-reads after which most blocks follow others",
+    unit="1",
+    text="warmth*scale*max(0.02, d/c - 0.71)**power",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+        "warmth": "0.6 where the launch before has left part of the set: some get ahead [1]",
+        "scale": "at 1.71 times L2 [1]",
+        "power": "how it grows with the set [1]",
+    },
+    holds="as `MOVED_KNEE`",
+    source="fitted together with it; warm launches: times of 60 to 90 MiB read 6, 25 and 100 times",
+)
+MOVED_KNEE = Formula(
+    name="re-reads of others' parts lost for lack of room",
+    unit="1",
+    text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
+    symbols={
+        "d": "L2 used between two reads of a line [B]",
+        "c": "capacity of L2 [B]",
+        "young": "share of the re-reads before blocks follow others: see `YOUNG_SHARE` [1]",
+        "middle": "share of L2 at which half of the first re-reads miss [1]",
+        "width": "share of L2 that halves what is kept, beyond [1]",
+        "steady": "share of these that still miss at last [1]",
+    },
+    holds="sets of 8 to 128 MiB on an H200, two blocks an SM, read 5 to 60 times",
+    source="fitted: DRAM reads of sets in which blocks move on by 1 or 2, and by 37: 0.011 and "
+    "0.017 rms of the share missed. With all blocks in step after each time, sets of 56 MiB and "
+    "more miss all of it (measurements/h200-l2-turns/counters.csv)",
+)
+NEAR: Final = {"middle": 0.7, "width": 0.035, "steady": 0.058}
+NEAR_HALF: Final = {"scale": 55.0, "power": 1.6}
+"""Blocks that move on to what a close neighbour has read: most are on the same side of L2."""
+FAR: Final = {"middle": 0.6, "width": 0.033, "steady": 0.17}
+FAR_HALF: Final = {"scale": 32.0, "power": 1.1}
+"""To what blocks further away have read, on either side: more of it is held on both."""
+NEIGHBOURS: Final = 8
+"""Blocks in a row on SMs of one side: places.txt, measurements/h200-l2-sets."""
+WARM_DRIFT: Final = 0.6
+"""See `HALF_DRIFTED`."""
+
+
+def private_misses(
+    kept: Any,
+    read: Any,
+    written: Any,
+    capacity: float,
+    passes: Any,
+    before: Any = 0.0,
+    slices: float = H200_SLICES,
+) -> Workings:
+    """Work out the same where each SM reads its own part again and again.
+
+    Parameters
+    ----------
+    kept, read, written, capacity
+        As for `normal_misses`.
+    passes : array
+        Times that the part is read.
+    before : array
+        Times that it was read again before the launch.
+    slices : float
+        Of L2; an H200's by default.
+    """
+    ends = SETTLED_END[nearest_measured(slices, SETTLED_END)]
+    used = distance_inputs(1.0, kept, read, written)
+    room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
+    age = {
+        "again": np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
+        "before": np.asanyarray(before, dtype=float),
+        "half": np.asanyarray(HALF_SETTLED(**room)),
+    }
+    young = np.asanyarray(YOUNG_SHARE(**age))
+    return (
+        (DISTANCE, used),
+        (HALF_SETTLED, room),
+        (YOUNG_SHARE, age),
+        (PRIVATE_KNEE, room | ends | {"young": young}),
+    )
+
+
+def moved_misses(
+    kept: Any, read: Any, written: Any, capacity: float, passes: Any, near: Any, warm: bool
+) -> Workings:
+    """Work out the same where blocks move on to what others have read.
+
+    Parameters
+    ----------
+    kept, read, written, capacity, passes
+        As for `private_misses`.
+    near : array
+        Whether close neighbours have read it, see `NEIGHBOURS`.
+    warm : bool
+        Whether the same launch ran before.
+    """
+    used = distance_inputs(1.0, kept, read, written)
+    room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
+    near = np.asanyarray(near)
+    grows = {n: np.where(near, NEAR_HALF[n], FAR_HALF[n]) for n in NEAR_HALF}
+    drift = room | grows | {"warmth": WARM_DRIFT if warm else 1.0}
+    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
+    age = {"again": again, "before": 0.0, "half": np.asanyarray(HALF_DRIFTED(**drift))}
+    ends = {n: np.where(near, NEAR[n], FAR[n]) for n in NEAR}
+    young = np.asanyarray(YOUNG_SHARE(**age))
+    return (
+        (DISTANCE, used),
+        (HALF_DRIFTED, drift),
+        (YOUNG_SHARE, age),
+        (MOVED_KNEE, room | ends | {"young": young}),
+    )
+
+
+def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
+    """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
+
+    Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
+    to some time DRAM decides how long one takes, then L2. These are two parts of the launch, one
+    after the other: a set of 43 MiB read twice takes 17.8 us, its reads of L2 alone 11 and its
+    reads of DRAM alone 10 (measurements/h200-builtins).
+
+    Parameters
+    ----------
+    workings : tuple of (Formula, mapping)
+        From `private_misses` or `moved_misses`.
+    even : array
+        Share missed at which DRAM takes as long as L2.
+    """
+    age, (knee, room) = workings[-2][1], workings[-1]
+    first, last = (np.asanyarray(knee(**{**room, "young": young})) for young in (1.0, 0.0))
+    over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
+    # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
+    until = age["half"] * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age["before"]
+    until = np.where(last >= even, age["again"], np.clip(until, 0.0, age["again"]))
+    later = np.maximum(age["again"] - until, 1e-9)
+    young = YOUNG_SHARE(**{**age, "again": later, "before": age["before"] + until})
+    return 1 - until / age["again"], knee(**{**room, "young": young})
+
+
+def part_misses(
+    kept: Any,
+    between: tuple[Any, Any],
+    capacity: tuple[float, float],
+    passes: Any,
+    running: Any,
+    moves: Any,
+    sm_count: int,
+    slices: float,
+    warm: bool,
+) -> tuple[Workings, npt.NDArray[Any]]:
+    """Work out the share of the re-reads of parts that miss, and say it.
+
+    Parameters
+    ----------
+    kept : array
+        Bytes of the set that are to stay.
+    between : pair of array
+        Bytes of streams read and written in one pass over it.
+    capacity : pair of float
+        L2, and the same for blocks that move on: see
+        `perfmodel.models.l2.slices.working_share` [B].
+    passes : array
+        Times that the part is read.
+    running : array
+        Share of the blocks that run together.
+    moves : array
+        Blocks by which each moves on after each time; 0: it comes back to its own part.
+    sm_count : int
+    slices : float
+        Of L2.
+    warm : bool
+        Whether the same launch ran before.
+    """
+    # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
+    # of 16 KiB (measurements/h200-rows/seen.csv).
+    times = np.where(running < 1, 1e9, passes)
+    before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * warm
+    own = private_misses(kept, *between, capacity[0], times, before, slices)
+    lost = np.asanyarray(PRIVATE_KNEE(**own[-1][1]))
+    if not agreed(moves > 0):
+        return own, lost
+    apart = moves % sm_count
+    near = np.minimum(apart, sm_count - apart) <= NEIGHBOURS
+    moved = moved_misses(kept, *between, capacity[1], passes, near, warm)
+    return moved, np.where(moves > 0, MOVED_KNEE(**moved[-1][1]), lost)

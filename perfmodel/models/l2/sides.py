@@ -1,0 +1,133 @@
+"""The two sides of L2: what SMs of one side have to read or write on the other.
+
+Half of all lines have their home on the far side. What a read brings from there is kept on the near
+side too, until other data takes its place; then it has to cross again, though L2 still holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.residency import KNEE, KNEE_MIDDLE, KNEE_WIDTH
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+HIT_LATENCY = Formula(
+    name="latency of an L2 hit, near and far mixed",
+    unit="s",
+    text="share*near + (1 - share)*far",
+    symbols={
+        "share": "share of the hits that the near side serves [1]",
+        "near": "latency of a hit on the near side [s]",
+        "far": "latency of a hit on the far side [s]",
+    },
+    holds="loads one after the other; the near side serves all of what fits half of L2",
+    source="derived",
+)
+NEAR_LOST = Formula(
+    name="re-reads whose copy on the near side is gone",
+    unit="1",
+    text="first/2 + second/4 + third/8 + later/8",
+    symbols={
+        "first": "of lines read from this side one pass ago [1]",
+        "second": "two passes ago [1]",
+        "third": "three passes ago [1]",
+        "later": "four passes ago: some are older [1]",
+    },
+    holds="tables read in order by SMs of both sides",
+    source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
+    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of an H200's fit rows and "
+    "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
+    "read-persistent and stream-persistent, measurements/h200-sxm-suite)",
+)
+CROSSING_TIME = Formula(
+    name="time of what crosses between L2's sides",
+    unit="s",
+    text="(fetched + written + hits)/2/bandwidth",
+    symbols={
+        "fetched": "bytes that the SMs read and L2 does not hold [B]",
+        "written": "bytes that the SMs write [B]",
+        "hits": "bytes of tables that L2 holds on the other side only, or on this [B]",
+        "bandwidth": "what crosses in both directions [B/s]",
+    },
+    holds="GPUs whose L2 has two sides; half of all data has its home on the far one",
+    source="derived: of 1 GiB that SMs read, 397 to 519 MiB cross by the profiler's count, and "
+    "where DRAM does not decide that takes the time of 2.5 TB/s (read-persistent.csv)",
+)
+
+SIDES_TIME = Formula(
+    name="time of L2, both sides",
+    unit="s",
+    text="(own**p + crossing**p)**(1/p)",
+    symbols={
+        "own": "time of L2 [s]",
+        "crossing": "time of what crosses between its sides [s]",
+        "p": "exponent: how sharply the longer of both decides [1]",
+    },
+    holds="as its parts",
+    source="both work at a time; where misses and writes cross in turn, each waits for the other",
+)
+TURNS_SHARP: Final = 6.0
+"""`p` of `SIDES_TIME` where as much is fetched as written.
+
+Fitted: cold copies of 6 to 34 MB ask an H200 for crossings of 2.53 TB/s, where its counters say
+2.52; with 5, 8 and 12 for 2.61, 2.47 and 2.43 (measurements/h200-sxm-suite/streams.csv, fit rows).
+"""
+ALONE_SHARP: Final = 24.0
+"""`p` of fetches or writes alone: next to a maximum."""
+
+
+def sharpness(fetched: Array, written: Array) -> Array:
+    """Return `p` of `SIDES_TIME`, of bytes fetched from DRAM and bytes written."""
+    share = fetched / np.maximum(fetched + written, 1.0)
+    return np.asanyarray(
+        TURNS_SHARP / np.maximum(4 * share * (1 - share), TURNS_SHARP / ALONE_SHARP)
+    )
+
+
+def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:
+    """Return the share of a table's re-reads that hit, but not on the near side.
+
+    Parameters
+    ----------
+    used : array
+        L2 used between two reads of a line [B].
+    capacity : float
+        L2 [B].
+    kept, others : array
+        Shares of the table that the set-aside keeps, and of normal lines.
+    missing : array
+        Share of the re-reads of these that miss: of lines whose copy is gone, too.
+    """
+    d = np.maximum(np.asanyarray(used, dtype=float), 1.0)
+    first, second, third, later = (
+        KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
+    )
+    lost = NEAR_LOST(first=first, second=second, third=third, later=later)
+    found = np.maximum(kept + others * (1 - missing), 1e-9)
+    return np.asanyarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
+
+
+def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:
+    """Return what `CROSSING_TIME` takes; without a figure of the GPU's, nothing that takes time."""
+    first = again = hits = np.zeros(1)
+    for table in traffic.tables:
+        first = first + table.first
+        again = again + table.again * table.misses
+        hits = hits + table.again * (1 - table.misses) * table.crossing
+    rest = np.maximum(traffic.dram_read_bytes - first - again, 0.0)
+    fetched = np.minimum(rest + first + again, traffic.l2_read_sectors * SECTOR)
+    known = device.l2_crossing_bandwidth
+    return {
+        "fetched": np.atleast_1d(fetched),
+        "written": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
+        "hits": np.atleast_1d(hits),
+        "bandwidth": np.inf if known is None or device.l2_partitions < 2 else known,
+    }

@@ -1,0 +1,248 @@
+"""What misses of tables cost beyond their bytes: scattered reads, whole lines, write-backs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.dram.throughput import random_wait
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.random_tables import random_draws
+from perfmodel.models.l2.tables import Table
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+SCATTERED_COST = Formula(
+    name="cost of a scattered miss beyond a dense one",
+    unit="1",
+    text="0.4 + 0.7*alone",
+    symbols={"alone": "share of the writes that no steady read goes with [1]"},
+    holds="misses of tables that mostly stay",
+    source="fitted: data-reset and stream-persistent on an H200, where 0.95 and 0.7 are as good "
+    "(4.6 and 4.8% rms of fit rows); between them the published H100 table decided",
+)
+_PARTS: Final = 64
+_ALL_READ: Final = 20.0
+_TURNS: Final = 40
+"""Parts of a launch over which `thinning_misses` adds up, reads of a place after which it is not
+new, and turns that find the reads of a place: chosen. With many times as many its shares differ by
+0.1% for batches of 2 reads and more, by 2% for single ones."""
+
+
+def random_misses(
+    tables: Sequence[Table],
+    requests: Sequence[Requests],
+    granule: float,
+    warm: bool,
+    lone: float,
+    rows: float,
+) -> tuple[Array, Array]:
+    """Return what misses at random places add to L2's time, beside the loads themselves.
+
+    Parameters
+    ----------
+    tables, requests, granule, warm
+        As for `scattered_cost`; bytes that a miss fetches.
+    lone : float
+        Sectors of full lines that cost L2 as much as a lone one.
+    rows : float
+        See `perfmodel.models.dram.throughput.ROWS` [B].
+
+    Returns
+    -------
+    tuple of array
+        Sectors that L2 takes in, lone ones as a load of them costs, and the wait for DRAM, as
+        dense bytes.
+    """
+    filled = waited = np.zeros(1)
+    for table in tables:
+        # What was counted by running a program may well be read in order, piece by piece.
+        counted = any(requests[i].access.counted is not None for i in table.members)
+        if table.random and not counted:
+            _, wide = random_draws(requests, table.members, granule)
+            misses = table.read(warm) / wide
+            # What crosses from the far side is brought in as well.
+            brought = misses + table.again / wide * (1 - table.misses) * table.crossing
+            filled = filled + brought * np.maximum(lone, wide / SECTOR)
+            waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
+    return np.asanyarray(filled), np.asanyarray(waited)
+
+
+def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
+    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    reads, written : array
+        DRAM bytes of the launch.
+    warm : bool
+        Whether L2 starts as the same launch left it.
+    """
+    extra = np.zeros(1)
+    for table in tables:
+        if table.random:
+            continue  # costs as its own places do
+        lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
+        steady = np.maximum(reads - lost, 0.0)
+        alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
+        extra = extra + lost * SCATTERED_COST(alone=alone)
+    return np.asanyarray(extra)
+
+
+HELD_SLOPE: Final = 0.35
+HELD_START: Final = 0.4
+"""What writes lose by each byte read of persisting lines at random places, in dense DRAM bytes: so
+much of the share of the set-aside that these lines fill, beyond where it starts. That there is no
+room then to hold lines on both sides of L2 is the likely cause.
+
+Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside
+(measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
+crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
+data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are read (h100-l2). Gathers
+under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with it and 1.30 without
+(h200-gather-blocks/windows.csv).
+"""
+
+
+def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
+    """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    granted : array
+        Bytes set aside.
+    reads, written : array
+        DRAM bytes of the launch.
+    """
+    found = np.zeros(1)
+    alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
+    for table in (t for t in tables if t.random):
+        kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
+        share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
+        over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
+        found = found + (table.first + table.again) * kept * over * alone
+    return np.asanyarray(found)
+
+
+def filled_share(
+    tables: Sequence[Table], granted: Any, reads: Any, warm: bool, stored: Collection[int] = ()
+) -> Array:
+    """Return the share of a set-aside that persisting lines take from what streams by.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    granted : array
+        Bytes set aside.
+    reads : array
+        DRAM bytes read. What tables miss of normal lines lies apart, and gains nothing by it.
+    warm : bool
+        Whether L2 starts as the same launch left it.
+    stored : collection of int
+        Positions of the stores. What stays of a table that is written stays dirty, and spares
+        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take an H200 1126 to
+        1158 us alike, with 10 ways an H100 1955 to 2120 (sliding-window.csv of
+        h200-sxm-contention and h100-sxm-suite).
+    """
+    held = np.zeros(1)
+    for t in tables:
+        written = any(i in stored for i in t.members)
+        lines = t.inputs["persisting"] * (t.inputs["overflow"] if written else 1.0)
+        held = held + lines * t.size
+    missed = sum((t.read(warm) for t in tables), np.zeros(1))
+    marked = sum(marked_reads(tables, warm), np.zeros(1))
+    streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
+    share = np.minimum(held / np.maximum(granted, 1.0), 1.0)
+    return np.asanyarray(share * np.minimum(streams, 1.0))
+
+
+def kept_share(tables: Sequence[Table], granted: Any) -> Array:
+    """Return the share of a set-aside's bytes that persisting lines keep."""
+    kept = (t.inputs["persisting"] * (1 - t.inputs["overflow"]) * t.size for t in tables)
+    return np.asanyarray(np.minimum(sum(kept, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
+
+
+def normal_reads(tables: Sequence[Table], warm: bool) -> Array:
+    """Return the DRAM bytes that fetch lines of tables without a property [B]."""
+    read = sum((t.read(warm) for t in tables), np.zeros(1))
+    return np.asanyarray(np.maximum(read - sum(marked_reads(tables, warm), np.zeros(1)), 0.0))
+
+
+def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
+    """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
+    persisting = streaming = np.zeros(1)
+    for table in tables:
+        given = table.inputs
+        read = table.read(warm) / np.maximum(table.misses, 1e-9)
+        lost = given["persisting"] * given["overflow"] * given["spilled_miss"]
+        persisting = persisting + read * lost
+        streaming = streaming + read * given["streaming"] * given["streaming_miss"]
+    return np.asanyarray(persisting), np.asanyarray(streaming)
+
+
+def batch_misses(
+    traffic: Traffic, requests: Sequence[Requests], members: Sequence[int], missing: Array, k: Array
+) -> Array:
+    """Return the probability that one of the `k` lines that are waited for together misses L2.
+
+    First reads of a table at random places thin out as L2 comes to hold it.
+    """
+    buffers = {requests[i].access.buffer for i in members if requests[i].random}
+    tables = [t for t in traffic.tables if t.random and t.buffer in buffers]
+    steady = np.atleast_1d(missing)
+    if not tables or len(buffers) < len({requests[i].access.buffer for i in members}):
+        return np.asanyarray(1 - (1 - steady) ** k)
+    again = sum((t.again * t.misses for t in tables), np.zeros(1))
+    read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
+    drawn = first = missed = np.zeros(1)
+    for t in tables:
+        asked = sum((traffic.accesses[i].sectors for i in t.members), np.zeros(1))
+        filled = sum((traffic.accesses[i].l1_fill_sectors for i in t.members), np.zeros(1))
+        drawn = drawn + t.draws * np.minimum(filled / np.maximum(asked, 1e-9), 1.0)
+        first = first + t.first / t.wide
+        missed = missed + (t.read(not traffic.cold) - t.again * t.misses) / t.wide
+    part = np.minimum(missed / np.maximum(first, 1e-9), 1.0)
+    # A miss may bring more than was asked for; what is there already for others is not missed.
+    new = np.minimum(first / np.maximum(drawn, 1.0), (steady - later) / np.maximum(part, 1e-9))
+    early = thinning_misses(new, part, k)
+    return np.asanyarray(1 - (1 - early) * (1 - later) ** k)
+
+
+def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
+    """Return the share of batches with a first read in them that misses, of a random table.
+
+    Parameters
+    ----------
+    new : array
+        Share of the reads of the launch that are the first of their place.
+    missing : array
+        Share of these that miss: all of them but where the same launch ran before.
+    k : array
+        Reads of a batch.
+
+    Notes
+    -----
+    Derived: with t reads a place a share exp(-x*t) of the reads is new after a share x of the
+    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m of
+    the reads have. Of few reads a place it stays so; of many it is
+    `perfmodel.models.l1.l1_tables.EARLY_MISSES`.
+    """
+    share = np.clip(np.atleast_1d(new), 1e-9, 1.0)
+    times = 1 / share
+    for _ in range(_TURNS):
+        times = -np.expm1(-times) / share
+    times = np.maximum(times, 1e-9)
+    until = np.minimum(times, _ALL_READ)
+    # The middles of equal parts; what comes after `_ALL_READ` reads of each place is nothing.
+    parts = (np.arange(_PARTS) + 0.5) / _PARTS
+    missed = (1 - (1 - missing * np.exp(-x * until)) ** k for x in parts)
+    return np.asanyarray(sum(missed, np.zeros(1)) / _PARTS * until / times)

@@ -1,0 +1,230 @@
+"""Table uses: what a launch asks of a table that it reads again, and what passes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.derivation import number
+from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.l2 import residency
+from perfmodel.models.l2.random_tables import ONE_ROUND, Rounds
+from perfmodel.models.l2.windows import marked, spilled_share
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.reuse_windows import Group
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BufferUse:
+    """What a launch asks of one buffer.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of its loads and stores among the requests.
+    loads, stores : array
+        Bytes that they ask of L2.
+    touched : array
+        Bytes that are touched at least once.
+    """
+
+    members: tuple[int, ...]
+    loads: Array
+    stores: Array
+    touched: Array
+
+
+@dataclass(frozen=True, slots=True)
+class TableLaunch:
+    """A launch as its tables see it: what `find_tables` takes, and the use of each buffer."""
+
+    instance: Instance
+    requests: Sequence[Requests]
+    misses: Sequence[Array]
+    device: Device
+    control: L2Control
+    claimed: float
+    running: Array
+    granule: float
+    warm: bool
+    full: bool
+    uses: Mapping[str, BufferUse]
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One table of a launch, and what passes beside it.
+
+    Attributes
+    ----------
+    own : BufferUse
+    random : bool
+        Whether it is read at random places.
+    size : array
+        Bytes of it that are used.
+    passes : array
+        Times that it is read.
+    persisting, streaming, normal : array
+        Shares of its lines with each property.
+    spilled : array
+        Share of the persisting ones that find no way.
+    capacity : float
+        L2 that is left beside what other kernels keep [B].
+    read, written : array
+        Bytes of streams in one pass over it, with its own lines marked streaming.
+    fleeting_read, fleeting_written : array
+        Of these, what is marked streaming.
+    kept : array
+        Bytes that it and other tables want to keep in L2.
+    beside : array
+        Bytes of streams of other buffers in one pass over it.
+    first, again : array
+        Bytes that first reads and all others ask for, where it is read in order.
+    rounds : Rounds
+        Parts that are drawn from one after the other, where it is read at random places.
+    """
+
+    own: BufferUse
+    random: bool
+    size: Array
+    passes: Array
+    persisting: Array
+    streaming: Array
+    normal: Array
+    spilled: Array
+    capacity: float
+    read: Array
+    written: Array
+    fleeting_read: Array
+    fleeting_written: Array
+    kept: Array
+    beside: Array
+    first: Array
+    again: Array
+    rounds: Rounds = ONE_ROUND
+
+
+def buffer_uses(
+    requests: Sequence[Requests],
+    fills: Sequence[Array],
+    touched: Sequence[Array],
+    groups: Sequence[Group] = (),
+) -> dict[str, BufferUse]:
+    """Return what a launch asks of each buffer; parameters as for `find_tables`."""
+    # Accesses of one group touch each a part of what they do together.
+    of_group = {
+        i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
+    }
+    members: dict[str, list[int]] = {}
+    for i, r in enumerate(requests):
+        members.setdefault(r.access.buffer, []).append(i)
+    uses = {}
+    for buffer, positions in members.items():
+        loads = [i for i in positions if requests[i].access.kind == "load"]
+        stores = [i for i in positions if requests[i].access.kind != "load"]
+        uses[buffer] = BufferUse(
+            tuple(positions),
+            sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
+            sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
+            largest(*(of_group.get(i, touched[i]) for i in positions)),
+        )
+    return uses
+
+
+def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableUse:
+    """Return what a launch does to a table, and beside it to others."""
+    own, control = launch.uses[buffer], launch.control
+    random = any(launch.requests[i].random for i in own.members)
+    of_buffer = launch.requests[own.members[0]]
+    size, rounds = own.touched, ONE_ROUND
+    if random:
+        size, rounds = _drawn_from(launch, own, buffer_bytes(launch.instance, of_buffer))
+    l2_size = 1.0 * launch.device.l2_size
+    passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
+    persisting, streaming = marked(control, buffer, size)
+    others = {name: use for name, use in launch.uses.items() if name != buffer}
+    read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
+    first = np.minimum(size, own.loads)
+    return TableUse(
+        own=own,
+        random=random,
+        size=size,
+        passes=passes,
+        persisting=persisting,
+        streaming=streaming,
+        normal=1 - persisting - streaming,
+        spilled=spilled_share(control, buffer, size, random, launch.claimed, l2_size),
+        capacity=number(residency.room_beside(l2_size, control.set_aside, launch.claimed)),
+        read=read + size * streaming,
+        written=written,
+        fleeting_read=fleeting_read + size * streaming,
+        fleeting_written=fleeting_written,
+        kept=_beside_tables(np.asanyarray(size * (1 - streaming)), others, tables, passes, control),
+        beside=read + written,
+        first=first,
+        again=own.loads - first,
+        rounds=rounds,
+    )
+
+
+def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Rounds]:
+    """Return the bytes of a buffer that loads draw from, and the rounds in which they do."""
+    drawn = [launch.requests[i] for i in own.members if launch.requests[i].random]
+    places = [r.places for r in drawn if r.places is not None]
+    if len(places) < len(drawn):
+        return size, ONE_ROUND
+    blocks = np.asanyarray(launch.instance.blocks, dtype=float)
+    whole, live = (
+        np.minimum(size, largest(*(p.of(n) for p in places)))
+        for n in (blocks, np.maximum(blocks * launch.running, 1.0))
+    )
+    alone = smallest(*(p.alone for p in places))
+    return whole, Rounds(np.maximum(whole / live, 1.0), alone)
+
+
+def _passing(
+    others: Mapping[str, BufferUse], tables: Sequence[str], passes: Array, control: L2Control
+) -> tuple[Array, Array, Array, Array]:
+    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
+    read = written = fleeting_read = fleeting_written = np.zeros(1)
+    for name, use in others.items():
+        if name in tables:
+            continue
+        _, fleeting = marked(control, name, use.touched)
+        loads = np.minimum(use.loads, use.touched) / passes
+        stores = np.minimum(use.stores, use.touched) / passes
+        # What is read and then written takes its lines once.
+        loads = np.maximum(loads - stores, 0.0)
+        read, written = read + loads, written + stores
+        fleeting_read = fleeting_read + loads * fleeting
+        fleeting_written = fleeting_written + stores * fleeting
+    return read, written, fleeting_read, fleeting_written
+
+
+def _beside_tables(
+    kept: Array,
+    others: Mapping[str, BufferUse],
+    tables: Sequence[str],
+    passes: Array,
+    control: L2Control,
+) -> Array:
+    """Return the bytes that a table and the others want to keep in L2 together [B].
+
+    Of a longer table, what is read of it in one pass over this one.
+    """
+    for name, use in others.items():
+        if name in tables:
+            _, fleeting = marked(control, name, use.touched)
+            kept = kept + np.minimum(use.touched, use.loads / passes) * (1 - fleeting)
+    return kept

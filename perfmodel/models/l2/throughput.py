@@ -1,0 +1,146 @@
+"""L2 bandwidth: reads and writes take turns, and stores of parts of sectors cost more."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import busiest_of_table, lone_sector, slice_count
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+L2_READS = Formula(
+    name="time of L2's reads",
+    unit="s",
+    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, packed/dram)",
+    symbols={
+        "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
+        "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
+        "unpacked": "what compressed reads take of L2 beyond others [B]",
+        "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
+        "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
+        "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
+        "dram": "DRAM bandwidth of reads alone [B/s]",
+        "read": "L2 bandwidth of reads alone [B/s]",
+    },
+    holds="as the time of L2",
+    source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
+    "(measurements/h200-sxm-suite/gather.csv). What DRAM takes longer than L2 goes on beside "
+    "writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off on an H100, and 7.7% "
+    "where they waited for it (h100-sxm-suite/strided.csv, fit rows)",
+)
+L2_TIME = Formula(
+    name="time of L2",
+    unit="s",
+    text="asked + writes*cost/write - beside*min(max(0, hits)/read, writes*cost/write)",
+    symbols={
+        "asked": "time of L2's reads [s]",
+        "hits": "bytes read without DRAM, compressed ones as L2 takes them [B]",
+        "writes": "bytes of the sectors that the SMs write to L2 [B]",
+        "cost": "cost of a written sector over a sector of a full line [1]",
+        "read": "L2 bandwidth of reads alone [B/s]",
+        "write": "L2 bandwidth of writes alone, full lines [B/s]",
+        "beside": "share of reads that hit, or of writes if shorter, that runs beside [1]",
+    },
+    holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
+    source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
+    "one after the other (measurements/h200-sxm/l2-states.csv); what crosses adds to cold ones",
+)
+READS_BESIDE: Final = 0.45
+"""Share of L2's reads, where they hit, that run beside its writes.
+
+Fitted: between warm copies of 10 and 16.8 MB the slope is 0.283 us/MB, where reads and writes one
+after the other give 0.339 (measurements/h200-sxm-suite/streams.csv).
+"""
+TABLES_BESIDE: Final = 0.85
+"""The same for reads of tables, buffers that are read again and again.
+
+Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
+(measurements/h200-sxm-suite/data-reset.csv); one of 128 KiB 19 from 3 to 8 rounds of blocks
+(h200-followers/rounds.csv).
+"""
+UNPACKED: Final = 0.75
+"""L2's speed for reads that DRAM brings compressed, over that of hits.
+
+Fitted: reads of 512 MiB that DRAM moves at ratios of 1.2 to 4 reach 5.3 to 6.2 TB/s, repeated reads
+of sets of 64 to 256 MiB 6.0 to 7.5, by content (measurements/h200-l2, zeros and small integers);
+copies overlap as those of tables do.
+"""
+STORE_COST = Formula(
+    name="cost of a stored sector",
+    unit="1",
+    text="p*(1.2 + 0.95*l) + (1 - p)*(1 + 0.55*max(0, 2*l - 1))",
+    symbols={
+        "p": "share of the sectors that are stored in part [1]",
+        "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
+    },
+    holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
+    source="fitted: stores of runs on an H200 (measurements/h200-sxm/stores.csv)",
+)
+
+
+def reads_beside(traffic: Traffic) -> Array:
+    """Return the share of L2's reads, where they hit, that run beside its writes."""
+    found = READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * _tables(traffic)
+    return np.atleast_1d(np.where(traffic.compression > 1, TABLES_BESIDE, found))
+
+
+def pinned_bytes(traffic: Traffic) -> Array:
+    """Return what reads of private parts take of L2 beyond others beside persisting lines [B]."""
+    return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
+
+
+def unpacked_bytes(traffic: Traffic) -> Array:
+    """Return what reads that DRAM brings compressed take of L2 beyond others [B]."""
+    packed = traffic.compression > 1
+    brought = traffic.dram_read_bytes * traffic.compression
+    return np.asanyarray(np.where(packed, brought * (1 / UNPACKED - 1), 0.0))
+
+
+def _tables(traffic: Traffic) -> Array:
+    tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    return np.minimum(tables, 1.0)
+
+
+def read_sectors(traffic: Traffic, device: Device) -> Array:
+    """Return the sectors that loads read from L2, as many of full lines as cost the same.
+
+    Of a small table at random places the busiest slice decides.
+    """
+    total = np.zeros(1)
+    lone, slices = lone_sector(device), slice_count(device)
+    busiest = {
+        i: busiest_of_table(table.size, slices)
+        for table in traffic.tables
+        if table.random
+        for i in table.members
+    }
+    for i, a in enumerate(traffic.accesses):
+        if a.kind == "load":
+            lines = a.lines / np.maximum(a.sectors, 1e-9)
+            cost = np.maximum(1.0, lone * lines) * busiest.get(i, 1.0)
+            asked = a.l1_fill_sectors if a.l2_read_sectors is None else a.l2_read_sectors
+            total = total + asked * cost
+    return np.asanyarray(total)
+
+
+def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
+    """Return the mean cost of a store's sectors, relative to sectors of full lines.
+
+    Parameters
+    ----------
+    sectors, lines : array
+        Of all requests of the access.
+    wanted_bytes : array
+        Bytes that lanes store.
+    """
+    filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
+    # A run that starts or ends inside a sector leaves two sectors in part.
+    part = np.clip(2 * (1 - filled), 0.0, 1.0)
+    share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
+    return np.asanyarray(STORE_COST(p=np.atleast_1d(part), l=np.atleast_1d(share)))

@@ -1,0 +1,173 @@
+"""What an access policy window marks of a buffer, and what of it the set-aside has no room for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.models.formula import Formula
+from perfmodel.models.l2 import residency
+from perfmodel.models.l2.set_overflow import overflow, random_overflow
+
+Array = npt.NDArray[Any]
+
+FLEETING_MISSES = Formula(
+    name="re-reads of streaming lines that miss where L2 is full of others' lines",
+    unit="1",
+    text="1 - 2.0**-min(60, 1.79*(16*streaming/c)**0.68*(size/c)**1.11)",
+    symbols={
+        "streaming": "bytes of the buffer marked streaming [B]",
+        "size": "bytes of the buffer [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="sets of 24 to 80 MiB on an H200 that are read alone: such lines push out their like "
+    "first, so normal ones that nobody reads stay, launch after launch",
+    source="fitted: DRAM reads of sets of 24 to 56 MiB with 16 MiB set aside and hitRatios of 1/4 "
+    "to 3/4, 0.007 rms of the share missed; 0.023 with 30 and 37 MiB "
+    "(measurements/h200-advised/sets.csv)",
+)
+IN_WAVE = Formula(
+    name="re-reads of streaming lines that find what blocks beside them wait for, in order",
+    unit="1",
+    text="max(0, 1 - size/(2*together))**2",
+    symbols={
+        "size": "bytes of the table [B]",
+        "together": "bytes of it that blocks which run together ask for [B]",
+    },
+    holds="tables of 0.25 to 12 MiB beside a write, a copy and a read: DRAM reads within 0.05 of "
+    "the share missed; streaming lines outlast nothing else there",
+    source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
+    "asked for together; no coefficient of its own (measurements/h200-l2-before/small.csv)",
+)
+DRAWN_IN_WAVE = Formula(
+    name="draws of streaming lines that find what others beside them wait for",
+    unit="1",
+    text="1 - (1 - 2.0**(-1.4427*min(x, 40)))/x",
+    symbols={"x": "draws of a place among those that run together [1]"},
+    holds="gathers of tables of 8 to 40 MiB within 0.1 of the share missed",
+    source="derived: of Poisson many draws of a place at a time the first one misses "
+    "(measurements/h200-l2-before/random.csv)",
+)
+OWN_FLEETING = Formula(
+    name="re-reads of streaming lines that miss where L2 holds what the same launch left",
+    unit="1",
+    text="1/(1 + 2.0**min(60, (0.885 - size/c)/0.0355))",
+    symbols={"size": "bytes of the buffer [B]", "c": "capacity of L2 [B]"},
+    holds="sets of 24 to 64 MiB on an H200 that are read alone: lines that were there before the "
+    "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
+    "less of it from 40 MiB on, and then more misses",
+    source="fitted: DRAM reads of the second to fourth launch after launches without a window, "
+    "16 MiB set aside and hitRatio 1/4, 0.016 rms of all that is read; 0.012 with 1/2 "
+    "(measurements/h200-l2-before/sets.csv)",
+)
+PINNED = Formula(
+    name="what private parts take of L2 and DRAM beyond others beside persisting lines",
+    unit="1",
+    text="1.15*max(0, min(picked, set_aside)/c - 0.43)*min(1, max(0, size/c - 0.8)/0.1)",
+    symbols={
+        "picked": "bytes marked persisting that stay in L2 [B]",
+        "set_aside": "bytes of the ways set aside [B]",
+        "size": "bytes of the set [B]",
+        "c": "capacity of L2 [B]",
+    },
+    holds="sets of 40 to 96 MiB on an H200, each block its own part; a set that fits L2 loses "
+    "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
+    source="fitted: 48 to 64 MiB at hitRatios of 1/2 and 3/4 take 1.0 to 1.25 times as long with "
+    "37 MiB set aside as with 16, at equal DRAM reads. Lines that are kept lie on one side: with "
+    "36 MiB of them 8% of the reads find theirs on the other, with 19 MiB 1% "
+    "(measurements/h200-advised/sets.csv, sides.csv)",
+)
+
+
+def pinned(size: Array, picked: Array, set_aside: Array, capacity: float) -> Array:
+    """Return what a byte of private parts takes beyond one, beside persisting lines."""
+    given = {"size": size, "picked": picked, "set_aside": set_aside, "c": capacity}
+    return np.asanyarray(PINNED(**given))
+
+
+def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
+    """Return the shares of a buffer's lines that its window marks persisting, and streaming.
+
+    Parameters
+    ----------
+    control : L2Control
+    buffer : str
+    size : array
+        Bytes of the buffer that the launch touches.
+    """
+    window = control.window
+    none = np.zeros(1)
+    if window is None or window.buffer != buffer:
+        return none, none
+    inside = _window_bytes(control, buffer, size) / np.maximum(size, 1.0)
+    picked = _picked(control)
+    hit, missed = inside * picked, inside * (1 - picked)
+    persisting = hit if window.hit_prop == "persisting" and control.set_aside else none
+    streaming = hit if window.hit_prop == "streaming" else none
+    streaming = streaming + (missed if window.miss_prop == "streaming" else none)
+    return np.asanyarray(persisting), np.asanyarray(streaming)
+
+
+def spilled_share(
+    control: L2Control, buffer: str, size: Array, random: bool, claimed: float, capacity: float
+) -> Array:
+    """Return the share of a buffer's persisting lines for which the set-aside has no room.
+
+    Parameters
+    ----------
+    control, buffer, size
+        As for `marked`.
+    random : bool
+        Whether lines come to places of a set at random, not in turn.
+    claimed : float
+        Bytes of the set-aside that concurrent kernels keep.
+    capacity : float
+        Bytes of L2 as data sees it.
+    """
+    ways = residency.granted_ways(control.set_aside, capacity)
+    way = capacity / residency.WAYS
+    inside = _window_bytes(control, buffer, size) / way
+    if random:
+        return random_overflow(inside, _picked(control), ways, claimed / way)
+    return overflow(inside, _picked(control), ways - claimed / way)
+
+
+def fleeting_misses(
+    size: Array, streaming: Array, capacity: float, full: bool, warm: bool
+) -> Array:
+    """Return the share of re-reads of streaming lines that miss with nothing else passing by.
+
+    Parameters
+    ----------
+    size, streaming : array
+        Bytes of the buffer, and of its lines marked streaming.
+    capacity : float
+        Bytes of L2.
+    full : bool
+        Whether L2 is full of others' lines at the start, not empty.
+    warm : bool
+        Whether it holds what the same launch left, and others have not been there.
+    """
+    if warm:
+        return np.asanyarray(OWN_FLEETING(size=size, c=capacity))
+    if full:
+        given = {"streaming": streaming, "size": size, "c": capacity}
+        return np.asanyarray(FLEETING_MISSES(**given))
+    return np.asanyarray(np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0))
+
+
+def _picked(control: L2Control) -> Array:
+    if control.window is None:
+        return np.zeros(1)
+    return residency.picked_share(control.window.hit_ratio)
+
+
+def _window_bytes(control: L2Control, buffer: str, size: Array) -> Array:
+    """Return the bytes of a buffer that lie in the window."""
+    window = control.window
+    if window is None or window.buffer != buffer:
+        return np.zeros(1)
+    return np.asanyarray(np.clip(size - window.offset, 0.0, float(window.num_bytes)))

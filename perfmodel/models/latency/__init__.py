@@ -1,0 +1,1 @@
+"""Latency: what one block waits for, one thing after the other."""

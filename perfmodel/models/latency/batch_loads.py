@@ -1,0 +1,206 @@
+"""Batch loads: which loads of a launch a warp waits for together, and what they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.launch.waves import at_work_share, taking_part
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.unrolled import loop_unroll, loops_of
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLoads:
+    """Loads that a warp issues together, then waits for, and the launch that they are in.
+
+    Attributes
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the whole launch.
+    traffic : Traffic
+    device : Device
+    loop : str or None
+        Variable of the loop that they are in.
+    members : tuple of int
+        Their positions among the requests.
+    times : array
+        Iterations of the loop.
+    unroll : array
+        Iterations whose loads are in one batch.
+    count : array
+        Batches, one after the other.
+    blocks, warps : array
+        Of the launch.
+    sectors : array
+        Sectors that they bring into L1.
+    filled : array
+        Sectors that a block brings into L1 for one batch.
+    fresh : array
+        Lines of one batch that a warp had not met before.
+    lines : array
+        Likewise of a block.
+    brought : array
+        Share of the batches that are not for what L1 has from others.
+    part : array
+        Share of a block's warps that have work.
+    """
+
+    instance: Instance
+    requests: Sequence[Requests]
+    traffic: Traffic
+    device: Device
+    loop: str | None
+    members: tuple[int, ...]
+    times: Array
+    unroll: Array
+    count: Array
+    blocks: Array
+    warps: Array
+    sectors: Array
+    filled: Array
+    fresh: Array
+    lines: Array
+    brought: Array
+    part: Array
+
+    @property
+    def own(self) -> list[Requests]:
+        """Requests of these loads."""
+        return [self.requests[i] for i in self.members]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the places of all of them have a closed form."""
+        return all(r.strides is not None for r in self.own)
+
+    @property
+    def regular(self) -> bool:
+        """Whether all warps wait for whoever comes first, as they walk over the same in order.
+
+        So they do for atomics: none is found in L1.
+        """
+        atomic = all(r.access.kind == "atomic" for r in self.own)
+        return atomic or (bool(self.instance.kernel.paces) and self.in_order)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether some of them are at random places."""
+        return any(r.random for r in self.own)
+
+    @property
+    def alone(self) -> Array:
+        """Whether each warp waits for its own: turn by turn they do; of one turn, for the last.
+
+        Where places are not random, neighbours miss together.
+        """
+        return np.asanyarray((self.count > 1) | (self.loop is None and not self.scattered))
+
+
+def batch_loads(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    loop: str | None,
+    depth: int,
+    depths: Sequence[int],
+    ahead: bool,
+) -> BatchLoads | None:
+    """Return the loads of one loop that wait for `depth` others; None if there are none.
+
+    Parameters as for `perfmodel.models.latency.batches.load_batch`.
+    """
+    loops = loops_of(instance, (r.access for r in requests))
+    every = [
+        i
+        for i, r in enumerate(requests)
+        if loops[i] == loop
+        and (r.access.kind == "load" or _returns(instance, r))
+        and (r.access.ahead or r.access.cache == "shared") == ahead
+    ]
+    members = [i for i in every if depths[i] == depth]
+    if not members:
+        return None
+    own = [requests[i] for i in members]
+    times, unroll = loop_unroll(instance, loop, len(every))
+    runs = times / unroll
+    count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    filled = np.asanyarray(sectors / np.maximum(count * blocks, 1))
+    lines = sum((r.lines * _fresh(r, loop) for r in own), np.zeros(1))
+    fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
+    brought = np.ones(1)
+    if loop is None and all(r.access.kind == "load" for r in own):
+        # Of several waits of straight code some are for what L1 has from others.
+        share = filled * count * blocks / np.maximum(_sum(own, "sectors"), 1)
+        asked = _sum(own, "requests") * unroll / np.maximum(warps, 1)
+        brought = np.where(unroll < 1, np.clip(asked * share, 0.0, 1.0), 1.0)
+        some = fresh * np.minimum(share, 1.0) / np.maximum(brought, 1e-9)
+        fresh = np.where(unroll < 1, np.maximum(some, 1.0), fresh)
+    part = taking_part(own)  # who has no work waits for nothing
+    if instance.kernel.block_work:
+        part = np.minimum(part, at_work_share(instance))
+    return BatchLoads(
+        *(instance, requests, traffic, device, loop, tuple(members)),
+        times=times,
+        unroll=unroll,
+        count=count,
+        blocks=blocks,
+        warps=warps,
+        sectors=np.asanyarray(sectors),
+        filled=filled,
+        fresh=fresh,
+        lines=np.asanyarray(lines * (unroll / np.maximum(blocks * times, 1))),
+        brought=brought,
+        part=part,
+    )
+
+
+def depths_of(instance: Instance, requests: Sequence[Requests]) -> list[int]:
+    """Return how many loads, one after the other, each access has to wait for.
+
+    In a program's loop what needs a later load waits for that of the turn before.
+    """
+    needs = {r.access.name: r.access.needs for r in requests}
+    order = {name: n for n, name in enumerate(needs)}
+
+    def depth(name: str) -> int:
+        source = needs[name]
+        later = instance.kernel.translated and order.get(source, 0) >= order[name]
+        return 0 if later or source not in needs else depth(source) + 1
+
+    return [depth(r.access.name) for r in requests]
+
+
+def _sum(requests: Sequence[Requests], field: str) -> Array:
+    return np.asanyarray(sum((getattr(r, field) for r in requests), np.zeros(1)))
+
+
+def _returns(instance: Instance, r: Requests) -> bool:
+    """Say whether threads wait for an atomic's old value."""
+    if r.access.kind != "atomic":
+        return False
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    return kind is not None and agreed(kind.returns) and agreed(r.requests > 0)
+
+
+def _fresh(request: Requests, loop: str | None) -> Array:
+    """Return the share of a request's lines that the previous iteration did not touch."""
+    if loop is None or request.strides is None:
+        return np.ones(1)
+    return np.minimum(1.0, np.abs(request.strides[loop]) / SECTOR)

@@ -1,0 +1,231 @@
+"""Batches: loads of a loop that a warp waits for together, and how late the slowest of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
+from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.l2.table_costs import batch_misses
+from perfmodel.models.latency.batch_loads import BatchLoads, batch_loads
+from perfmodel.models.latency.chain import MOST_SPREAD, Batch, Firsts
+from perfmodel.models.latency.first_passes import first_passes
+from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
+from perfmodel.models.latency.in_phase import firsts, in_phase
+from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
+from perfmodel.models.latency.waiting_share import waiting_share
+from perfmodel.models.requests.coalescing import LINE
+from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+DRAM_SPREAD: Final = 35e-9
+"""Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
+
+Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
+from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
+"""
+NEAR_SPREAD: Final = 0.5
+NEAR_BYTES: Final = 512
+"""Share of that for loads which follow on one another, no more than so many bytes on: rows of DRAM
+are open for them, it seems.
+
+Fitted: warps that wait for 2, 4, 8 and 16 lines in a row take 34, 64, 91 and 138 clocks more from
+DRAM than for one, besides what they take from L2, for such 20 KB apart 77, 155, 228 and 342, of
+4 KB in between (measurements/h200-l1/batches.csv; lines 512 B apart, 132 blocks of four warps: 0
+for four of them, h200-waits/loops.csv). Parts of lines were not measured.
+"""
+WRITE_TURN: Final = 490e-9
+"""Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
+its time, and times its share of a round of blocks.
+
+Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
+or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
+too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit). Gathers
+were not fitted with it.
+"""
+WIDE_CLOCKS: Final = 14.0
+"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
+
+Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
+and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
+"""
+LINE_CLOCKS: Final = 2.6
+"""Clocks that a load takes longer for each line of its warp beyond those that its width asks for.
+
+Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
+321 and 375 on all (measurements/h200-bursts/bursts.csv), and 79 to 90 more for 32 than for 1 in
+h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
+"""
+
+
+def load_batch(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    missing: Array,
+    loop: str | None,
+    depth: int,
+    depths: Sequence[int],
+    late: Array,
+    ahead: bool,
+    wave: Array,
+) -> Batch | None:
+    """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
+
+    Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
+    loads.
+    """
+    b = batch_loads(instance, requests, traffic, device, loop, depth, depths, ahead)
+    if b is None:
+        return None
+    of_first = _own_missing(b, missing, wave)
+    missing = _own_missing(b, missing, np.ones(1))
+    share, new = waiting_share(b)
+    lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
+    inputs: dict[str, Any] = {
+        **_latencies(b, late),
+        "m": _reads_apart(b, missing),
+        "p1": share,
+        "p2": batch_misses(traffic, requests, b.members, missing, lines),
+    }
+    if loop is not None and b.regular:
+        inputs |= in_phase(b.own, loop, b.unroll, new, inputs, device)
+    first_time = _first_time(b)
+    inputs["p1"] = np.minimum(inputs["p1"], first_time)
+    inputs |= _met_before(b, inputs)
+    if b.scattered:  # the slowest of its places
+        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, MOST_SPREAD)
+        inputs["m"] = np.where(b.alone, np.maximum(inputs["m"], several), several)
+    inputs |= _of_others(b, inputs)
+    more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
+    leading = {
+        "p2": np.minimum(np.asanyarray(inputs["p2"]) * more, 1.0),
+        "m": np.maximum(pages_at_once(b.own), inputs["m"]),
+    }
+    # Those that are used before the loop's first loads go out are waited for by themselves.
+    joins = {r.access.joins for r in b.own}
+    return Batch(
+        *(loop, b.count, b.filled, b.fresh, b.unroll, inputs, depth, ahead),
+        firsts=_walk(b, first_time),
+        leading=leading,
+        joins=joins.pop() if len(joins) == 1 else "",
+        first_time=first_time,
+    )
+
+
+def _reads_apart(b: BatchLoads, missing: Array) -> Array:
+    """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
+    every = np.clip(b.unroll * len(b.members) * missing, 1.0, MOST_SPREAD)
+    if b.loop is None or not b.in_order:
+        return np.asanyarray(every)
+    strides = np.broadcast_arrays(*(np.abs(r.strides[b.loop]) for r in b.own if r.strides))
+    near = (smallest(*strides) >= LINE) & (largest(*strides) <= NEAR_BYTES)
+    beside = np.clip(np.minimum(b.unroll, every), 1.0, MOST_SPREAD)
+    return np.asanyarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
+
+
+def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:
+    """Return what `BATCH_LATENCY` takes besides probabilities; blocks are `late` [s]."""
+    device, traffic = b.device, b.traffic
+    far = RETURN_LATENCY if any(r.access.kind == "atomic" for r in b.own) else 1.0
+    written = traffic.dram_write_bytes * traffic.dram_write_cost
+    moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
+    words = max(float(np.max(r.width)) for r in b.own) / 4
+    lines_each = (r.lines / np.maximum(r.requests, 1e-9) for r in b.own)
+    far_apart = np.maximum(largest(*lines_each) - words, 0.0)
+    # While the lines of one load come, L1 looks up those of the next.
+    passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
+    longest = largest(*passes)
+    meanwhile = sum(passes, np.zeros(1)) * b.unroll - longest
+    apart_clocks = np.maximum(LINE_CLOCKS * far_apart - np.maximum(meanwhile, 0.0), 0.0)
+    wide = (WIDE_CLOCKS * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
+    parts = PASS_CLOCKS / device.sm_clock if b.instance.kernel.paces else 0.0
+    return {
+        "l1": device.l1_latency + parts * (most_passes(b.own) - 1),
+        "l2": device.l2_latency * far + wide + late,
+        "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
+        "spread": DRAM_SPREAD,
+        "turn": WRITE_TURN,
+        "out": np.atleast_1d(written / np.maximum(moved, 1)),
+        "load": np.zeros(1),
+    }
+
+
+def _first_time(b: BatchLoads) -> Array:
+    """Return the share of the batches that ask for data which no earlier pass has brought.
+
+    Where clocks are not known, what a loop waits for is in those of all instructions, which were
+    fitted.
+    """
+    known = any(p.loop == b.loop for p in b.instance.kernel.paces)
+    if b.loop is None or not known or not b.in_order:
+        return np.ones(1)
+    at_work = np.maximum(b.blocks * b.part, 1e-9)
+    each = [b.traffic.accesses[i].l1_fill_sectors / at_work for i in b.members]
+    return first_passes(b.instance, b.own, each, b.loop)
+
+
+def _met_before(b: BatchLoads, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the probabilities where whole iterations find what an earlier loop has touched."""
+    accesses = [b.traffic.accesses[i] for i in b.members]
+    l1 = largest(*(a.again_l1 for a in accesses))
+    l2 = largest(*(a.again_l2 for a in accesses))
+    return {"p1": np.minimum(inputs["p1"], l1), "p2": np.minimum(inputs["p2"], l2)}
+
+
+def _of_others(b: BatchLoads, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the probabilities of loads that wait for lines which their neighbours fetch."""
+    if b.loop is None:
+        if all(r.access.name != needing.access.needs for needing in b.requests for r in b.own):
+            return {}
+        # Indices are read once, in order (a table is not): warps that share a line wait for it.
+        once_read = [i for i in b.members if b.requests[i].period is None]
+        share = fetched_share(b.instance, b.requests, b.traffic, once_read)
+        return {
+            "p1": np.where(share > 0, 1.0, inputs["p1"]),
+            "p2": np.where(share > 0, share, inputs["p2"]),
+        }
+    if b.instance.kernel.paces:
+        return {}
+    waits, fetches = neighbours_wait(b.instance, b.requests, b.traffic, b.members)
+    return {
+        "m": np.where(waits > inputs["p2"], inputs["m"] * fetches, inputs["m"]),
+        "p2": np.maximum(inputs["p2"], waits),
+    }
+
+
+def _walk(b: BatchLoads, first_time: Array) -> Firsts | None:
+    """Return what warps that walk together wait for in a batch."""
+    if b.loop is None or not b.in_order:
+        return None
+    found = firsts(b.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
+    return replace(found, advance=found.advance * first_time)
+
+
+def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:
+    """Return the share of these loads' L2 reads that wait for DRAM, from that of all loads."""
+    own = [b.traffic.accesses[i] for i in b.members]
+    # Neighbouring blocks that ask for the same at a time all wait for it.
+    waited = (a.alike or reading_alike(r, wave) for a, r in zip(own, b.own, strict=True))
+    fetched = sum((a.dram_bytes * w for a, w in zip(own, waited, strict=True)), np.zeros(1))
+    # As do blocks that have caught up with others.
+    for t in b.traffic.tables:
+        part = len({*b.members} & {*t.members}) / len(t.members)
+        fetched = fetched + part * t.again * t.waiting
+    filled = sum((a.l1_fill_sectors for a in own), np.zeros(1))
+    loads = [a for a in b.traffic.accesses if a.kind == "load"]
+    every = sum((a.dram_bytes for a in loads), np.zeros(1))
+    all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
+    relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
+    return np.asanyarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))

@@ -1,0 +1,70 @@
+"""First readers: blocks that go through the same data in the same steps all wait for DRAM.
+
+Of blocks that read the same tile in the same turn of a loop only one brings it from DRAM, and L2
+counts hits for the others; but they come while it is on its way, and wait as long. Who is ahead
+waits in each turn, and who is behind catches up with him: all go at the pace of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.grid.affine import Variable
+from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+DRAM_PAGE: Final = 4096
+"""Bytes from which on lanes wait for lines as far apart as those that
+`perfmodel.models.latency.chain.MOST_SPREAD` measured."""
+
+MOST_PAGES: Final = 8.0
+"""Pages of a block's turn up to which the slowest is later.
+
+Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB
+in a row 238 ns, what DRAM takes more than L2 (measurements/h200-textbook, tiles_of_product and
+lines_in_step): 103 ns, three times `perfmodel.models.latency.batches.DRAM_SPREAD`.
+"""
+
+
+def reading_alike(r: Requests, wave: Array) -> Array:
+    """Return how many blocks of those that run at a time read the same in the same turn.
+
+    Parameters
+    ----------
+    r : Requests
+        Of a load; 1 where no strides tell.
+    wave : array
+        Blocks that run at a time [1]: in the order of their numbers.
+    """
+    found, faster = np.ones(1), np.ones(1)
+    if r.strides is None:
+        return found
+    for v in sorted((v for v in r.variables if v.is_block), key=lambda v: (v.target, v.weight)):
+        extent = np.asanyarray(v.extent, dtype=float)
+        among = np.clip(wave / faster, 1.0, extent)
+        found = found * np.where(np.asanyarray(r.strides[v.name]) == 0, among, 1.0)
+        faster = faster * extent
+    return np.asanyarray(found)
+
+
+def pages_at_once(requests: Sequence[Requests]) -> Array:
+    """Return the pages of DRAM that a block reads from at once, at most `MOST_PAGES`."""
+    found = np.zeros(1)
+    for r in requests:
+        if r.strides is not None:
+            threads = (v for v in r.variables if v.target.startswith("threadIdx"))
+            extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
+            found = found + footprint(extents, r.width, DRAM_PAGE)
+    return np.asanyarray(np.minimum(found, MOST_PAGES))
+
+
+def at_work(r: Requests, v: Variable) -> Array:
+    """Return the values of a thread's variable that the kernel's guard lets in."""
+    share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
+    return np.asanyarray(np.maximum(v.extent * np.asanyarray(share), 1.0))

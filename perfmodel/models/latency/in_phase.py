@@ -1,0 +1,109 @@
+"""In phase: lanes, warps and turns that come to new sectors at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.latency.chain import MOST_SPREAD, Firsts
+from perfmodel.models.latency.first_readers import at_work
+from perfmodel.models.launch.waves import warps_let_in
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+
+def in_phase(
+    requests: Sequence[Requests],
+    loop: str,
+    unroll: Array,
+    new: Array,
+    inputs: Mapping[str, Any],
+    device: Device,
+) -> dict[str, Array]:
+    """Return the probabilities of lanes that come to new sectors in the same iterations.
+
+    Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
+    in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
+    and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
+    (measurements/h200-lone/steps.csv). Lanes 200 bytes apart are at 4 places in their sectors, and
+    some come to new ones in every eighth iteration (measurements/h200-textbook, compare_strings).
+    """
+    if not all(r.strides is not None and r.access.kind == "load" for r in requests):
+        return {}
+    together = np.ones(1, dtype=bool)
+    reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
+    for r in requests:
+        assert r.strides is not None
+        reach = np.maximum(reach, np.abs(r.strides[loop]) * unroll)
+        often = np.maximum(often, _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR)
+        for v in r.variables:
+            if v.in_lane:
+                together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
+        lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
+        rows = np.maximum(rows, footprint(lanes, r.width, LINE))
+    first = np.clip(np.maximum(new, often), 0.0, 1.0)
+    atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
+    return {
+        "p1": np.minimum(inputs["p1"], first),
+        "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
+        "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
+    }
+
+
+def in_step(r: Requests, warps: Array) -> Array:
+    """Return the distinct sectors that the warps of a block ask for in one iteration."""
+    every = np.asanyarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
+    if r.strides is None:
+        return every
+    extents = [
+        Extent(r.strides[v.name], v.extent)
+        for v in r.variables
+        if not v.is_block and v.target.startswith("threadIdx")
+    ]
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def firsts(
+    instance: Instance,
+    requests: Sequence[Requests],
+    loop: str,
+    unroll: Array,
+    filled: Array,
+    lines: Array,
+) -> Firsts:
+    """Return what warps that walk together wait for in a batch; `filled` of a block at work."""
+    trips = np.asanyarray(instance.trips[loop], dtype=float)
+    batches = np.maximum(trips / np.maximum(unroll, 1.0), 1.0)
+    advance = apart = np.zeros(1)
+    for r in requests:
+        assert r.strides is not None
+        turn = Extent(r.strides[loop], trips)
+        threads = [v for v in r.variables if v.target.startswith("threadIdx")]
+        every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
+        lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
+        # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
+        stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
+        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
+        advance = np.maximum(advance, on)
+        apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
+    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
+    return Firsts(np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
+
+
+def _phases(r: Requests) -> Array:
+    """Return how many places in their sectors the lanes of a warp are at."""
+    assert r.strides is not None
+    found = np.ones(1)
+    for v in r.variables:
+        if v.in_lane:
+            apart = np.abs(np.asanyarray(r.strides[v.name])).astype(np.int64)
+            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
+    return np.asanyarray(np.minimum(found, SECTOR))

@@ -1,0 +1,246 @@
+"""Latency: how long one warp takes from its first instruction to its last, and waves of blocks.
+
+Little's law: an SM that holds W warps, each busy for a chain of L clocks, finishes W/L warps a
+clock and no more. The chain is the loads that a thread waits for, one batch after the other, and
+its instructions between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency.batch_loads import depths_of
+from perfmodel.models.latency.batches import DRAM_SPREAD, load_batch
+from perfmodel.models.latency.chain import Chain, behind_writes, slowest_sm
+from perfmodel.models.latency.joined_waits import join_waits
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+
+BLOCK_START: Final = 285.0
+WARP_START: Final = 2.0
+"""Clocks from one block to the next on an SM that holds one at a time, and for each of its warps.
+
+Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 clocks; blocks that read
+or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
+instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
+"""
+WARP_TURN: Final = 0.306
+"""Clocks by which each warp of a block is later than the one before for each instruction that runs
+once, from the fifth warp on: warps that start together take turns.
+
+Fitted: blocks that write one float a thread, 17 instructions, live 86, 87, 106, 147 and 230 clocks
+longer than empty ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). Blocks
+of 32 warps that do 8 to 64 multiply-adds of integers before their load take 0.34 to 0.42 more than
+such of 8 warps, and a division of integers, 22 instructions, 0.34; multiply-adds of floats, which
+issue every clock, next to none (measurements/h200-chains/copies.csv).
+"""
+BARRIER_START: Final = 12.3
+BARRIER_WARP: Final = 2.0
+"""Clocks of a barrier whose warps arrive together, and for each of them.
+
+Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
+(measurements/h200-latency/latency.csv).
+"""
+FIRST_TOUCH = Formula(
+    name="reads of a cold launch's slowest SM beyond DRAM's latency",
+    unit="s",
+    text="max(0, spread*log2(n)*w**(1/3) - idle)",
+    symbols={
+        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "n": "SMs whose first blocks read at once [1]",
+        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
+        "late end meanwhile; 0 where others follow them [s]",
+        "w": "reads from DRAM that a block waits for, one after the other [1]",
+    },
+    holds="launches whose blocks start together",
+    source="derived for one wait: the slowest of the SMs' first reads; blocks of one warp that "
+    "read 512 B each take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's "
+    "on 1, 8, 32 and 132 SMs (measurements/h200-launches). Of many, luck evens out, fitted: "
+    "the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, 1.1, 1.5 "
+    "and 2.0 us later than the mean one, what is as late without DRAM apart "
+    "(measurements/h200-waits/loops.csv). `idle` derived: 1024 blocks of 64 to 256 threads start "
+    "within 0.22 to 0.35 us, and last 0.5 to 0.9 us cold, but they end at 1.65 a ns, as they are "
+    "handed out: cold they take 0.19 to 0.26 us more than warm, 256 larger ones that read as much "
+    "0.6 (measurements/h100-short, lives.csv and times.csv)",
+)
+RAMP_TIME = Formula(
+    name="start-up",
+    unit="s",
+    text="fetch + block + touch",
+    symbols={
+        "fetch": "a launch with any work, beyond an empty one [s]",
+        "block": "start of a block's warps, and its first batch of loads [s]",
+        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
+    },
+    holds="launches whose first block is like the others",
+    source="fitted: streams of 256 KiB to 4 MiB on an H200",
+)
+LATENCY_TIME = Formula(
+    name="time for latency",
+    unit="s",
+    text="max(0, chain*rounds - ramp)",
+    symbols={
+        "chain": "time of one block, from its first instruction to its last [s]",
+        "ramp": "time until the first data arrives, counted apart [s]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks replaced as they end",
+    source="Little's law",
+)
+
+
+def first_touch(
+    dram_read_bytes: Array,
+    l2_read_sectors: Array,
+    blocks: Array,
+    sms: float,
+    waits: Any = 1.0,
+    idle: Any = 0.0,
+) -> Array:
+    """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
+
+    A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
+    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
+    """
+    late = FIRST_TOUCH(
+        spread=DRAM_SPREAD,
+        n=np.maximum(np.minimum(blocks, sms), 1.0),
+        w=np.maximum(waits, 1.0),
+        idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
+    )
+    return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
+
+
+def met_once(kernel: Kernel) -> bool:
+    """Say whether a block's warps wait for one another, but in no loop."""
+    return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
+
+
+def block_chain(
+    instance: Instance,
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    device: Device,
+    instructions_per_warp: Any,
+    looped_per_warp: Any,
+    dram_round: Any = 0.0,
+    crowd: Any = 1.0,
+    rounds: Any = 1.0,
+    turned: Any = 1.0,
+) -> Chain:
+    """Return the chain of one block.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses, in the order of ``traffic.accesses``.
+    traffic : Traffic
+    device : Device
+    instructions_per_warp, looped_per_warp, dram_round : array
+        All instructions, those in loops; what DRAM needs for the blocks that run at a time [s].
+    crowd : array
+        Clocks from one instruction to the next where warps crowd a scheduler's pipes.
+    rounds : array
+        Rounds of blocks, one after the other.
+    turned : array
+        Share of the instructions for which warps take turns: see `WARP_TURN`.
+    """
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    missed = (1 - traffic.l2_hit_rate) * asked
+    missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
+    once = np.asanyarray(instructions_per_warp) - np.asanyarray(looped_per_warp)
+    overhead = {
+        "start": BLOCK_START,
+        "warps": np.atleast_1d(warps / blocks),
+        "warp": WARP_START,
+        "slower": 0.0,
+        # Those that meet at a barrier take the turns that `Chain.turns` counts.
+        "turn": WARP_TURN * once * turned if requests and not met_once(instance.kernel) else 0.0,
+    }
+    loops = (None, *(loop.variable for loop in instance.kernel.loops))
+    depths = depths_of(instance, requests)
+    late = slowest_sm(blocks, rounds, device)
+    wave = blocks / np.maximum(rounds, 1.0)
+    found = (
+        load_batch(
+            instance,
+            requests,
+            traffic,
+            device,
+            missing,
+            loop,
+            depth,
+            depths,
+            late,
+            ahead,
+            wave,
+        )
+        for loop in loops
+        for depth in range(1 + max(depths, default=0))
+        for ahead in (False, True)
+    )
+    batches = join_waits([b for b in found if b is not None])
+    looped = np.asanyarray(looped_per_warp, dtype=float)
+    unroll = np.ones(1)
+    for b in batches:
+        unroll = np.maximum(unroll, b.unroll)
+    clocks, paced = _paced(instance)
+    chain = Chain(
+        overhead=overhead,
+        instructions=once,
+        looped=looped,
+        unroll=unroll,
+        missing=missing,
+        batches=batches,
+        clock=device.sm_clock,
+        dependent=instance.kernel.dependent,
+        schedulers=1.0 * device.schedulers_per_sm if met_once(instance.kernel) else 0.0,
+        once=clocks,
+        crowd=crowd,
+        paced=paced,
+        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if clocks is not None else 0.0,
+    )
+    scattered = any(r.random for r in requests)
+    return behind_writes(chain, dram_round, device.dram_latency, scattered)
+
+
+def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
+    """Return the clocks of a lone warp for what runs once, and for loops, where they are known."""
+    kernel = instance.kernel
+    if not kernel.paces:
+        return None, None
+    once, looped = np.zeros(1), np.zeros(1)
+    for pace in kernel.paces:
+        clocks = np.asanyarray(instance.number(pace.clocks), dtype=float)
+        if pace.loop is None:
+            once = once + clocks
+            continue
+        looped = looped + clocks * instance.runs(pace.loop)
+    return np.atleast_1d(once), np.atleast_1d(looped)
+
+
+def _barriers(instance: Instance, warps: Array) -> Array:
+    """Return the clocks of a block's barriers outside of loops."""
+    count = sum(
+        (
+            np.asanyarray(instance.number(b.count), dtype=float)
+            for b in instance.kernel.barriers
+            if b.loop is None
+        ),
+        np.zeros(1),
+    )
+    return np.asanyarray(count * (BARRIER_START + BARRIER_WARP * warps))

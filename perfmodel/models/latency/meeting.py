@@ -1,0 +1,105 @@
+"""Meeting: blocks whose warps load, meet at a barrier and compute, and what of that overlaps.
+
+A block has nothing to compute before all of its data is there, and asks for nothing while it
+computes: only other blocks of its SM use what it leaves. Of few blocks there is often none that
+could, and those that started together are at the same phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.formula import Formula
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+FEW_BLOCKS: Final = 1.29
+"""Power of the blocks of an SM by which what none of them hides falls.
+
+Fitted with `FIRST_ROUND`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 rounds,
+that load 16 or 48 B a thread from DRAM, meet, compute 144 to 1440 instructions a thread, and store
+as much or nothing: 108 rows, 5.2% rms, where a power mean of both, as for blocks that do not meet,
+was 17% (measurements/h100-meeting/phases.csv, rows marked fit, with all that they write in the time
+of DRAM: launches behind one another leave nothing in L2). No time is less than that power mean.
+"""
+FIRST_ROUND: Final = 0.37
+"""Part of the rest that the first round of blocks does not hide: all start together."""
+MEETING_TIME = Formula(
+    name="time of memory, blocks that meet",
+    unit="s",
+    text="max(wait, bandwidth) + (apart + max(wait - apart, bandwidth) - max(wait, bandwidth))"
+    "*(1 - (1 - held**(-few)*min(1, wait/max(bandwidth, 1e-15)))*(1 - first/max(1, rounds)))",
+    symbols={
+        "wait": "latency, and what blocks of an SM wait for its busiest unit [s]",
+        "apart": "what of it goes by while a block asks for nothing [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "held": "blocks that share an SM [1]",
+        "few": "see `FEW_BLOCKS` [1]",
+        "first": "see `FIRST_ROUND`; 0 for passes over a row, of which none is short [1]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks whose warps meet between their loads and what they compute; DRAM serves all SMs, "
+    "and has something to do as long as any of their blocks waits",
+    source="chosen form: see `FEW_BLOCKS`",
+)
+
+PASSES_TIME = Formula(
+    name="time of memory, loops in passes between which blocks meet",
+    unit="s",
+    text="loops + again*max(0, passes - loops)",
+    symbols={
+        "loops": "time of memory as loops have it [s]",
+        "passes": "time of memory of blocks that meet between passes [s]",
+        "again": "share of what loads ask for that an earlier pass has read [1]",
+    },
+    holds="by construction for one pass: warps of a block drift apart in its loop",
+    source="assumed; a softmax in three passes, measurements/h100-operators and h200-operators",
+)
+
+
+def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return the share of what loads in loops ask for that an earlier pass of them has read.
+
+    Passes are turns of a loop around one with loads whose places do not depend on it: of a softmax
+    whose rows fit nowhere the first looks for the largest element, and the rest compute. What waits
+    for one load after the other computes between them, in all passes.
+    """
+    every = again = np.zeros(1)
+    if instance.kernel.dependent:
+        return np.zeros(1)
+    for r in requests:
+        if r.access.kind != "load" or r.access.loop is None or r.strides is None:
+            continue
+        passes = np.ones(1)
+        for around in instance.kernel.loop_nest(r.access.loop)[:-1]:
+            trips = np.maximum(np.asanyarray(instance.trips[around.variable], dtype=float), 1.0)
+            still = np.asanyarray(r.strides.get(around.variable, 0)) == 0
+            passes = passes * np.where(still, trips, 1.0)
+        every = every + r.sectors
+        again = again + r.sectors * (1 - 1 / passes)
+    return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
+
+
+def meeting_inputs(memory: Mapping[str, Any], passes: bool = False) -> dict[str, Any]:
+    """Return what `MEETING_TIME` takes, from what `perfmodel.models.time.queueing` knows.
+
+    Data is on its way while a block waits for the first of it; in `passes` it asks bit by bit.
+    """
+    wait = memory["latency"]
+    computing = np.minimum(memory["busy"], wait)
+    loaded = np.maximum(computing, wait - memory["load"] * memory["rounds"])
+    return {
+        "wait": wait,
+        "apart": computing if passes else loaded,
+        "bandwidth": memory["bandwidth"],
+        "held": memory["held"],
+        "few": FEW_BLOCKS,
+        "first": 0.0 if passes else FIRST_ROUND,
+        "rounds": memory["rounds"],
+    }

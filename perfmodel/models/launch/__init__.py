@@ -1,0 +1,1 @@
+"""Launch: how blocks are handed out to SMs, and how many run at a time."""

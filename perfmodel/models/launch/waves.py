@@ -1,0 +1,347 @@
+"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many rounds they take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.formula import Formula
+from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.launch.handout import (
+    IDLE,
+    busiest_of,
+    busiest_work,
+    first_blocks,
+    time_in_slots,
+)
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+BALANCE = Formula(
+    name="load of the busiest SM over the average",
+    unit="1",
+    text="busiest*m/work*uneven",
+    symbols={
+        "busiest": "work of the SM that ends last, over a full block's: see `busiest_work` [1]",
+        "m": "SMs [1]",
+        "work": "work of all blocks, over a full block's [1]",
+        "uneven": "what unequal blocks add: see `unevenness` [1]",
+    },
+    holds="blocks handed out in order, x fastest, to whichever SM has room; those that guards cut "
+    "short are smaller",
+    source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
+    "this gives with their tag wavefronts counted one by one (measurements/h200-builtins)",
+)
+ROUNDS = Formula(
+    name="rounds of blocks",
+    unit="1",
+    text="(x + (ceil(x) - x)/max(1, x))*uneven",
+    symbols={
+        "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
+        "uneven": "what unequal blocks add: see `unevenness` [1]",
+    },
+    holds="one round, and many; between, blocks drift apart as rounds pass",
+    source="derived ends; the decay between is assumed",
+)
+CROWDING = Formula(
+    name="work of the busiest SM over the average, of blocks that data makes unequal",
+    unit="1",
+    text="1 + z*spread/(sqrt(held)*rounds)",
+    symbols={
+        "z": "expected largest of as many normal numbers as there are SMs [1]",
+        "spread": "standard deviation of a block's work over the mean [1]",
+        "held": "blocks that share an SM [1]",
+        "rounds": "rounds of blocks, at least one [1]",
+    },
+    holds="blocks handed out as others end: what is uneven are those that run at the end",
+    source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
+)
+
+
+def unevenness(instance: Instance, running: Any) -> Array:
+    """Return the time of unequal blocks over that of as many average ones.
+
+    If all run at a time, the longest is the last to end; of many rounds it is the end of one. A
+    block of unequal warps lasts as long as its longest.
+
+    Parameters
+    ----------
+    instance : Instance
+    running : array
+        Share of the blocks that run at a time.
+    """
+    found = instance.kernel.unequal
+    some = np.minimum(running, 1.0)
+    if found is not None:
+        return np.atleast_1d(found.slowest + (found.longest - found.slowest) * some)
+    if instance.kernel.block_work:
+        return np.atleast_1d(1 + (max(instance.kernel.block_work) - 1) * some)
+    longest = np.maximum(
+        np.atleast_1d(np.asanyarray(instance.number(instance.kernel.longest))), 1.0
+    )
+    return np.asanyarray(1 + (longest - 1) * some)
+
+
+def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
+    """Return the work of the busiest SM over the average, for blocks that data makes unequal.
+
+    Parameters
+    ----------
+    instance : Instance
+    blocks, held : array
+        Blocks of the launch, and those that share an SM.
+    sm_count : int
+        SMs.
+    """
+    found = instance.kernel.unequal
+    if instance.kernel.block_work:  # who gets which is known
+        return np.ones(1)
+    if found is None:
+        uneven = unevenness(instance, sm_count * held / blocks)
+        # Blocks whose place decides their work are handed out in turn: each SM has its share of
+        # the longest.
+        beside = np.maximum(blocks / sm_count, 1.0) if instance.kernel.translated else 1.0
+        return np.asanyarray(1 + (uneven - 1) / beside)
+    sms = np.minimum(blocks, sm_count)
+    # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
+    expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
+    here = np.maximum(blocks / sm_count, 1.0)
+    crowd = CROWDING(
+        z=np.reshape(expected, np.shape(sms)),
+        spread=found.spread,
+        held=np.minimum(held, here),
+        rounds=np.maximum(here / held, 1.0),
+    )
+    # No SM has more to do than if all its blocks were the longest: a short one spreads them too.
+    return np.asanyarray(np.minimum(crowd, found.longest))
+
+
+def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
+    """Return the blocks that share an SM: as many as it holds, or its part of a small grid."""
+    return np.asanyarray(np.minimum(held, np.ceil(np.asanyarray(blocks, dtype=float) / sm_count)))
+
+
+def balance_inputs(
+    instance: Instance,
+    requests: Sequence[Requests],
+    sm_count: int,
+    held: Any = 1.0,
+    uneven: Any = 1.0,
+    on_chip: Sequence[Requests] = (),
+) -> tuple[dict[str, Any], dict[str, Any], Array]:
+    """Return what `BALANCE` needs, from the grid and what guards let through, and blocks at work.
+
+    Blocks beyond the data of every access are not at work. The first is for what warps do, however
+    few of their lanes take part; the second for L1, whose wavefronts may be fewer then.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    sm_count : int
+        SMs.
+    held : array
+        Blocks that an SM holds.
+    uneven : array
+        What unequal blocks add: see `unevenness`.
+    on_chip : sequence of Requests
+        Of the shared accesses.
+    """
+    blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
+    if instance.kernel.block_work:
+        order = np.asanyarray(instance.kernel.block_work)
+        tail = {
+            "busiest": busiest_of(order, side_by_side(held, blocks, sm_count), sm_count),
+            "m": 1.0 * sm_count,
+            "work": np.full(1, order.sum()),
+            "uneven": uneven,
+        }
+        return tail, dict(tail), np.full(1, float(np.count_nonzero(order > IDLE)))
+    # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
+    asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
+    waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
+    fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
+    # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
+    in_step = any(b.loop is not None for b in instance.kernel.barriers)
+    # What the kernel's own guard lets in is all that any access can have.
+    let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
+    every = next(let_in, {}) if instance.kernel.guard is not None else {}
+    counts: list[Array] = []
+    warps: list[Array] = []
+    lanes: list[Array] = []
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = np.atleast_1d(np.asanyarray(extent, dtype=float))
+        name = f"blockIdx.{axis}"
+        shares = [_let_in(r, every).get(name, np.ones(1)) for r in requests] or [np.ones(1)]
+        whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
+        most = largest(*shares)
+        # Slices that take part, the last of them in part; those after it have nothing to do.
+        slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
+        by_lanes, by_warps = (
+            np.clip(smallest(*s) * count - (slices - 1), 0.0, 1.0)
+            for s in (shares, whole or [np.ones(1)])
+        )
+        cut = by_lanes / np.maximum(by_warps, 1e-9)
+        counts.append(slices)
+        if in_step:
+            by_warps = cut = np.ones(1)
+        warps.append(by_warps)
+        lanes.append(by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0))
+    busy = np.asanyarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
+    held = side_by_side(np.maximum(np.asanyarray(held, dtype=float), 1.0), blocks, sm_count)
+    found = [busiest_work(counts, warps, held, sm_count)] * 2
+    if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
+        found[1] = busiest_work(counts, lanes, held, sm_count)
+    one_axis = sum(np.asanyarray(extent) > 1 for extent in instance.grid) <= 1
+    early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
+    found = [(np.maximum(busiest, early), every) for busiest, every in found]
+    at_work = blocks * _share_at_work([*requests, *on_chip])
+    work = busy if in_step else np.maximum(at_work, 1e-9)
+    tails = tuple(
+        {
+            "busiest": busiest,
+            "m": 1.0 * sm_count,
+            "work": work * every / np.maximum(found[0][1], 1e-9),
+            "uneven": uneven,
+        }
+        for busiest, every in found
+    )
+    return tails[0], tails[1], busy
+
+
+def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the shares of blocks that take part in an access; of `every` access if none tell."""
+    return every if r.sampled is not None and not r.shares else r.shares
+
+
+def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
+    """Return the blocks that the busiest SM works on, those that leave at once apart."""
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    if not instance.kernel.block_work:
+        return np.asanyarray(blocks / sm_count)
+    order = np.asanyarray(instance.kernel.block_work)
+    return np.asanyarray(
+        busiest_of(order, side_by_side(held, blocks, sm_count), sm_count) / order.max()
+    )
+
+
+def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
+    """Return the time of unequal blocks that only wait, over an average one's, where it is known.
+
+    As many run at a time as there is room for, each as long as it would alone.
+    """
+    slots = np.maximum(np.asanyarray(held, dtype=float), 1.0).astype(int) * sm_count
+    return np.asanyarray(
+        [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
+    )
+
+
+def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
+    """Return the balance of what all blocks do alike, those without other work too.
+
+    Parameters
+    ----------
+    tail : mapping
+        What `BALANCE` takes.
+    blocks, busy : array
+        Of the grid, and those at work.
+    balance : array
+        Of the blocks at work.
+    """
+    alike = np.ceil(blocks / tail["m"]) * tail["m"] / blocks * tail["uneven"]
+    return np.where(busy < blocks, alike, balance)
+
+
+def at_work_share(instance: Instance) -> float:
+    """Return the share of blocks that do not leave at once, where each one's work is known."""
+    order = np.asanyarray(instance.kernel.block_work)
+    return float(np.count_nonzero(order > IDLE)) / len(order)
+
+
+def taking_part(requests: Sequence[Requests]) -> Array:
+    """Return the least share of blocks that accesses have work for.
+
+    Of loops whose last turn is not full, blocks wait in that turn too: they have part in all.
+    """
+    least = np.ones(1)
+    for r in requests:
+        share = np.ones(1)
+        for v in r.variables:
+            if v.target.startswith("blockIdx"):
+                share = share * r.shares.get(v.name, 1.0)
+        least = np.minimum(least, share)
+    return np.asanyarray(least)
+
+
+def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
+    """Return the turns of the mean block over those of the first, in loops that go on by a grid.
+
+    1 where blocks move on to others' parts: each is the first in turn.
+
+    Parameters
+    ----------
+    instance : Instance
+    requests : sequence of Requests
+        Of the global accesses.
+    """
+    least = np.ones(1)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    for r in requests:
+        if r.strides is None or r.access.kind != "load" or r.access.loop is None:
+            continue
+        each = [v for v in r.variables if v.is_block and agreed(v.extent > 1)]
+        share = r.shares.get(r.access.loop, np.ones(1))
+        if len(each) == 1:
+            grid = r.strides[each[0].name] * blocks
+            moves = np.asanyarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
+            on = (r.strides[r.access.loop] == grid) & (grid != 0) & (moves == 0)
+            least = np.minimum(least, np.where(on, share, 1.0))
+    return np.asanyarray(least)
+
+
+def warps_let_in(r: Requests) -> Array:
+    """Return the share of a block's warps that the kernel's guard lets in, in every block alike."""
+    share = np.ones(1)
+    for v in r.variables:
+        if r.access.guard is None and v.target.startswith("threadIdx"):
+            share = share * r.warp_shares.get(v.name, 1.0)
+    return np.asanyarray(share)
+
+
+def _share_at_work(requests: Sequence[Requests]) -> Array:
+    """Return the share of warp executions that the guards let through.
+
+    Warps that are kept out of every block alike make no block smaller than another.
+    """
+    done = np.zeros(1)
+    possible = np.zeros(1)
+    for r in requests:
+        if r.access.counted is not None:
+            continue
+        every = r.executions
+        there = np.minimum(r.requests, every)
+        if r.sampled is not None and not r.shares:
+            # Which blocks take part has no formula: they lie among the others, on every SM alike.
+            there = every
+        elif r.access.guard is not None:
+            # Of a guard of the access's own, what it keeps from whole blocks counts alone: of what
+            # it keeps from threads, the rest of what they do knows nothing.
+            blocks = np.ones(1)
+            for axis in AXES:
+                blocks = blocks * r.shares.get(f"blockIdx.{axis}", np.ones(1))
+            every = np.where(r.requests > 0, every, 0.0)
+            there = every * blocks
+        else:
+            there = np.minimum(there / np.maximum(warps_let_in(r), 1e-9), every)
+        done = done + there
+        possible = possible + every
+    return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)

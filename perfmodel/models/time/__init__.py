@@ -1,0 +1,1 @@
+"""Time: one term for each resource, and how the terms combine."""

@@ -1,0 +1,75 @@
+"""Bursts: blocks that all run together ask L2 for their data at once, and end with the last of it.
+
+Before its load a block has its own instructions to do, and L2 nothing: they add up. The SMs are not
+served alike: with no more blocks to hand out, the one that gets its data last decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency.chain import Chain
+
+Array = npt.NDArray[Any]
+
+SERVED_LAST: Final = 0.2
+"""How much longer the SM takes that L2 serves last than the mean one would.
+
+Fitted: blocks of 8, 16 and 32 warps, one or two on each of 132 SMs, each warp one load of 32 lines:
+the last of them has its data 13 to 22% later than at the rate of `lone_sector`, beyond its latency;
+loops of such loads reach that rate within 4%. Up to 66 SMs, which L2 could serve faster than they
+ask, have no such last one (measurements/h200-bursts/bursts.csv).
+"""
+BURST_TIME = Formula(
+    name="time of blocks that ask for their data at once, at the least",
+    unit="s",
+    text="outside*(max(reads + (reads*late + more)/max(1, rounds), pages*together) + own)",
+    symbols={
+        "reads": "time that L2 needs for what loads read, DRAM apart [s]",
+        "late": "how much longer the SM takes that is served last [1]",
+        "more": "time of L1 for the loads of the busiest SM beyond the mean: while L2 is busy, all "
+        "SMs have the same of it [s]",
+        "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
+        "own": "what a block does before and after its loads, and the loads that it waits for "
+        "beside the slowest, which is in the start-up [s]",
+        "rounds": "rounds of blocks: in the last of them SMs end one by one [1]",
+        "together": "1 where blocks all run together, 0 from two rounds on [1]",
+        "outside": "1 where all loads are outside loops, else 0 [1]",
+    },
+    holds="blocks whose loads are outside loops, and find their data in L2",
+    source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
+    "the last of its own; gathers of 1 to 16 rounds, single floats of 2 MiB, take 1.4 us more than "
+    "L2 needs for them, whatever their number (measurements/h200-gather/times.csv)",
+)
+
+
+def burst_inputs(
+    inputs: Mapping[str, Mapping[str, Any]], chain: Chain, rounds: Array
+) -> dict[str, Any]:
+    """Return what `BURST_TIME` takes.
+
+    Parameters
+    ----------
+    inputs : mapping
+        What went into the formulas of L2, of L1 and of the time of memory.
+    chain : Chain
+        What one block does.
+    rounds : array
+        Blocks over those that all SMs hold at a time.
+    """
+    reads, l1, memory = inputs["l2_reads"], inputs["l1"], inputs["memory"]
+    return {
+        "reads": reads["reads"] / reads["read"],
+        "late": SERVED_LAST,
+        "more": l1["fills"] * np.maximum(l1["balance"] - 1.0, 0.0) / l1["clock"],
+        "pages": l1["pages"] * l1["balance"] / l1["clock"],
+        "own": chain.total - chain.start - chain.slowest,
+        "rounds": rounds,
+        "together": np.clip(2.0 - rounds, 0.0, 1.0),
+        "outside": (memory["share"] >= 1) * 1.0,
+    }

@@ -1,0 +1,82 @@
+"""Steps and DRAM: a block goes on from a barrier once the last of its loads has come.
+
+What a block loads lies in several channels of DRAM, and stands in the queue of each. Alone it comes
+together; the more DRAM has to do, the later the last of it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency.chain import Chain
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.time.steps import steps_time
+
+Array = npt.NDArray[Any]
+
+SIDE_BY_SIDE: Final = 256
+"""Bytes one after the other that stand in one queue, as they come from one channel.
+
+Fitted: loops that read or copy tiles of 0.5 to 4 KiB a block, a barrier after each load, with work
+between and without: 4.8% rms, 5.7% with a line, 5.1% with 512 bytes and 6.6% with 1024 (tiles.csv,
+fit rows, of measurements/h100-phases, h100-sxm-suite and h200-sxm-suite).
+"""
+LAST_QUEUE = Formula(
+    name="what the last of several loads queues over what one does",
+    unit="1",
+    text="0.693*log2(queues) + 0.577 + 0.423/queues",
+    symbols={"queues": "queues that what is waited for together stands in [1]"},
+    holds="queues of their own, 1 to 16 of them by measurement",
+    source="derived: the mean largest of n times that are distributed exponentially is 1 + 1/2 + "
+    "... + 1/n (fork and join: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
+)
+
+
+def queue_of_steps(
+    kernel: Kernel, chain: Chain, given: Mapping[str, Any], delay: Array
+) -> dict[str, Any]:
+    """Return what the queues of DRAM at half load add to blocks that work in steps.
+
+    What other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
+    loops a block waits for once, beside others: `CROWD_TIME` has these.
+
+    Parameters
+    ----------
+    kernel, chain : Kernel, Chain
+        With barriers in a loop, and what one of its blocks does.
+    given : mapping
+        What `steps_time` takes.
+    delay : array
+        What one load queues at half load [s].
+
+    Returns
+    -------
+    dict of str to array
+        "wait", "queue", "alone", "second" and "queued" of
+        `perfmodel.models.time.queueing.memory_time`: steps have the blocks' queue for their SM.
+    """
+    met = {b.loop for b in kernel.barriers}
+    step = np.zeros(1)
+    for batch in chain.batches:
+        if batch.loop is None or batch.ahead:
+            continue
+        # Where no barrier follows in the same loop, each warp waits for its own loads only.
+        together = 1.0 if batch.loop in met else np.maximum(given["warps"], 1.0)
+        queues = np.maximum(batch.filled * SECTOR / SIDE_BY_SIDE / together, 1.0)
+        last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * delay
+        step = step + batch.waited * last / np.maximum(given["steps"], 1.0)
+    alone = steps_time(given)
+    queued = steps_time({**given, "load": given["load"] + step})
+    return {
+        "wait": alone,
+        "queue": np.maximum(queued - alone, 0.0),
+        "alone": np.zeros(1),
+        "second": np.zeros(1),
+        "queued": False,
+    }

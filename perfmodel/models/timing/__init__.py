@@ -1,1 +1,0 @@
-"""From work to time: latencies, turns, queues and batches, each a term of its own."""
