@@ -172,7 +172,7 @@ class Derivation:
         """The formulas on the way, in order."""
         return tuple(node for node in self.nodes if node.kind == "formula")
 
-    def replay(self, **changed: float) -> Array:
+    def replay(self, **changed: Any) -> Array:
         """Return the result with some figures changed, as a new prediction would give it.
 
         Parameters
@@ -219,8 +219,8 @@ def is_recording() -> bool:
     return _decisions.get() is not None
 
 
-def figure(name: str, value: float) -> Recorded:
-    """Return a figure of the device as a recorded number."""
+def figure(name: str, value: float | tuple[float, ...]) -> Recorded:
+    """Return a figure of the device, or a coefficient, as a recorded number or table of numbers."""
     found: Recorded = _of(Node("figure", name, value))
     return found
 

@@ -362,7 +362,7 @@ def _store_cost(
 ) -> Array:
     """Return what L2 takes for a stored sector over one of whole lines, a mean."""
     costs = (
-        stored[i] * store_cost(stored[i], r.lines * reaching[i], r.wanted_bytes)
+        stored[i] * store_cost(stored[i], r.lines * reaching[i], r.wanted_bytes, accesses.device)
         for i, r in enumerate(accesses.requests)
         if r.access.kind == "store"
     )
