@@ -63,7 +63,7 @@ RANDOM_WRITES = Formula(
 _FILLED: Final = 3.5
 """Sectors of a line that a request goes to, on average, from which on it goes to rows."""
 _KEPT: Final = 1 << 17
-"""Lanes of a sample at most: see `perfmodel.frontends.emulation.counts`."""
+"""Lanes of a sample at most: see `perfmodel.cuda.emulate.counts`."""
 DIRTY_SHARE: Final = 0.3
 """`d` of `ATOMIC_WRITES`."""
 RANDOM_DIRTY: Final = 0.395
