@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from perfmodel.cuda.addresses.launched import Bound
-from perfmodel.cuda.emulate.launch import emulated_launch
+from perfmodel.cuda.emulate.launch import UNSIZED, emulated_launch
 from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
 from perfmodel.cuda.emulate.result import UNKNOWN
 from perfmodel.cuda.emulate.run import Emulation, NoEndError, emulate
@@ -39,6 +39,8 @@ _MORE: Final = 512
 and kinds are below 2, or below the first."""
 _LEAST_SLOPE: Final = 0.9
 """Bytes that an address moves for each number of a content that is an index."""
+_UNSTATED: Final = Buffer(UNSIZED)
+"""A pointer of which the launch says nothing."""
 _MOST_SUMS: Final = 1 << 24
 """Offsets of uneven rows that are worked out one by one."""
 DOUBTS: Final[Mapping[Use, Doubt]] = {
@@ -133,7 +135,8 @@ def stand_ins(
     PerfmodelError
         If one does not, unless `assume`.
     """
-    if all(buffer.known for buffer in bound.buffers.values()):
+    keys = list(emulated_launch(bound, function).buffers)
+    if all(bound.buffers.get(key, _UNSTATED).known for key in keys):
         return ()
     flow = control_flow(function)
     found = provenance(function, flow)
@@ -146,17 +149,20 @@ def stand_ins(
     if small.endless and larger.endless and not assume:
         raise no_end(larger.endless)
     probe = _Probe(function, flow, found, small, larger)
-    keys = list(emulated_launch(bound, function).buffers)
     made = []
     for number in sorted(probe.regions(found.everything)):
-        key = keys[number] if number < len(keys) else ""
-        buffer = bound.buffers.get(key)
+        if number >= len(keys):
+            continue
+        buffer = bound.buffers.get(keys[number], _UNSTATED)
         size = _element(probe, number)
-        if buffer is not None and not buffer.known and size and buffer.bytes >= size:
-            made.append(
-                _stand_in(probe, number, key, replace(buffer, dtype=f"i{8 * size}", assumed=True))
-            )
-    return tuple(made)
+        if not buffer.known and size and buffer.bytes >= size:
+            typed = replace(buffer, dtype=f"i{8 * size}", assumed=True)
+            made.append(_stand_in(probe, number, keys[number], typed))
+    sized = [s for s in made if s.key in bound.buffers]
+    if len(sized) == len(made) or _ends(module, function, bound):
+        return tuple(sized)
+    # How many offsets or indices there are, only the size of their buffer tells.
+    return tuple(s for s in made if s in sized or s.use == "length")
 
 
 def contents_of(names: Sequence[str]) -> str:
@@ -230,6 +236,16 @@ def with_assumption(
 def _probed(module: Module, function: Function, bound: Bound, below: int) -> Emulation:
     launch = emulated_launch(bound, function, below)
     return emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, assume=True)
+
+
+def _ends(module: Module, function: Function, bound: Bound) -> bool:
+    """Return whether the launch ends with numbers of any size in what nobody states."""
+    launch = emulated_launch(bound, function)
+    try:
+        emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, patient=False)
+    except NoEndError:
+        return False
+    return True
 
 
 def _element(probe: _Probe, number: int) -> int:

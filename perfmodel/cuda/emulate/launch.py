@@ -21,7 +21,7 @@ from perfmodel.expressions.mixing import mixed_arrays
 
 Array = npt.NDArray[Any]
 
-_UNSIZED: Final = 1 << 38
+UNSIZED: Final = 1 << 38
 """Bytes of a buffer whose size nobody states: more than any index reaches."""
 
 
@@ -56,7 +56,7 @@ def emulated_launch(bound: Bound, function: Function, below: int | None = None) 
 
 
 def _buffer(name: str, buffer: Buffer | None) -> Region:
-    return Region(name, _UNSIZED, sized=False) if buffer is None else _region(name, buffer)
+    return Region(name, UNSIZED, sized=False) if buffer is None else _region(name, buffer)
 
 
 def _bytes(value: int | float, kind: str, size: int) -> bytes:

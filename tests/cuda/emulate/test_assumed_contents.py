@@ -117,6 +117,15 @@ def test_lengths_that_nothing_tells_are_refused_where_the_time_hangs_on_them() -
     assert found.interval_s[0] < found.time_s / 4
 
 
+def test_lengths_in_a_buffer_whose_size_nobody_states_are_refused_likewise() -> None:
+    # property: sizes left out make no time more certain
+    spec = launch(1024, 256, out=MIB)
+    read = program(written(PLACE + LENGTHS + DONE, INDEXED))
+    with pytest.raises(PerfmodelError, match=r"content of idx decides the time.*--assume"):
+        predict(translated(read, spec))
+    assert predict(translated(read, spec, assume=True)).interval_s[1] > 0
+
+
 def test_a_loop_that_does_not_end_with_what_is_assumed_is_refused_by_name() -> None:
     parameters = ".param .u64 out, .param .u64 idx"
     with pytest.raises(
