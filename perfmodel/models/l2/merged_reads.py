@@ -20,6 +20,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.power_mean import power_mean
@@ -235,15 +236,6 @@ def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Arr
             return near
         return np.where(run <= _WHOLE, np.maximum(near * run / (near + run), 1.0), near)
     return alike(instance, r, run)
-
-
-def gpc_run(blocks: Array, device: Device) -> Array:
-    """Return how many blocks in a row the SMs of a GPC get.
-
-    Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
-    (measurements/h200-l2-sets/places.txt).
-    """
-    return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))
 
 
 def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:

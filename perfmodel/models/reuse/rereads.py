@@ -19,11 +19,12 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import Group, held
+from perfmodel.models.reuse.groups import Group
+from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[np.float64]
 
@@ -209,11 +210,8 @@ def _same_blocks(
     if a.period is not None or b.period is not None:
         return False
     return all(
-        agreed(
-            (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
-            | (np.asanyarray(extent) <= 1)
-        )
-        for axis, extent in zip(AXES, instance.grid, strict=True)
+        agreed((one.strides[name] == other.strides[name]) | (np.asanyarray(extent) <= 1))
+        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
     )
 
 
@@ -221,8 +219,8 @@ def _by_all_alike(instance: Instance, r: Requests) -> bool:
     """Say whether all blocks read the same by an access with strides."""
     assert r.strides is not None
     return r.access.kind == "load" and all(
-        agreed((r.strides[f"blockIdx.{axis}"] == 0) | (np.asanyarray(extent) <= 1))
-        for axis, extent in zip(AXES, instance.grid, strict=True)
+        agreed((r.strides[name] == 0) | (np.asanyarray(extent) <= 1))
+        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
     )
 
 
