@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
-from perfmodel.models.dram.dirty_lines import DIRTY_KEPT, DIRTY_LEFT, kept_inputs
+from perfmodel.models.dram.dirty_lines import DIRTY_KEPT, DIRTY_LEFT, STREAM_KNEE
 from perfmodel.models.dram.throughput import (
     MIXED_EFFICIENCY,
     OVER_FETCH,
@@ -142,7 +142,8 @@ def _written_steps(details: Details) -> Iterator[Step]:
             "writes": written,
         },
     )
-    left = step(DRAM, DIRTY_KEPT, kept_inputs(np.asarray(written), np.asarray(room.result)))
+    over = written / max(room.result, 1.0)
+    left = step(DRAM, DIRTY_KEPT, {"writes": written, "over": over, "p": STREAM_KNEE})
     kept = scalar(left.result)
     found = step(
         DRAM,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Final
 
-from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, writebacks
+from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME
 from perfmodel.models.l2.residency import GRANTED_WAYS, PICKED, ROOM, TABLE_MISSES, WAYS, granted
-from perfmodel.models.l2.table_costs import filled_share, kept_share, marked_reads, normal_reads
 from perfmodel.models.l2.tables import Table
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
@@ -41,19 +41,17 @@ def _table_steps(table: Table, warm: bool) -> Iterator[Step]:
         first, once = scalar(table.first * table.misses), "first reads that miss [B]"
     else:
         first, once = scalar(table.first), "first reads, which all miss [B]"
-    for formula, given in table.workings:
-        yield step(RESIDENCY, named(formula, f"{table.buffer}: {formula.name}"), given)
     notes = []
     if table.random:
         notes.append("at random places: a line is there if it was drawn since L2 last turned over")
-    if scalar(table.inputs["overflow"]) > 0:
+    if scalar(table.lines.overflow) > 0:
         notes.append(
             "overflow: lines of a set beyond the ways set aside, of a binomial number of picks"
         )
     missing = step(
         RESIDENCY,
         named(TABLE_MISSES, f"{table.buffer}: {TABLE_MISSES.name}"),
-        table.inputs,
+        asdict(table.lines),
         "; ".join(notes),
     )
     yield missing
@@ -71,30 +69,11 @@ def _table_steps(table: Table, warm: bool) -> Iterator[Step]:
         ),
         {"first": first, "again": table.again, "missing": missing.result},
     )
-    for formula, given in table.meeting:
-        yield step(RESIDENCY, named(formula, f"{table.buffer}: {formula.name}"), given)
 
 
 def writeback_steps(prediction: Prediction) -> Iterator[Step]:
     """Yield the time of write-backs beside a set-aside."""
     details = prediction.details
-    control, traffic = details.setting.control, details.traffic
-    ways = GRANTED_WAYS(s=float(control.set_aside), c=float(details.device.l2_size))
-    warm = prediction.cache == "warm"
-    persisting, streaming, again = (
-        part / control.compression
-        for part in (*marked_reads(traffic.tables, warm), normal_reads(traffic.tables, warm))
-    )
-    normal = traffic.dram_read_bytes - persisting - streaming
-    granted = ways * details.device.l2_size / WAYS
-    stored = [i for i, a in enumerate(traffic.accesses) if a.kind == "store"]
-    filled = filled_share(traffic.tables, granted, traffic.dram_read_bytes, warm, stored)
-    written, tabled = traffic.dram_write_bytes, bool(traffic.tables)
-    kept = kept_share(traffic.tables, granted)
-    for formula, given in writebacks(
-        written, normal, streaming, filled, ways, tabled, persisting, again, kept
-    ):
-        yield step(RESIDENCY, formula, given)
     yield step(RESIDENCY, LOST_TIME, details.time.inputs["lost"])
     time = named(WRITEBACK_TIME, "time of writeback")
     yield step(RESIDENCY, time, details.time.inputs["writeback"])

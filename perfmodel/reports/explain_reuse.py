@@ -14,19 +14,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.global_accesses import GlobalAccesses, L2Start
+from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.l1.l1_fills import FOUND, alike, block_fills, loop_windows
 from perfmodel.models.l2.l2_misses import block_windows, side_copies
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.reuse.reuse_windows import (
-    HELD,
-    KNEE,
-    Group,
-    Window,
-    grouped,
-    loads_by_l1,
-    thread_extents,
-)
+from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1, thread_extents
+from perfmodel.models.reuse.reuse_windows import HELD, KNEE, Window
 from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, named, scalar, step
@@ -183,9 +178,12 @@ def walk_steps(section: str, details: Details, found: Sequence[Reuse]) -> Iterat
     several = max((scalar(n) for still, n in shared if not np.all(still)), default=1.0)
     if several <= 1.0:
         return
-    fills = block_fills(
-        instance, details.requests, groups, reuse.base, reuse.capacity, reuse.sharing
+    x, y, z = (int(np.max(n)) for n in instance.block)
+    start = L2Start(details.setting.control)
+    accesses = GlobalAccesses(
+        instance, block_shape((x, y, z)), details.requests, device, details.occupied, start
     )
+    fills = block_fills(accesses, groups)
     walk = scalar(sum(fills, np.zeros(1))) * SECTOR
     note = f"up to {units.number(several)} blocks of an SM read the same"
     yield step(section, FOUND, {"capacity": reuse.capacity, "walk": max(walk, 1.0)}, note)

@@ -13,7 +13,7 @@ import pytest
 from perfmodel import Prediction, predict
 from perfmodel.models.l1.l1_fills import FOUND
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.reuse.reuse_windows import fetched
+from perfmodel.models.reuse.reuse_windows import SharedCache, Walks, fetched
 from perfmodel.reports.explain import explain, explanation_record, left_out
 from perfmodel.reports.explain_reuse import l1_reuse
 from perfmodel.reports.formula_text import pieces
@@ -196,15 +196,8 @@ def test_windows_are_those_of_the_model(predicted: Predicted, mapping: str) -> N
     """The windows that are described give the model's own L1 fills."""
     details = predicted(f"gemm:{mapping}", N=4096).details
     [reuse] = l1_reuse(details)
-    found = fetched(
-        reuse.groups,
-        reuse.base,
-        reuse.windows,
-        np.asarray(reuse.capacity),
-        SECTOR,
-        reuse.weights,
-        reuse.sharing,
-    )
+    walks = Walks(reuse.groups, reuse.base, reuse.windows, reuse.weights)
+    found = fetched(walks, SharedCache(np.asarray(reuse.capacity), SECTOR, reuse.sharing))
     blocks = float(np.max(details.instance.blocks))
     for group, sectors in zip(reuse.groups, found, strict=True):
         fills = sum(float(details.traffic.accesses[i].l1_fill_sectors[0]) for i in group.members)

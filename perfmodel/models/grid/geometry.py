@@ -19,6 +19,7 @@ from perfmodel.hardware.device import WARP_SIZE
 
 Array = npt.NDArray[Any]
 AXES = ("x", "y", "z")
+BLOCK_INDICES = tuple(f"blockIdx.{axis}" for axis in AXES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -168,3 +169,20 @@ def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> A
             isolated=ISOLATED_STORE(device),
         )
     )
+
+
+def mean_store_cost(
+    stores: Sequence[tuple[Array, Array, Array]], sectors: Array, device: Device
+) -> Array:
+    """Return what L2 takes for a stored sector over one of whole lines, a mean over stores.
+
+    Parameters
+    ----------
+    stores : sequence of tuple of three array
+        Of each: sectors and lines that reach L2, and bytes that lanes store.
+    sectors : array
+        Of all.
+    device : Device
+    """
+    costs = (each * store_cost(each, lines, wanted, device) for each, lines, wanted in stores)
+    return np.where(sectors > 0, sum(costs, np.zeros(1)) / np.maximum(sectors, 1e-9), 1.0)
