@@ -331,7 +331,7 @@ def test_texts_beyond_the_limit_are_refused_unread(
 ) -> None:
     path = tmp_path / "x.ptx"
     path.write_text(HEADER + "// " + "x" * 5000)
-    for module in ("parse", "tokens"):
+    for module in ("reader", "tokens"):
         monkeypatch.setattr(f"perfmodel.cuda.parse.{module}.MAX_BYTES", 1000)
     with pytest.raises(PerfmodelError, match="longer than"):
         read_ptx(path)
