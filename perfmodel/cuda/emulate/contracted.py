@@ -11,7 +11,8 @@ from perfmodel.cuda.emulate.values import dtype_of, fused
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import written_registers
 from perfmodel.cuda.parse.syntax import Function, Instruction, Register
-from perfmodel.cuda.sass.taken_in import made
+from perfmodel.cuda.sass.def_use import def_use
+from perfmodel.cuda.sass.taken_in import is_taken_in
 
 _KINDS: Final = ("f32", "f64")
 
@@ -21,7 +22,7 @@ def contracted(function: Function, flow: ControlFlow) -> dict[int, Instruction]:
 
     Those of the same block, whose factors are still there.
     """
-    known = made(function, flow)
+    known = def_use(function, flow)
     found = {}
     for at, i in enumerate(function.instructions):
         if i.opcode not in ("add", "sub") or i.type_name not in _KINDS or i.guard is not None:
@@ -30,7 +31,7 @@ def contracted(function: Function, flow: ControlFlow) -> dict[int, Instruction]:
             place = known.maker(operand)
             if place is None or function.instructions[place].opcode != "mul":
                 continue
-            if flow.block_of[place] != flow.block_of[at] or not known.is_taken_in(place):
+            if flow.block_of[place] != flow.block_of[at] or not is_taken_in(known, place):
                 continue
             between = function.instructions[place + 1 : at]
             changed = {r for other in between for r in written_registers(other)}

@@ -27,11 +27,13 @@ from perfmodel.cuda.parse.syntax import (
     Register,
     Vector,
 )
+from perfmodel.cuda.sass.def_use import DefUse, def_use
 from perfmodel.cuda.sass.divergence import aggregated, shared_bases
+from perfmodel.cuda.sass.halves import HALF, halves, is_narrow_product
 from perfmodel.cuda.sass.joined_sums import is_rotation, rotated
 from perfmodel.cuda.sass.logic_cones import LOGIC
 from perfmodel.cuda.sass.pipe_balance import EITHER, balanced
-from perfmodel.cuda.sass.taken_in import Made, made
+from perfmodel.cuda.sass.taken_in import adds_a_constant, hands_on, is_taken_in, taken_in
 from perfmodel.cuda.sass.tensor_work import tensor_counts
 from perfmodel.cuda.sass.unrolling import (
     CHECKS,
@@ -56,7 +58,6 @@ START: Final = 2
 
 Counts = Mapping[str, float]
 
-_HALF: Final = 32
 _NOTHING: Final[Counts] = MappingProxyType({})
 _NO_LOOPS: Final[Mapping[int, Around]] = MappingProxyType({})
 _SHIFTS: Final = frozenset({"shr"})
@@ -98,7 +99,7 @@ def machine_instructions(
     tuple of mapping of str to float
         Machine instructions by key of `PIPES`.
     """
-    known = made(function, flow)
+    known = def_use(function, flow)
     counts = _one_by_one(known)
     copies = [1.0] * len(counts)
     together = _together(function, flow, counts)
@@ -126,9 +127,9 @@ def machine_instructions(
     return tuple(balanced(counts, copies, _beside(function)))
 
 
-def _one_by_one(known: Made) -> list[Counts]:
+def _one_by_one(known: DefUse) -> list[Counts]:
     return [
-        packed(i) if is_memory(i) else _NOTHING if known.is_taken_in(at) else _counted(at, known)
+        packed(i) if is_memory(i) else _NOTHING if is_taken_in(known, at) else _counted(at, known)
         for at, i in enumerate(known.function.instructions)
     ]
 
@@ -151,7 +152,7 @@ def packed(instruction: Instruction) -> Counts:
 
 def unrolled_loops(function: Function, flow: ControlFlow) -> dict[int, Counted]:
     """Return the blocks that are loops whose iterations are put together, and what they count."""
-    return _together(function, flow, _one_by_one(made(function, flow)))
+    return _together(function, flow, _one_by_one(def_use(function, flow)))
 
 
 def _together(
@@ -218,12 +219,12 @@ def _divided_before(function: Function, makers: dict[str, list[int]]) -> list[in
     return found
 
 
-def _counted(at: int, known: Made) -> Counts:
+def _counted(at: int, known: DefUse) -> Counts:
     instruction = known.function.instructions[at]
     turned = rotated(known, at)
     if turned is not None:
-        return {"int32": 2.0} if turned != _HALF else _NOTHING
-    if "lo" in instruction.modifiers and known.is_narrow_product(at):
+        return {"int32": 2.0} if turned != HALF else _NOTHING
+    if "lo" in instruction.modifiers and is_narrow_product(known, at):
         return {"wide": 1.0}
     special = (
         _sum(at, known) if instruction.opcode in ("add", "sub") else tensor_counts(instruction)
@@ -232,14 +233,14 @@ def _counted(at: int, known: Made) -> Counts:
         return special
     kind = instruction.type_name
     by_register = not isinstance(instruction.operands[-1], Immediate) if instruction.operands else 0
-    if instruction.opcode == "mov" and len(instruction.operands) > 1 and known.hands_on(at):
+    if instruction.opcode == "mov" and len(instruction.operands) > 1 and hands_on(known, at):
         return {EITHER: float(register_words(known.function, written_registers(instruction)[0]))}
-    if instruction.opcode == "selp" and known.adds_a_constant(at):
+    if instruction.opcode == "selp" and adds_a_constant(known, at):
         return {EITHER: 1.0}
     if instruction.opcode == "shl" and by_register:
         return {"int32": 2.0 if kind.endswith("64") else 1.0}
     if instruction.opcode in LOGIC | _SHIFTS and kind.endswith("64"):
-        return {"int32": known.halves(at)}
+        return {"int32": halves(known, at)}
     if instruction.opcode == "cvt" and instruction.modifiers[-2:] == ("f32", "u16"):
         maker = known.maker(instruction.operands[1] if len(instruction.operands) > 1 else None)
         loaded = maker is not None and is_memory(known.function.instructions[maker])
@@ -270,7 +271,7 @@ def _field(instruction: Instruction) -> float:
     return 1.0 if whole or (instruction.opcode == "bfe" and place.value == 0) else 2.0
 
 
-def _is_constant(known: Made, operand: object) -> bool:
+def _is_constant(known: DefUse, operand: object) -> bool:
     """Say whether a register holds a number: it is part of the instruction that reads it."""
     maker = known.maker(operand)
     if maker is None:
@@ -279,7 +280,7 @@ def _is_constant(known: Made, operand: object) -> bool:
     return made_by.opcode == "mov" and isinstance(made_by.operands[-1], Immediate)
 
 
-def _sum(at: int, known: Made) -> Counts | None:
+def _sum(at: int, known: DefUse) -> Counts | None:
     """Return what a sum becomes that takes in a product or another sum, or a sum of 64 bits.
 
     Three operands, only the integer pipe adds; of 64 bits, a uniform register is no operand of the
@@ -289,12 +290,12 @@ def _sum(at: int, known: Made) -> Counts | None:
     kind = instruction.type_name
     if kind not in ("s32", "u32", "s64", "u64"):
         return None
-    taken = [i for i in known.taken_in(at) if i.opcode != "mov"]
+    taken = [i for i in taken_in(known, at) if i.opcode != "mov"]
     products = [i for i in taken if i.opcode == "mul"]
     if products:
         whole = kind.endswith("64") and "lo" in products[0].modifiers
         makers = (known.maker(o) for o in instruction.operands[1:])
-        if whole and any(m is not None and known.is_narrow_product(m) for m in makers):
+        if whole and any(m is not None and is_narrow_product(known, m) for m in makers):
             return {"wide": 1.0}
         if whole:
             return {"imad": 2.0, "wide": 1.0, EITHER: 1.0}
