@@ -11,8 +11,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
-from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated, worked
+from perfmodel.cuda.addresses.conditions import (
+    FALSE,
+    TRUE,
+    all_of,
+    any_of,
+    decided,
+    negated,
+    worked,
+)
 from perfmodel.cuda.addresses.quotients import (
+    divided,
     dividend_of,
     joined_quotients,
     outermost_quotient,
@@ -142,19 +151,19 @@ class Algebra:
         if by is not None and by <= 0:
             return single(Operation("//", (written(a), written(b))))
         if b.number is not None:
-            divided = self._reciprocal(a, b.number)
-            if divided is not None:
-                return divided
+            found = self._reciprocal(a, b.number)
+            if found is not None:
+                return found
             a, by = joined_quotients(a, b.number)
             b = constant(by)
-            divided = self._reciprocal(a, by)
-            if divided is not None:
-                return divided
+            found = self._reciprocal(a, by)
+            if found is not None:
+                return found
             common = math.gcd(by, *a.terms.values())
             if common > 1:
                 a, b = split(a, common)[0], constant(by // common)
                 by = b.number
-        whole, rest = _divided(a, b)
+        whole, rest = divided(a, b)
         if by is not None and self._within(rest, by):
             return whole
         if by is not None and self.number(rest) is None:
@@ -167,7 +176,7 @@ class Algebra:
     def remainder(self, a: Sum, b: Sum) -> Sum:
         """Return a % b, from 0 to b - 1; b is above 0."""
         by = self.number(b)
-        _, rest = _divided(a, b)
+        _, rest = divided(a, b)
         if by is not None and by > 0:
             if self._within(rest, by):
                 return rest
@@ -233,16 +242,9 @@ class Algebra:
         number = self.concrete(minus(a, b)).number
         if number is not None:
             low = high = number
-        always, never = {
-            "<": (high < 0, low >= 0),
-            "<=": (high <= 0, low > 0),
-            ">": (low > 0, high <= 0),
-            ">=": (low >= 0, high < 0),
-            "==": (low == high == 0, low > 0 or high < 0),
-            "!=": (low > 0 or high < 0, low == high == 0),
-        }[operator]
-        if always or never:
-            return TRUE if always else FALSE
+        holds = decided(operator, low, high)
+        if holds is not None:
+            return TRUE if holds else FALSE
         return Operation(operator, (written(a), written(b)))
 
     def compared_unsigned(self, operator: str, a: Sum, b: Sum, bits: int) -> Node:
@@ -391,22 +393,3 @@ class Algebra:
         if p & p - 1 and max(by, *map(abs, a.terms.values())) <= LARGEST_LITERAL:
             return None  # half of a reciprocal: the shift or the sum that follows completes it
         return self.quotient(scaled(value, p), constant(q)) if p else constant(0)
-
-
-def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
-    """Return q and r of ``a = b*q + r``, as far as the terms show it."""
-    if b.number is not None:
-        return split(a, b.number)
-    if len(b.terms) == 1:
-        ((factors, times),) = b.terms.items()
-        if times == 1 and len(factors) == 1:
-            whole, rest = {}, {}
-            for product_of, count in a.terms.items():
-                if factors[0] in product_of:
-                    left = list(product_of)
-                    left.remove(factors[0])
-                    whole[tuple(left)] = count
-                else:
-                    rest[product_of] = count
-            return Sum(whole), Sum(rest)
-    return constant(0), a

@@ -116,3 +116,16 @@ def _operands(condition: Node, operator: str) -> tuple[Node, ...]:
     if isinstance(condition, Operation) and condition.operator == operator:
         return condition.operands
     return (condition,)
+
+
+def decided(operator: str, low: int, high: int) -> bool | None:
+    """Say whether a - b compares with 0 like this, by its range; None where that leaves it open."""
+    always, never = {
+        "<": (high < 0, low >= 0),
+        "<=": (high <= 0, low > 0),
+        ">": (low > 0, high <= 0),
+        ">=": (low >= 0, high < 0),
+        "==": (low == high == 0, low > 0 or high < 0),
+        "!=": (low > 0 or high < 0, low == high == 0),
+    }[operator]
+    return always if always or never else None

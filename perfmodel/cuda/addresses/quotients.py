@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from perfmodel.cuda.addresses.sums import Factors, Sum, minus, plus, scaled, single, sum_of
+from perfmodel.cuda.addresses.sums import (
+    Factors,
+    Sum,
+    constant,
+    minus,
+    plus,
+    scaled,
+    single,
+    split,
+    sum_of,
+)
 from perfmodel.expressions import Number, Operation
 
 
@@ -69,3 +79,22 @@ def joined_quotients(a: Sum, by: int) -> tuple[Sum, int]:
     if dividend.factors.isdisjoint(others.factors):
         return a, by
     return joined_quotients(plus(dividend, scaled(others, n)), n * by)
+
+
+def divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
+    """Return q and r of ``a = b*q + r``, as far as the terms show it."""
+    if b.number is not None:
+        return split(a, b.number)
+    if len(b.terms) == 1:
+        ((factors, times),) = b.terms.items()
+        if times == 1 and len(factors) == 1:
+            whole, rest = {}, {}
+            for product_of, count in a.terms.items():
+                if factors[0] in product_of:
+                    left = list(product_of)
+                    left.remove(factors[0])
+                    whole[tuple(left)] = count
+                else:
+                    rest[product_of] = count
+            return Sum(whole), Sum(rest)
+    return constant(0), a

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.emulate.machine import LANES
+from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.memory import (
     LOCAL_BASE,
     SHARED_BASE,
@@ -21,6 +21,10 @@ from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 
 Array = npt.NDArray[Any]
+
+
+MOST_LOCAL: Final = 1 << 22
+"""Bytes of local memory of all emulated lanes, unless one block has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,51 @@ class EmulatedLaunch:
     shared_bytes: int
     parameters: Mapping[str, bytes]
     buffers: Mapping[str, Region]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The blocks of a launch that are emulated, and their lanes.
+
+    Attributes
+    ----------
+    blocks : int
+        Of the launch.
+    numbers : array
+        Of the blocks that are emulated.
+    padded : int
+        Lanes of a block, in whole warps.
+    block_of, thread : array
+        Of each lane: its block's place in `numbers`, and its thread in the block.
+    inside : array
+        Lanes that are threads.
+    """
+
+    blocks: int
+    numbers: Array
+    padded: int
+    block_of: Array
+    thread: Array
+    inside: Array
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of all emulated blocks."""
+        return len(self.numbers) * self.padded
+
+
+def sample_lanes(function: Function, launch: EmulatedLaunch, lanes: int) -> Sample:
+    """Return which blocks are emulated, for about so many lanes; one block at least."""
+    x, y, z = launch.block
+    threads = x * y * z
+    padded = -(-threads // LANES) * LANES
+    # What all lanes have in local memory is to stay in this machine's caches.
+    lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    numbers = sampled_blocks(blocks, max(1, lanes // padded))
+    thread = np.tile(np.arange(padded), len(numbers))
+    block_of = np.repeat(np.arange(len(numbers)), padded)
+    return Sample(blocks, numbers, padded, block_of, thread, thread < threads)
 
 
 def sampled_blocks(blocks: int, most: int) -> Array:
@@ -96,7 +145,21 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
     return arrays
 
 
-def lay_out(
+def laid_out(
+    module: Module, function: Function, launch: EmulatedLaunch, sample: Sample
+) -> tuple[list[Region], Machine]:
+    """Return the buffers, and a machine whose lanes are about to begin."""
+    regions, symbols, parameters = _buffers(module, function, launch)
+    shared = shared_bytes(module, function, symbols, launch.shared_bytes)
+    local = local_bytes(function, symbols)
+    memory = Memory(regions, shared, local, sample.block_of)
+    specials = special_registers(launch, sample.thread, sample.numbers[sample.block_of])
+    machine = Machine(function, memory, specials, symbols, parameters, sample.lanes)
+    machine.others = sample.blocks / len(sample.numbers)
+    return regions, machine
+
+
+def _buffers(
     module: Module, function: Function, launch: EmulatedLaunch
 ) -> tuple[list[Region], dict[str, int], dict[str, bytes]]:
     """Return the buffers, addresses of variables, and what the parameters hold."""

@@ -7,7 +7,6 @@ are there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, NoReturn
@@ -16,20 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate.any_step import any_step
+from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals
 from perfmodel.cuda.emulate.contracted import contracted
 from perfmodel.cuda.emulate.counts import Counter
 from perfmodel.cuda.emulate.deciding import mark_deciding
-from perfmodel.cuda.emulate.layout import (
-    EmulatedLaunch,
-    lay_out,
-    local_bytes,
-    sampled_blocks,
-    shared_bytes,
-    special_registers,
-)
-from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Step
-from perfmodel.cuda.emulate.memory import Memory
+from perfmodel.cuda.emulate.layout import EmulatedLaunch, laid_out, sample_lanes
+from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
 from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, stand_for, told
 from perfmodel.cuda.emulate.result import (
@@ -58,26 +50,10 @@ Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 
-MOST_LOCAL: Final = 1 << 22
-"""Bytes of local memory of all emulated lanes, unless one block has more."""
-WORK: Final = 1.2e8
-"""Work of a second: instructions times lanes, and `EACH` for an instruction however few run it."""
-EACH: Final = 2000
-"""Measured on a busy machine of two cores: 5 to 15 ns a lane, 25 to 170 us an instruction of 2,048
-to 16,384 lanes (pair_angles, twister_streams of measurements/programs/corpus-blind5); predictions
-depend on either only where an emulation is cut short."""
-SLOWER: Final = 2.0
-"""Processor time over that at which it stops all the same, on machines that are slower."""
-MORE: Final = 0.25
-"""Part of its time that an emulation gets besides, where lanes left a loop before its end."""
 ENDLESS: Final = Doubt(1.5, 20.0)
 """How far the time may be off of a loop that was left without knowing when it ends: assumed."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
-EARLY: Final = 0.125
-FAR: Final = 8.0
-"""Part of its time after which an emulation looks how far the end is, and times of all of it that
-are too far."""
 
 
 class LockStep:
@@ -88,35 +64,10 @@ class LockStep:
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)
-        x, y, z = launch.block
-        threads = x * y * z
-        self.padded = -(-threads // LANES) * LANES
-        # What all lanes have in local memory is to stay in this machine's caches.
-        lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
-        self.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        self.sampled = sampled_blocks(self.blocks, max(1, lanes // self.padded))
-        count = len(self.sampled)
-        self.lanes = count * self.padded
-        self.block_of = np.repeat(np.arange(count), self.padded)
-        thread = np.tile(np.arange(self.padded), count)
-        self.inside = thread < threads
-        self.regions, symbols, parameters = lay_out(module, function, launch)
-        shared = shared_bytes(module, function, symbols, launch.shared_bytes)
-        local = local_bytes(function, symbols)
-        memory = Memory(self.regions, shared, local, self.block_of)
-        specials = special_registers(launch, thread, self.sampled[self.block_of])
-        self.machine = Machine(function, memory, specials, symbols, parameters, self.lanes)
-        self.machine.others = self.blocks / count
+        self.sample = sample_lanes(function, launch, lanes)
+        self.regions, self.machine = laid_out(module, function, launch, self.sample)
         self.machine.tickets = ticket_draws(function, self.flow)
-        changing = frozenset(
-            at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
-        )
-        constants = frozenset(
-            at for at, i in enumerate(function.instructions) if "const" in i.modifiers
-        )
-        waits = waits_within(function, self.flow)
-        cached = {at: waits.get(at, 0.0) for at in cached_loads(function)}
-        self.counter = Counter(changing, Touches(cached, self.padded), constants)
+        self.counter = _counter(function, self.flow, self.sample.padded)
         self.arrivals = Arrivals()
         self.odd = OddValues()
         self.contracted = contracted(function, self.flow) if with_ways(function) else {}
@@ -126,12 +77,12 @@ class LockStep:
         )
         self.end = len(self.segments)
         self.lasts = [*self.first[1:], self.end]
-        self._at = np.full(self.lanes, self.end)
-        self._waiting = np.zeros(self.lanes, dtype=bool)
-        self._resume = np.zeros(self.lanes, dtype=np.int64)
+        self._at = np.full(self.sample.lanes, self.end)
+        self._waiting = np.zeros(self.sample.lanes, dtype=bool)
+        self._resume = np.zeros(self.sample.lanes, dtype=np.int64)
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
-        self.work = np.zeros(self.lanes // LANES)
+        self.work = np.zeros(self.sample.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
         self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
@@ -160,12 +111,10 @@ class LockStep:
 
         Those that do not count too, if an end may be assumed.
         """
-        most_work = most_seconds * WORK
+        budget = Budget(most_seconds, most_steps)
         self.most_steps = most_steps
-        self._at = np.where(self.inside & some, 0, self.end)
+        self._at = np.where(self.sample.inside & some, 0, self.end)
         self._waiting[:] = False
-        began = time.thread_time()
-        steps, work, early = 0, 0, False
         while True:
             # Lanes that wait stand past the end until they are let go.
             place = int(self._at.min())
@@ -174,36 +123,40 @@ class LockStep:
                     return
                 self._release()
                 continue
-            steps += 1
-            if steps & 63 == 0:
-                self.history.append((float(work), self.warps.copy()))
-            if not early and steps & 63 == 0 and work > EARLY * most_work:
-                # Where the end is far beyond what is left of the time, more would tell little.
-                early = True
-                left = self._rest()
-                far = left and max(left.factor, 4 * int(left.turns.max()) / steps) * EARLY > FAR
-                if left is not None and far:
-                    if not last:
-                        self._give_up(place, steps, time.thread_time() - began)
-                    self._leave(left)
-                    continue
-            late = steps & 63 == 0 and time.thread_time() - began > SLOWER * (most_work / WORK)
-            if late or work > most_work or steps > most_steps:
-                left = self._rest(assume) if last else None
-                if left is None:
-                    self._give_up(place, steps, time.thread_time() - began)
-                # Better between two iterations than within one.
-                if left.whole or work > (1 + MORE) * most_work:
-                    self._leave(left)
-                    most_work = work + MORE * most_seconds * WORK
-                    most_steps = steps + int(MORE * self.most_steps)
-                    continue
-            if progress is not None and steps & 63 == 0:
+            budget.steps += 1
+            if budget.pauses:
+                self.history.append((float(budget.work), self.warps.copy()))
+            if self._shortened(place, budget, last=last, assume=assume):
+                continue
+            if progress is not None and budget.pauses:
                 done = (self._at == self.end) & ~self._waiting
-                progress(int(np.count_nonzero(done)), self.lanes)
+                progress(int(np.count_nonzero(done)), self.sample.lanes)
             lanes = np.flatnonzero(self._at == place)
-            work += (len(self.segments[place].steps) + 1) * (EACH + len(lanes))
+            budget.do(len(self.segments[place].steps), len(lanes))
             self._run_segment(place, self.machine.some(lanes))
+
+    def _shortened(self, place: int, budget: Budget, *, last: bool, assume: bool) -> bool:
+        """Say whether lanes were let out of a loop that is too long; give up if none can be."""
+        if budget.first_look():
+            # Where the end is far beyond what is left of the time, more would tell little.
+            left = self._rest()
+            far = left and max(left.factor, 4 * int(left.turns.max()) / budget.steps) * EARLY > FAR
+            if left is not None and far:
+                if not last:
+                    self._give_up(place, budget)
+                self._leave(left)
+                return True
+        if not budget.is_spent():
+            return False
+        left = self._rest(assume) if last else None
+        if left is None:
+            self._give_up(place, budget)
+        # Better between two iterations than within one.
+        if not left.whole and not budget.is_overdrawn():
+            return False
+        self._leave(left)
+        budget.extend(self.most_steps)
+        return True
 
     def _rest(self, assume: bool = False) -> Rest | None:
         """Return a loop whose iterations so far may stand for the others."""
@@ -308,7 +261,7 @@ class LockStep:
             return taken
         self.rounds[block] = 0
         if not self.waited:
-            waiting = len(np.unique(lanes >> 5)) * self.blocks / len(self.sampled)
+            waiting = len(np.unique(lanes >> 5)) * self.sample.blocks / len(self.sample.numbers)
             self.doubt = self.doubt.beside(Doubt(in_turn=waiting))
         self.waited = True
         return np.full(len(taken), leaving)
@@ -353,17 +306,18 @@ class LockStep:
         """Let the lanes of all blocks go on whose barrier everybody has reached."""
         # Nobody runs: of each block, all lanes that are not done wait.
         places = self._resume[self._waiting]
-        join(self.segments, self.machine, self._waiting, self._resume, self.block_of)
+        join(self.segments, self.machine, self._waiting, self._resume, self.sample.block_of)
         if len(places) and places.min() != places.max():
             # Barriers in different places, some of them never reached by all.
-            self.stuck = self.stuck or differ(self._waiting, self._resume, self.block_of)
+            self.stuck = self.stuck or differ(self._waiting, self._resume, self.sample.block_of)
         self._at[self._waiting] = places
         self._waiting[:] = False
 
-    def _give_up(self, place: int, steps: int, seconds: float) -> NoReturn:
+    def _give_up(self, place: int, budget: Budget) -> NoReturn:
         block = self.flow.blocks[self.segments[place].block]
         line = self.function.instructions[block.start].line
-        raise gave_up(self.function, line, self.regions, steps, seconds, steps <= self.most_steps)
+        slow = budget.steps <= self.most_steps
+        raise gave_up(self.function, line, self.regions, budget.steps, budget.elapsed, slow)
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
         return any_step(
@@ -383,15 +337,15 @@ class LockStep:
             *self.told,
             *self.arrivals.counted(self.counter),
             *(said for said in self.left if said not in self.doubt.reasons),
-            *run_notes(self.machine, self.regions, len(self.sampled), self.blocks),
+            *run_notes(self.machine, self.regions, len(self.sample.numbers), self.sample.blocks),
         ]
         if self.waited:
             notes.append(waited_for(self.function))
         if self.stuck:
             notes.append("some threads of a block never reach the barrier at which others wait")
         return Emulation(
-            sampled=len(self.sampled),
-            blocks=self.blocks,
+            sampled=len(self.sample.numbers),
+            blocks=self.sample.blocks,
             warps=self.warps,
             threads=self.threads,
             edges=self.edges,
@@ -403,13 +357,26 @@ class LockStep:
             jumping=self.counter.touches.jumping(),
             alike=self.counter.touches.alike(),
             met=self.counter.touches.met(),
-            unequal=unequal(self.work.reshape(len(self.sampled), -1)),
+            unequal=unequal(self.work.reshape(len(self.sample.numbers), -1)),
             regions=self.regions,
             notes=tuple(notes),
             rounds=self.around,
             odd=self.odd.shares(),
             doubt=self.doubt.beside(run_doubt(self.machine, self.regions)),
-            warps_per_block=self.padded // LANES,
+            warps_per_block=self.sample.padded // LANES,
             endless=never_ended(self.function, self.endless, self.counter.counts, self.regions),
             strayed=self.machine.memory.lost,
         )
+
+
+def _counter(function: Function, flow: ControlFlow, padded: int) -> Counter:
+    """Return what counts a kernel's accesses."""
+    changing = frozenset(
+        at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
+    )
+    constants = frozenset(
+        at for at, i in enumerate(function.instructions) if "const" in i.modifiers
+    )
+    waits = waits_within(function, flow)
+    cached = {at: waits.get(at, 0.0) for at in cached_loads(function)}
+    return Counter(changing, Touches(cached, padded), constants)

@@ -88,13 +88,13 @@ def emulate(
                     raise
                 continue
             break
-        scale = runner.blocks / len(runner.sampled)
-        threads = runner.blocks * runner.padded
+        scale = runner.sample.blocks / len(runner.sample.numbers)
+        threads = runner.sample.blocks * runner.sample.padded
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
             again = LockStep(module, function, launch, some)
-            first = again.block_of < round(late.first * len(again.sampled))
+            first = again.sample.block_of < round(late.first * len(again.sample.numbers))
             with suppress(NoEndError):  # then what came first has to do
                 again.run(most_seconds, most_steps, progress, some=first, last=False)
                 late.put()

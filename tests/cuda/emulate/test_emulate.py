@@ -259,9 +259,7 @@ def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatc
     steps = set()
     for clock in (0.0, 1e-9):
         ticks = count(0.0, clock)
-        monkeypatch.setattr(
-            "perfmodel.cuda.emulate.lock_step.time.thread_time", partial(next, ticks)
-        )
+        monkeypatch.setattr("perfmodel.cuda.emulate.budget.time.thread_time", partial(next, ticks))
         with pytest.raises(PerfmodelError, match="takes too long to follow") as error:
             emulate(samples(), sample("forever"), prepared, most_seconds=0.01)
         steps.update(re.findall(r"after (\d+) steps", str(error.value)))
