@@ -12,14 +12,7 @@ from math import isfinite
 from typing import Final
 
 from perfmodel.cuda.addresses.launch import KernelLaunch, field_name
-from perfmodel.cuda.launch.spec import (
-    Buffer,
-    LaunchSpec,
-    Scalar,
-    Structure,
-    bind,
-    parameter_names,
-)
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar, Structure, bind, parameter_names
 from perfmodel.cuda.parse.pointers import (
     POINTER_BYTES,
     parameter_reads,

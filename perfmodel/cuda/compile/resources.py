@@ -14,10 +14,7 @@ from perfmodel.cuda.compile.toolchain import check_architecture, find_tool, run_
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.liveness import live_registers
 from perfmodel.cuda.parse.references import reached
-from perfmodel.cuda.parse.syntax import (
-    Function,
-    Module,
-)
+from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.machine_code import MachineCode, read_cubin
 from perfmodel.errors import PerfmodelError
 

@@ -16,13 +16,7 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Immediate,
-    Instruction,
-    Register,
-    SpecialRegister,
-)
+from perfmodel.cuda.parse.syntax import Address, Immediate, Instruction, Register, SpecialRegister
 
 Array = npt.NDArray[Any]
 

@@ -10,22 +10,10 @@ import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
-from perfmodel.cuda.emulate.narrow_floats import (
-    NARROW,
-    NARROW_WORK,
-    narrow_conversion,
-    narrow_step,
-)
+from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse import opcodes
-from perfmodel.cuda.parse.syntax import (
-    Immediate,
-    Instruction,
-    Pair,
-    Register,
-    Sink,
-    Vector,
-)
+from perfmodel.cuda.parse.syntax import Immediate, Instruction, Pair, Register, Sink, Vector
 
 Array = npt.NDArray[Any]
 

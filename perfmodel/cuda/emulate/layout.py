@@ -10,13 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate.machine import LANES, Machine
-from perfmodel.cuda.emulate.memory import (
-    LOCAL_BASE,
-    SHARED_BASE,
-    WORKSPACE,
-    Memory,
-    Region,
-)
+from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
 from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 

@@ -37,10 +37,7 @@ from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.loop_pace import paces
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.cuda.sass.machine_instructions import (
-    START,
-    machine_instructions,
-)
+from perfmodel.cuda.sass.machine_instructions import START, machine_instructions
 from perfmodel.cuda.sass.machine_loops import MachineLoop, machine_loops
 from perfmodel.cuda.sass.predication import predicated_blocks, with_moves
 from perfmodel.cuda.sass.tensor_work import tensor_flop

@@ -25,11 +25,7 @@ from perfmodel.cuda.sass.address_registers import address_registers
 from perfmodel.cuda.sass.divergence import uniform_registers
 from perfmodel.cuda.sass.latencies import Latencies, latencies
 from perfmodel.cuda.sass.schedule import GUARD, Step, scheduled
-from perfmodel.cuda.sass.tensor_work import (
-    tensor_clocks,
-    tensor_slots,
-    waits_for_products,
-)
+from perfmodel.cuda.sass.tensor_work import tensor_clocks, tensor_slots, waits_for_products
 from perfmodel.cuda.sass.unrolling import UNROLLED, unrolls
 
 FAR: Final = 600.0

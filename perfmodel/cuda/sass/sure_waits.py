@@ -17,11 +17,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.opcodes import calls_for_odd_values
 from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function, Instruction
-from perfmodel.cuda.sass.divergence import (
-    branches_before,
-    lanes_part_at,
-    parting_registers,
-)
+from perfmodel.cuda.sass.divergence import branches_before, lanes_part_at, parting_registers
 
 _BARRIERS: Final = ("bar", "barrier")
 _ON_CHIP: Final = {"shared", "local"}

@@ -20,7 +20,7 @@ from programs import HEADER, SAMPLES, launch, program, written
 from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.emulate import run as emulation
-from perfmodel.cuda.kernel import kernel_from_ptx
+from perfmodel.cuda.kernel import emulating
 from perfmodel.cuda.kernel.translate import translate, translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.pointers import pointer_parameters
@@ -40,9 +40,9 @@ _IMPATIENT = 0.2
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give emulations up sooner than users' ones, so that many can be tried."""
     brief = partial(emulation.emulate, most_seconds=_IMPATIENT, lanes=1 << 11)
-    monkeypatch.setattr(kernel_from_ptx, "emulate", brief)
-    monkeypatch.setattr(kernel_from_ptx, "_GUESS_SECONDS", _IMPATIENT)
-    monkeypatch.setattr(kernel_from_ptx, "_SMALL_SECONDS", _IMPATIENT)
+    monkeypatch.setattr(emulating, "emulate", brief)
+    monkeypatch.setattr(emulating, "_GUESS_SECONDS", _IMPATIENT)
+    monkeypatch.setattr(emulating, "_SMALL_SECONDS", _IMPATIENT)
 
 
 @lru_cache

@@ -1,0 +1,101 @@
+"""A kernel emulated: for how long, and with which content where nobody states any."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.emulate.assumed_contents import no_end
+from perfmodel.cuda.emulate.launch import emulated_launch
+from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
+from perfmodel.cuda.emulate.result import content_notes
+from perfmodel.cuda.emulate.run import Emulation, NoEndError, Progress, emulate
+from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.errors import PerfmodelError
+
+_FEW_LANES: Final = 1 << 10
+"""Threads in which odd values are looked for where nothing else needs an emulation."""
+_SHORT: Final = 1.0
+"""Work of that, as of an emulation [s]."""
+_SMALL: Final = 64
+"""What unknown integers are below where a kernel does not end with any."""
+_GUESS_SECONDS: Final = 2.0
+_SMALL_SECONDS: Final = 3.0
+"""Time of an emulation [s] with any unknown integers, with small ones, and of a loop whose end is
+assumed."""
+_ASSUMED_SECONDS: Final = 3.0
+"""The same with contents that stand for those that nobody states."""
+_MOST_LOST: Final = 0.5
+"""Share of the accesses that may be left out."""
+
+
+def emulated(
+    module: Module, function: Function, bound: Bound, progress: Progress | None
+) -> Emulation:
+    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
+
+    Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
+    beyond reason. What does not end with small ones either is left after a while.
+    """
+    run = partial(emulate, module, function, progress=progress)
+    launch = emulated_launch(bound, function)
+    told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
+    if any(r.assumed for r in launch.buffers.values()):
+        return run(launch, most_seconds=_ASSUMED_SECONDS, assume=True)
+    if not told:
+        # Content that is unknown and read may be what keeps it going; else it only needs time.
+        try:
+            return run(launch, most_seconds=_GUESS_SECONDS, patient=False)
+        except NoEndError as error:
+            guessed = error.guessed
+        launch = emulated_launch(bound, function, _SMALL if guessed else None)
+        if guessed:
+            return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+    try:
+        return run(launch)
+    except NoEndError as error:
+        if not error.slow:
+            raise
+    launch = emulated_launch(bound, function)
+    return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+
+
+def check_followed(emulation: Emulation) -> None:
+    """Refuse what would be nothing but assumed.
+
+    Raises
+    ------
+    PerfmodelError
+        If a loop does not end under assumed contents, or most accesses go to no buffer.
+    """
+    if emulation.endless:
+        raise no_end(emulation.endless)
+    if emulation.strayed > _MOST_LOST:
+        raise PerfmodelError(
+            f"{emulation.strayed:.0%} of the kernel's accesses go to addresses that no buffer has, "
+            "as of pointers that are read from memory: pass indices into a buffer in their place, "
+            "describe the kernel in TOML, or --assume to go on without them"
+        )
+
+
+def odd_shares(
+    module: Module, function: Function, bound: Bound, emulation: Emulation | None
+) -> tuple[OddShares, list[str], bool]:
+    """Return how often odd values come, what to say of it, and if it is read from unknown content.
+
+    Where nothing else needs an emulation, a short one looks for them.
+    """
+    noted = emulation is not None and any(r.guessed and r.decides for r in emulation.regions)
+    if emulation is None and with_ways(function):
+        launch = emulated_launch(bound, function)
+        with suppress(NoEndError):
+            emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
+    if emulation is None or not emulation.odd:
+        return {}, [], False
+    said = odd_notes(function, emulation.odd)
+    if said and not noted:
+        said += content_notes(emulation.regions, every=True)
+    guessed = any(r.guessed for r in emulation.regions)
+    return emulation.odd, said, guessed

@@ -1,0 +1,150 @@
+"""Which buffer each access of a PTX kernel goes to, and at which offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.launch import Base
+from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.records import Followed, MemoryAccess, is_data
+from perfmodel.cuda.addresses.sums import constant, minus, plus, scaled, single
+from perfmodel.cuda.addresses.values import ALIGNED
+from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.kernel.accesses import Placed
+from perfmodel.cuda.kernel.several_buffers import with_joined_buffers
+from perfmodel.cuda.kernel.tensors import tensor_copy, with_box
+from perfmodel.cuda.launch.content import TYPES
+from perfmodel.cuda.launch.spec import Buffer
+from perfmodel.cuda.parse.memory_instructions import moved
+from perfmodel.cuda.parse.syntax import Function
+from perfmodel.expressions import Name
+
+_ORDERED: Final = frozenset({"zeros", "index", "cumulative"})
+"""Recipes of content that is at no random places."""
+_WORD: Final = 4
+"""[B] by which local memory is laid out."""
+
+
+def placed_accesses(
+    function: Function,
+    found: Followed,
+    bound: Bound,
+    follower: Interpreter,
+    bases: dict[str, Base],
+) -> list[Placed]:
+    """Return a kernel's accesses with their buffers and offsets, as far as following shows them."""
+    placed = [_placed(function, access, bases, found, follower) for access in found.accesses]
+    stated = {
+        p.access.at
+        for p in placed
+        if p.base and _in_order(bound.buffers.get(bases[p.base].parameter or ""))
+    }
+    placed = [_by_content(p, stated, follower) for p in placed]
+    _narrow(placed, bound, bases, follower)
+    return placed
+
+
+def placed_as_emulated(
+    placed: Sequence[Placed], emulation: Emulation, bases: dict[str, Base], follower: Interpreter
+) -> list[Placed]:
+    """Return accesses with the buffers and boxes that emulation saw where following shows none."""
+    boxed = [with_box(p, emulation) for p in placed]
+    based = [_with_base(p, emulation, bases) for p in boxed]
+    return with_joined_buffers(based, emulation, bases, follower.data)
+
+
+def _placed(
+    function: Function,
+    access: MemoryAccess,
+    bases: dict[str, Base],
+    found: Followed,
+    follower: Interpreter,
+) -> Placed:
+    """Return an access with its buffer and offset, as far as they are known."""
+    what = moved(function, access.at, access.part)
+    if what.bulk and access.coordinates:
+        return tensor_copy(access, what, bases, follower)
+    unknown = {loop.variable for loop in found.loops if loop.trips is None}
+    counted = what.bulk or is_data(access.guard) or not unknown.isdisjoint(found.nest(access.loop))
+    if access.address is None:
+        return Placed(access, "", None, what, counted=True)
+    inside = [
+        factor.name
+        for factors in access.address.terms
+        for factor in factors
+        if isinstance(factor, Name) and factor.name in bases
+    ]
+    start = single(Name(inside[0])) if inside else None
+    if start is not None and bases[inside[0]].parameter is not None:
+        start = scaled(start, ALIGNED)
+    if start is None or any(access.address.terms.get(k) != v for k, v in start.terms.items()):
+        return Placed(access, "", None, what, counted=True)
+    offset = minus(access.address, start)
+    if any(name in bases for name in offset.names):
+        return Placed(access, "", None, what, counted=True)
+    made = [follower.data[name] for name in offset.names if name in follower.data]
+    # A number that is computed in a way that is not followed is no random one.
+    computed = any(not datum.sources or datum.computed for datum in made)
+    counted = counted or computed or len(made) > 1
+    return Placed(access, inside[0], offset, what, counted)
+
+
+def _in_order(buffer: Buffer | None) -> bool:
+    """Say whether a buffer's content is stated, and not as random numbers."""
+    return buffer is not None and (buffer.npy is not None or buffer.fill in _ORDERED)
+
+
+def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
+    """Return an access counted by emulation if what it is placed by is stated content."""
+    names = () if p.offset is None else p.offset.names
+    read = {at for name in names if name in follower.data for at in follower.data[name].sources}
+    return replace(p, counted=True) if read & stated else p
+
+
+def _narrow(
+    placed: Sequence[Placed], bound: Bound, bases: dict[str, Base], follower: Interpreter
+) -> None:
+    """Make known what is read from random integers below a number, if nobody changes them."""
+    changed = {p.base for p in placed if p.moved.kind != "load"}
+    for p in placed:
+        buffer = bound.buffers.get(bases[p.base].parameter or "") if p.base else None
+        below = None if buffer is None or p.base in changed else buffer.below_all
+        if below is None or buffer is None or TYPES[buffer.dtype or "u8"].itemsize != p.moved.unit:
+            continue
+        for name, datum in [*follower.data.items()]:
+            if datum.instruction == p.access.at and 0 < below <= datum.high:
+                shuffled = buffer.fill == "permutation"
+                found = replace(datum, low=0, high=below - 1, shuffled=shuffled)
+                follower.data[name] = found
+                follower.algebra.add_variable(name, 0, below - 1)
+
+
+def word_accesses(p: Placed, bases: dict[str, Base]) -> list[Placed]:
+    """Return an access as the hardware makes it: in local memory, one for each word of a lane."""
+    count = p.moved.width // _WORD
+    if not p.base or bases[p.base].space != "local" or count < 2 or p.counted or p.offset is None:
+        return [p]
+    moved_word = replace(p.moved, unit=_WORD, width=_WORD)
+    return [
+        replace(p, offset=plus(p.offset, constant(_WORD * i)), moved=moved_word)
+        for i in range(count)
+    ]
+
+
+def _with_base(p: Placed, emulation: Emulation, bases: dict[str, Base]) -> Placed:
+    """Return an access with the buffer that the emulation saw it go to; none if it never ran."""
+    if p.base:
+        return p
+    count = emulation.counts.get(p.access.key)
+    if count is None or count.region == -3 or count.region >= len(emulation.regions):
+        return p  # it goes to no buffer that is known: a pointer read from unknown content
+    if count.region < 0:
+        space = "shared" if count.region == -1 else "local"
+        base = next((name for name, b in bases.items() if b.space == space), "")
+    else:
+        wanted = emulation.regions[count.region].name
+        base = next((name for name, b in bases.items() if wanted in (b.name, b.parameter)), "")
+    return Placed(p.access, base, None, p.moved, True)
