@@ -92,10 +92,26 @@ class Base:
     dynamic: bool = False
 
 
-def interpreter(
-    module: Module, function: Function, launch: KernelLaunch
-) -> tuple[Interpreter, dict[str, Base], dict[str, str]]:
-    """Return an interpreter for a launch, its bases by name, and PTX parameters' shown names.
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What following a kernel begins with.
+
+    Attributes
+    ----------
+    interpreter : Interpreter
+    bases : dict of str to Base
+        What addresses begin with, by name.
+    shown : dict of str to str
+        Names of parameters as they are shown.
+    """
+
+    interpreter: Interpreter
+    bases: dict[str, Base]
+    shown: dict[str, str]
+
+
+def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
+    """Return what following a launch of a kernel begins with.
 
     Raises
     ------
@@ -148,7 +164,8 @@ def interpreter(
     specials["%nwarpid"] = constant(-(-threads // _WARP))
     specials["WARP_SZ"] = constant(_WARP)
     specials["%dynamic_smem_size"] = constant(launch.shared_bytes)
-    return Interpreter(algebra, parameters, specials, launch.structures), bases, shown
+    follower = Interpreter(algebra, parameters, specials, launch.structures)
+    return Start(follower, bases, shown)
 
 
 def _parameter(

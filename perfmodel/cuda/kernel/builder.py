@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.addresses.conditions import TRUE
-from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import Base, KernelLaunch
+from perfmodel.cuda.addresses.launch import KernelLaunch, Start
 from perfmodel.cuda.addresses.records import Followed, LoopRun
 from perfmodel.cuda.addresses.sums import Sum, single, split, sum_of, written
 from perfmodel.cuda.emulate.odd_values import OddShares
@@ -23,6 +22,7 @@ from perfmodel.cuda.kernel.accesses import (
     rounds_of_loads,
     three_numbers,
 )
+from perfmodel.cuda.kernel.analysed import Analysed
 from perfmodel.cuda.kernel.block_work import BlockWork
 from perfmodel.cuda.kernel.constant_data import constant_bytes
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
@@ -76,9 +76,7 @@ class Builder:
         function: Function,
         launch: KernelLaunch,
         registers: int,
-        follower: Interpreter,
-        bases: dict[str, Base],
-        shown: dict[str, str],
+        start: Start,
         emulation: Emulation | None = None,
     ) -> None:
         self.emulation = emulation
@@ -88,16 +86,17 @@ class Builder:
         self.assumed = False
         """Whether the size of a buffer had to be assumed."""
         self.odd_doubt = SURE
-        self.held = held_inside(function, control_flow(function))
+        self.flow = control_flow(function)
+        self.held = held_inside(function, self.flow)
         self.found = Followed()
         self.module = module
         self.function = function
         self.launch = launch
         self.registers = registers
-        self.follower = follower
-        self.algebra = follower.algebra
-        self.bases = bases
-        self.shown = shown
+        self.follower = start.interpreter
+        self.algebra = start.interpreter.algebra
+        self.bases = start.bases
+        self.shown = start.shown
         self.notes: list[str] = [*emulation.notes] if emulation is not None else []
 
     def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
@@ -111,82 +110,38 @@ class Builder:
         lengths, self.assumed = sizes.lengths, sizes.assumed
         self.notes += sizes.notes
         names_of = self._buffer_names(placed)
-        accesses: list[Access] = []
-        indices: dict[int, Node] = {}
-        ahead = copies_ahead(self.function)
-        together = aggregated(self.function)
-        for p in placed:
-            size = elements[p.base]
-            index = self._index(p, size, lengths[p.base], indices)
-            guard = renamed(known_part(p.access.guard), parts)
-            accesses.append(
-                Access(
-                    buffer=names_of[p.base],
-                    kind=p.moved.kind,
-                    index=renamed(index, parts),
-                    vector=Number(1 if self._is_local(p) else p.moved.width // size),
-                    loop=p.access.loop,
-                    guard=None if guard == TRUE else guard,
-                    cache=p.moved.cache,
-                    returns=p.moved.returns,
-                    dtype=data_type(p.moved, size),
-                    operation=p.moved.operation,
-                    aggregated=p.access.at in together,
-                    source=self._source(p),
-                    counted=self._counted(p),
-                    copied=self.function.instructions[p.access.at].opcode == "cp"
-                    and p.moved.kind == "load"
-                    and not p.moved.bulk,
-                    ahead=p.access.at in ahead and p.moved.kind == "load",
-                )
-            )
-            if not p.counted:
-                indices[p.access.at] = index
+        accesses = self._accesses(placed, elements, lengths, names_of, parts)
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
         on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
         accesses = chained(accesses, placed, self.function, on_chip)
-        work = work_of(
-            self.function,
-            found,
-            self.launch,
-            self._parameters(),
-            parts,
-            self.emulation,
-            self.registers,
-            rounds_of_loads(accesses, on_chip),
-            self.machine,
-            self.odd,
-            self.counted_loops,
+        parameters = self._parameters()
+        analysed = Analysed(
+            *(self.function, self.flow, found, self.launch, parameters, parts),
+            *(self.emulation, self.counted_loops),
         )
+        waits = rounds_of_loads(accesses, on_chip)
+        work = work_of(analysed, self.registers, waits, self.machine, self.odd)
         self.odd_doubt = work.doubt
-        buffers = tuple(
-            Buffer(
-                name=names_of[base],
-                length=Number(lengths[base]),
-                element_bytes=Number(elements[base]),
-                space=_space(self.bases[base].space),
-            )
-            for base in dict.fromkeys(p.base for p in placed)
-        )
-        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
-        # Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
-        shared = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
-        shared += self.launch.shared_bytes or max(
-            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
-            default=0,
-        )
         return Kernel(
             name=self.function.name,
             summary="from PTX",
-            parameters=self._parameters(),
+            parameters=parameters,
             launch=Launch(
                 grid=three_numbers(self.launch.grid),
                 block=three_numbers(self.launch.block),
                 registers=Number(self.registers),
-                shared_bytes=Number(shared),
+                shared_bytes=Number(self._shared_bytes(elements, lengths)),
             ),
-            buffers=buffers,
+            buffers=tuple(
+                Buffer(
+                    name=names_of[base],
+                    length=Number(lengths[base]),
+                    element_bytes=Number(elements[base]),
+                    space=_space(self.bases[base].space),
+                )
+                for base in dict.fromkeys(p.base for p in placed)
+            ),
             accesses=tuple(accesses),
             definitions=tuple((name.name, written(part)) for name, part in parts),
             loops=tuple(
@@ -212,13 +167,67 @@ class Builder:
             block_work=work.by_block.blocks,
         )
 
+    def _accesses(
+        self,
+        placed: Sequence[Placed],
+        elements: Mapping[str, int],
+        lengths: Mapping[str, int],
+        names_of: Mapping[str, str],
+        parts: Sequence[tuple[Name, Sum]],
+    ) -> list[Access]:
+        """Return the accesses, each with its index and its guard."""
+        accesses: list[Access] = []
+        indices: dict[int, Node] = {}
+        ahead = copies_ahead(self.function)
+        together = aggregated(self.function)
+        for p in placed:
+            size = elements[p.base]
+            index = self._index(p, size, lengths[p.base], indices)
+            guard = renamed(known_part(p.access.guard), parts)
+            loads = p.moved.kind == "load"
+            copied = self.function.instructions[p.access.at].opcode == "cp"
+            accesses.append(
+                Access(
+                    buffer=names_of[p.base],
+                    kind=p.moved.kind,
+                    index=renamed(index, parts),
+                    vector=Number(1 if self._is_local(p) else p.moved.width // size),
+                    loop=p.access.loop,
+                    guard=None if guard == TRUE else guard,
+                    cache=p.moved.cache,
+                    returns=p.moved.returns,
+                    dtype=data_type(p.moved, size),
+                    operation=p.moved.operation,
+                    aggregated=p.access.at in together,
+                    source=self._source(p),
+                    counted=self._counted(p),
+                    copied=copied and loads and not p.moved.bulk,
+                    ahead=p.access.at in ahead and loads,
+                )
+            )
+            if not p.counted:
+                indices[p.access.at] = index
+        return accesses
+
+    def _shared_bytes(self, elements: Mapping[str, int], lengths: Mapping[str, int]) -> int:
+        """Return the shared memory of a block [B].
+
+        Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
+        """
+        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
+        dynamic = self.launch.shared_bytes or max(
+            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
+            default=0,
+        )
+        return dynamic + sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+
     def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
         """Return the share of a loop's iterations, in those around it, that the last warp runs."""
         share = stated.get(loop.variable, 1)
         nest = self.found.nest(loop.variable)
         if self.emulation is None or len(nest) < 2:
             return share
-        flow = control_flow(self.function)
+        flow = self.flow
         numbers = {each.variable: each.index for each in self.found.loops}
         product = math.prod(mean_trips(self.emulation, flow, numbers[name]) for name in nest)
         most = most_turns(self.emulation, flow, loop.index)

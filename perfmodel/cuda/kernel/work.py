@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
-from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.lane_steps import lane_steps
-from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.records import Followed
-from perfmodel.cuda.addresses.sums import Sum, written
 from perfmodel.cuda.emulate.odd_values import (
     OddShares,
     odd_added,
@@ -22,16 +17,16 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
+from perfmodel.cuda.kernel.block_shares import issued_shares, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.constant_data import constants_read
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.loads_in_flight import loads_in_flight
 from perfmodel.cuda.kernel.partings import Run, partings
-from perfmodel.cuda.kernel.parts import renamed
-from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
+from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import is_memory
-from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.cuda.sass.branch_tables import branch_tables
 from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
@@ -42,23 +37,14 @@ from perfmodel.cuda.sass.machine_loops import MachineLoop, machine_loops
 from perfmodel.cuda.sass.predication import predicated_blocks, with_moves
 from perfmodel.cuda.sass.tensor_work import tensor_flop
 from perfmodel.cuda.sass.unrolling import Around, rounds
-from perfmodel.expressions import Name, Node, Number, evaluate, names
+from perfmodel.expressions import Number
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.doubt import SURE, Doubt
-from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
     Arithmetic,
     Barrier,
-    Buffer,
-    Kernel,
-    Launch,
-    Loop,
     Pace,
-    Parameter,
 )
-from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.models.time.issue import TABLE_BRANCH
 
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
@@ -101,142 +87,173 @@ class Work:
     doubt: Doubt = SURE
 
 
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """Instructions, FLOP and odd values of a launch, added up by pipe and loop."""
+
+    totals: dict[tuple[str, str | None], float]
+    flop: dict[str, float]
+    odd_waits: dict[str | None, float] = field(default_factory=dict)
+    odd_added: dict[str | None, tuple[float, float]] = field(default_factory=dict)
+
+    def add(self, pipe: str, loop: str | None, count: float) -> None:
+        """Count instructions of a warp."""
+        self.totals[pipe, loop] = self.totals.get((pipe, loop), 0.0) + count
+
+    def add_odd(
+        self,
+        instruction: Instruction,
+        shares: Mapping[str, float],
+        loop: str | None,
+        issued: tuple[float, float],
+    ) -> None:
+        """Count the ways that odd values take, of an instruction that so many warps issue."""
+        slots, kept = issued
+        waited = odd_clocks(instruction, shares) * slots
+        self.odd_waits[loop] = self.odd_waits.get(loop, 0.0) + waited
+        before, more = self.odd_added.get(loop, (0.0, 0.0)), odd_added(instruction, shares)
+        self.odd_added[loop] = (before[0] + more[0] * kept, before[1] + more[1] * kept)
+        for pipe, count in odd_counts(instruction, shares).items():
+            self.add(pipe, loop, count * kept)
+
+    def add_flop(self, instruction: Instruction, threads: float) -> None:
+        """Count the FLOP of an instruction that so many threads run."""
+        kind = instruction.type_name
+        if kind in _PRECISIONS:
+            self.flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+        ceiling, of_thread = tensor_flop(instruction)
+        if of_thread:
+            self.flop[ceiling] = self.flop.get(ceiling, 0.0) + of_thread * threads
+
+
 def work_of(
-    function: Function,
-    found: Followed,
-    launch: KernelLaunch,
-    parameters: Sequence[Parameter],
-    parts: Sequence[tuple[Name, Sum]],
-    emulation: Emulation | None = None,
+    kernel: Analysed,
     registers: int = 255,
     waits: Mapping[str | None, int] = MappingProxyType({}),
     machine: MachineCode = (),
     odd: OddShares = MappingProxyType({}),
-    counted: frozenset[str] = frozenset(),
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 
     `waits` says how many loads of each loop wait for one another by their addresses; `machine` is
     what ptxas made of the kernel, if it is at hand; `odd`, which share of an instruction's warps
-    takes which way of odd values; `counted`, the loops whose iterations emulation counted.
+    takes which way of odd values.
     """
-    flow = control_flow(function)
-    trips = _trips(found, launch, parameters)
+    function, found, flow = kernel.function, kernel.found, kernel.flow
+    trips = kernel.trips()
+    emulation = kernel.emulation
     around = _around(found, flow, trips) if emulation is None else emulation.around(flow)
     counts = machine_instructions(function, flow, around)
-    if emulation is None:
-        shares = _shares(found, launch, parameters, parts)
-    else:
-        shares = _emulated(found, launch, parameters, emulation)
+    shares = shares_of(kernel)
     loops = {run.block: run.loop for run in found.blocks}
     predicated = predicated_blocks(function, flow, counts, loops)
     counts = tuple(with_moves(function, flow, counts, predicated))
-    odd_waits: dict[str | None, float] = {}
-    added: dict[str | None, tuple[float, float]] = {}
-    issued = _issued(found, predicated, [warps for warps, _ in shares])
-    totals: dict[tuple[str, str | None], float] = {("other", None): float(START)}
-    flop = dict.fromkeys(_PRECISIONS.values(), 0.0)
-
-    def add(pipe: str, loop: str | None, count: float) -> None:
-        totals[pipe, loop] = totals.get((pipe, loop), 0.0) + count
-
-    tables = branch_tables(function, flow)
-    meeting, varying = meetings(function, flow), varying_constants(function)
-    ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
-    for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
-        if run.block in meeting:
-            add("other", run.loop, MEETING * branch)
-        block = flow.blocks[run.block]
-        if run.block in tables:
-            # where each way begins stands in constant memory
-            ways = sum(min(ran.get(way, 0.0), branch) for way in tables[run.block])
-            add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
-        for at in range(block.start, block.stop):
-            instruction = function.instructions[at]
-            kept = branch if instruction.opcode == "bra" else slots
-            for pipe, count in counts[at].items():
-                add(pipe, run.loop, count * kept)
-            if at in odd:
-                waited = odd_clocks(instruction, odd[at]) * slots
-                odd_waits[run.loop] = odd_waits.get(run.loop, 0.0) + waited
-                before, more = added.get(run.loop, (0.0, 0.0)), odd_added(instruction, odd[at])
-                added[run.loop] = (before[0] + more[0] * kept, before[1] + more[1] * kept)
-                for pipe, count in odd_counts(instruction, odd[at]).items():
-                    add(pipe, run.loop, count * kept)
-            if emulation is not None and at in varying and at in emulation.counts:
-                read = emulation.counts[at]
-                add("constant", run.loop, kept * read.data / max(read.requests, 1))
-            if is_memory(instruction) and slots > warps:
-                add("masked", run.loop, slots - warps)
-            kind = instruction.type_name
-            if kind in _PRECISIONS:
-                flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
-            ceiling, of_thread = tensor_flop(instruction)
-            if of_thread:
-                flop[ceiling] = flop.get(ceiling, 0.0) + of_thread * threads
-    arithmetic = tuple(
-        Arithmetic(pipe, _number(count), loop) for (pipe, loop), count in totals.items() if count
-    )
-    precision = max(flop, key=lambda name: flop[name])
+    issued = issued_shares(found, predicated, [warps for warps, _ in shares])
+    meeting = meetings(function, flow)
+    tally = _tally(kernel, counts, shares, issued, odd, meeting)
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(
         *(function, flow, counts, taken, trips, registers, predicated),
-        _machine_loops(function, found, launch, parameters, machine),
-    )
-    parted = partings(
-        flow,
-        [Run(r.block, r.loop, *share) for r, share in zip(found.blocks, shares, strict=True)],
-        frozenset(
-            r.block
-            for r, (_, branch) in zip(found.blocks, issued, strict=True)
-            if r.block in meeting and branch > 0
-        ),
+        _machine_loops(kernel, machine),
     )
     abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}
-    wait = latencies().parting
-    by_block = block_work(found, flow, launch, trips, counted)
+    parted = _parted(kernel, shares, issued, meeting)
+    extra = {
+        loop: latencies().parting * parted.get(loop, 0.0) + tally.odd_waits.get(loop, 0.0)
+        for loop in found_paces
+    }
+    precision = max(tally.flop, key=lambda name: tally.flop[name])
+    added = tally.odd_added
     return Work(
-        arithmetic,
-        flop[precision],
+        tuple(
+            Arithmetic(pipe, _number(count), loop)
+            for (pipe, loop), count in tally.totals.items()
+            if count
+        ),
+        tally.flop[precision],
         precision,
         loads_in_flight(function, flow, found, abreast),
         _barriers(function, flow, found),
         tuple(
-            Pace(_number(round(p.clocks + more, 2)), loop, every)
+            Pace(_number(round(p.clocks + extra[loop], 2)), loop, _number(abreast[loop]))
             for loop, p in found_paces.items()
-            for more in (wait * parted.get(loop, 0.0) + odd_waits.get(loop, 0.0),)
-            for every in (_number(abreast[loop]),)
         ),
         constants_read(function, flow, found, trips),
-        by_block,
-        odd_doubt(totals, added, body_runs(found, trips)) if added else SURE,
+        block_work(found, flow, kernel.launch, trips, kernel.counted),
+        odd_doubt(tally.totals, added, body_runs(found, trips)) if added else SURE,
+    )
+
+
+def _tally(
+    kernel: Analysed,
+    counts: Sequence[Mapping[str, float]],
+    shares: Sequence[tuple[float, float]],
+    issued: Sequence[tuple[float, float]],
+    odd: OddShares,
+    meeting: Collection[int],
+) -> _Tally:
+    """Add up what a warp issues, by the share of warps that run each block and issue it."""
+    function, found, flow = kernel.function, kernel.found, kernel.flow
+    tally = _Tally({("other", None): float(START)}, dict.fromkeys(_PRECISIONS.values(), 0.0))
+    tables = branch_tables(function, flow)
+    varying = varying_constants(function)
+    ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
+    for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
+        if run.block in meeting:
+            tally.add("other", run.loop, MEETING * branch)
+        block = flow.blocks[run.block]
+        if run.block in tables:
+            # where each way begins stands in constant memory
+            ways = sum(min(ran.get(way, 0.0), branch) for way in tables[run.block])
+            tally.add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            kept = branch if instruction.opcode == "bra" else slots
+            for pipe, count in counts[at].items():
+                tally.add(pipe, run.loop, count * kept)
+            if at in odd:
+                tally.add_odd(instruction, odd[at], run.loop, (slots, kept))
+            if kernel.emulation is not None and at in varying and at in kernel.emulation.counts:
+                read = kernel.emulation.counts[at]
+                tally.add("constant", run.loop, kept * read.data / max(read.requests, 1))
+            if is_memory(instruction) and slots > warps:
+                tally.add("masked", run.loop, slots - warps)
+            tally.add_flop(instruction, threads)
+    return tally
+
+
+def _parted(
+    kernel: Analysed,
+    shares: Sequence[tuple[float, float]],
+    issued: Sequence[tuple[float, float]],
+    meeting: Collection[int],
+) -> Mapping[str | None, float]:
+    """Return how often lanes part in each loop."""
+    blocks, flow = kernel.found.blocks, kernel.flow
+    return partings(
+        flow,
+        [Run(r.block, r.loop, *share) for r, share in zip(blocks, shares, strict=True)],
+        frozenset(
+            r.block
+            for r, (_, branch) in zip(blocks, issued, strict=True)
+            if r.block in meeting and branch > 0
+        ),
     )
 
 
 def _machine_loops(
-    function: Function,
-    found: Followed,
-    launch: KernelLaunch,
-    parameters: Sequence[Parameter],
-    code: MachineCode,
+    kernel: Analysed, code: MachineCode
 ) -> dict[str | None, tuple[MachineLoop, ...]]:
     """Return the loops of the machine code, as each loop's lanes come to new data."""
     if not code:
         return {}
-    steps = lane_steps(function, found, launch, _known(launch, parameters))
+    found, launch = kernel.found, kernel.launch
+    steps = lane_steps(kernel.function, found, launch, known_numbers(launch, kernel.parameters))
     warps = math.ceil(math.prod(launch.block) / WARP_SIZE)
     every = {step: machine_loops(code, step, warps) for step in {0, *steps.values()}}
     return {loop.variable: every[steps.get(loop.variable, 0)] for loop in found.loops}
-
-
-def _known(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the parameters and the sizes that the launch gives."""
-    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
-    return known
 
 
 def _around(found: Followed, flow: ControlFlow, trips: Mapping[str, float]) -> dict[int, Around]:
@@ -246,20 +263,6 @@ def _around(found: Followed, flow: ControlFlow, trips: Mapping[str, float]) -> d
         for loop in found.loops
         if 1 <= (n := trips[loop.variable]) < math.inf
     }
-
-
-def _trips(
-    found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter]
-) -> dict[str, float]:
-    """Return the iterations of each loop, where the launch decides; else that they are many."""
-    known = _known(launch, parameters)
-    trips = {}
-    for loop in found.loops:
-        decided = loop.trips is not None and names(loop.trips) <= known.keys()
-        trips[loop.variable] = (
-            float(np.max(evaluate(loop.trips, known))) if decided and loop.trips else math.inf
-        )
-    return trips
 
 
 def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[Barrier, ...]:
@@ -273,102 +276,5 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
     return tuple(Barrier(Number(count), loop) for loop, count in counts.items())
 
 
-def _issued(
-    found: Followed, predicated: Mapping[int, int], shares: Sequence[float]
-) -> list[tuple[float, float]]:
-    """Return the share of warps that issue each block's instructions, and that of its branch.
-
-    A short block that a branch skips becomes instructions with a predicate: all warps issue them,
-    and nobody branches.
-    """
-    issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
-    branches = dict(issued)
-    for number in sorted(predicated):
-        before = predicated[number]
-        issued[number] = max(issued[number], issued[before])
-        branches[before] = 0.0
-    return [(issued[run.block], branches[run.block]) for run in found.blocks]
-
-
-def _emulated(
-    found: Followed, launch: KernelLaunch, parameters: Sequence[Parameter], emulation: Emulation
-) -> list[tuple[float, float]]:
-    """Return the same as `_shares`, from the blocks that were emulated."""
-    known = _known(launch, parameters)
-    trips = {
-        loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
-    }
-    warps = -(-math.prod(launch.block) // 32) * emulation.sampled
-    shares = []
-    for run in found.blocks:
-        times = found.iterations(run.loop, trips)
-        shares.append(
-            (
-                float(emulation.warps[run.block]) / (warps * times),
-                float(emulation.threads[run.block]) * emulation.scale,
-            )
-        )
-    return shares
-
-
 def _number(count: float) -> Number:
     return Number(int(count)) if count == int(count) else Number(float(count))
-
-
-def _shares(
-    found: Followed,
-    launch: KernelLaunch,
-    parameters: Sequence[Parameter],
-    parts: Sequence[tuple[Name, Sum]],
-) -> list[tuple[float, float]]:
-    """Return the share of all warps that run each block, and the threads of the launch that do."""
-    sizes = (launch.grid, launch.block)
-    grid, block = (tuple(Number(n) for n in size) for size in sizes)
-    kernel = Kernel(
-        name="blocks",
-        summary="",
-        parameters=tuple(parameters),
-        launch=Launch(grid, block),  # type: ignore[arg-type]
-        buffers=(Buffer("at", Number(1)),),
-        accesses=tuple(
-            Access(
-                "at",
-                "load",
-                Number(0),
-                loop=run.loop,
-                guard=None if run.guard == TRUE else renamed(run.guard, parts),
-                name=str(i),
-            )
-            for i, run in enumerate(found.blocks)
-        ),
-        definitions=tuple((name.name, written(part)) for name, part in parts),
-        loops=tuple(
-            Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
-            for loop in found.loops
-        ),
-    )
-    instance = bind(kernel, {})
-    shape = block_shape(launch.block)
-    known: ActivityCache = {}
-    cache: dict[tuple[Node, str | None], tuple[float, float]] = {}
-    shares = []
-    for i, run in enumerate(found.blocks):
-        key = (run.guard, run.loop)
-        if key not in cache:
-            cache[key] = _share(instance, i, shape, known)
-        shares.append(cache[key])
-    return shares
-
-
-def _share(
-    instance: Instance, position: int, shape: object, known: ActivityCache
-) -> tuple[float, float]:
-    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
-    kernel = instance.kernel
-    times = math.prod(
-        int(instance.trips[loop.variable])
-        for loop in kernel.loop_nest(kernel.accesses[position].loop)
-    )
-    warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
-    every = max(1, warps * times)
-    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))

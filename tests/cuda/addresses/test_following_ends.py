@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel.cuda.addresses import flow as symbolic_flow
 from perfmodel.cuda.addresses.flow import Flow
-from perfmodel.cuda.addresses.launch import KernelLaunch, interpreter
+from perfmodel.cuda.addresses.launch import KernelLaunch, start
 from perfmodel.cuda.addresses.records import NotFollowedError
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
@@ -35,7 +35,8 @@ def flow(exits: int) -> Flow:
     launch = KernelLaunch(
         (100, 1, 1), (256, 1, 1), 0, {"n": 1000}, {"out": 1 << 30}, {}, frozenset({"out"})
     )
-    follower, _, shown = interpreter(module, module.functions[0], launch)
+    begin = start(module, module.functions[0], launch)
+    follower, shown = begin.interpreter, begin.shown
     function = module.functions[0]
     return Flow(function, control_flow(function), follower, [*shown.values(), "bin"])
 
