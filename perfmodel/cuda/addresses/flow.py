@@ -266,15 +266,12 @@ class Flow:
         back = [e for e in edges if e.target == loop.header]
         ends = self._merge(back, loop.header) if back else trial
         start, goes_on = self._loops.solve(loop, state, ends, carried, back, variable)
-        entered = conjuncts(reach)
         sure = reach == TRUE and not interpreter.trial
         count = None
         if not is_data(goes_on):
-            count = trips(goes_on, variable, entered, algebra, sure)
+            count = trips(goes_on, variable, conjuncts(reach), algebra, sure)
         parent = self._path[-1] if self._path else None
-        run, guard, last = self._loops.plan(
-            index, loop, variable, count, goes_on, entered, reach, parent
-        )
+        run, guard, last = self._loops.plan(index, loop, variable, count, goes_on, reach, parent)
         if run is None:  # not even once
             return self._skipped(loop, state, reach)
         if not interpreter.trial:

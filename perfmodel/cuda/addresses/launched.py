@@ -12,7 +12,15 @@ from math import isfinite
 from typing import Final
 
 from perfmodel.cuda.addresses.launch import KernelLaunch, field_name
-from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar, Structure, bind, parameter_names
+from perfmodel.cuda.launch.spec import (
+    Argument,
+    Buffer,
+    LaunchSpec,
+    Scalar,
+    Structure,
+    bind,
+    parameter_names,
+)
 from perfmodel.cuda.parse.pointers import (
     POINTER_BYTES,
     parameter_reads,
@@ -65,24 +73,9 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
     pointers = pointer_parameters(function)
     fields = pointer_fields(function)
     shown = parameter_names(function, names)
-    unsized: set[str] = set()
+    unsized: frozenset[str] = frozenset()
     if not spec.positional:
-        named = dict(spec.named)
-        for i, (parameter, name) in enumerate(zip(function.parameters, shown, strict=True)):
-            keys = {name, parameter.name, str(i), f"param_{i}"} & named.keys()
-            value = named[keys.pop()] if keys else None
-            if parameter.name in pointers and value is None:
-                named[name] = _UNKNOWN
-                unsized.add(parameter.name)
-            elif parameter.name in pointers and isinstance(value, Scalar):
-                key = next(k for k in (name, parameter.name, str(i), f"param_{i}") if k in named)
-                named[key] = Buffer(_size(value, name))
-            elif value is None and not parameter_reads(function, parameter.name):
-                # Compilers leave parameters that nobody needs; tensor maps are only pointed to.
-                unread = Structure(bytes(parameter.size))
-                named[name] = Scalar(0) if parameter.count is None else unread
-            elif parameter.count is not None and value is None:
-                raise _unstated(function, parameter, name, fields.get(parameter.name, ()))
+        named, unsized = _completed(spec, function, shown)
         spec = replace(spec, named=named)
     arguments = bind(spec, function, names)
     values: dict[str, int | float] = {}
@@ -122,6 +115,31 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
         fields={name: at for name, at in fields.items() if name in found.structures},
     )
     return replace(found, launch=launch)
+
+
+def _completed(
+    spec: LaunchSpec, function: Function, shown: Sequence[str]
+) -> tuple[dict[str, Argument], frozenset[str]]:
+    """Return the arguments with those that may be left out, and the buffers of no stated size."""
+    pointers, fields = pointer_parameters(function), pointer_fields(function)
+    named = dict(spec.named)
+    unsized = set()
+    for i, (parameter, name) in enumerate(zip(function.parameters, shown, strict=True)):
+        keys = {name, parameter.name, str(i), f"param_{i}"} & named.keys()
+        value = named[keys.pop()] if keys else None
+        if parameter.name in pointers and value is None:
+            named[name] = _UNKNOWN
+            unsized.add(parameter.name)
+        elif parameter.name in pointers and isinstance(value, Scalar):
+            key = next(k for k in (name, parameter.name, str(i), f"param_{i}") if k in named)
+            named[key] = Buffer(_size(value, name))
+        elif value is None and not parameter_reads(function, parameter.name):
+            # Compilers leave parameters that nobody needs; tensor maps are only pointed to.
+            unread = Structure(bytes(parameter.size))
+            named[name] = Scalar(0) if parameter.count is None else unread
+        elif parameter.count is not None and value is None:
+            raise _unstated(function, parameter, name, fields.get(parameter.name, ()))
+    return named, frozenset(unsized)
 
 
 def _unstated(

@@ -139,7 +139,6 @@ class LoopSolver:
         variable: Name,
         count: Sum | None,
         goes_on: Node,
-        entered: Sequence[Node],
         reach: Node,
         parent: str | None,
     ) -> tuple[LoopRun | None, Node, Sum | None]:
@@ -177,7 +176,7 @@ class LoopSolver:
         if tested_first:
             guard = all_of((reach, algebra.compared("<", single(variable), count)))
         else:
-            condition = continued(goes_on, variable, entered, count, algebra)
+            condition = continued(goes_on, variable, conjuncts(reach), count, algebra)
             kept = [p for p in conjuncts(reach) if not _implied(p, condition, variable, algebra)]
             guard = all_of((*kept, condition))
         return LoopRun(index, variable.name, Number(most), parent), guard, last

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
-from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
+from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse import opcodes
@@ -64,56 +65,67 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     if modifiers and modifiers[-1] in NARROW and opcode in NARROW_WORK:
         return narrow_step(machine, instruction)
 
-    def reads(*types: Any) -> list[Getter]:
-        return [machine.getter(o, t) for o, t in zip(operands[1:], types, strict=False)]
-
-    def binds(work: Callable[..., Array], getters: list[Getter]) -> Step:
-        def run(active: Active) -> None:
-            machine.write(target, work(*(get(active) for get in getters)), active)
-
-        return run
-
-    if opcode in ("mov", "cvta"):
-        return binds(lambda a: a, reads(dtype))
-    if opcode == "selp":
-        return binds(_chosen, reads(dtype, dtype, _BOOL))
     if opcode == "cvt":
         return _convert(machine, instruction, target)
     if opcode == "set":
         return _set(machine, instruction, target)
+    found = _special_work(instruction, dtype) or _work(instruction, dtype, kind)
+    if found is None:
+        return None
+    work, types = found
+    getters = [machine.getter(o, t) for o, t in zip(operands[1:], types, strict=False)]
+
+    def run(active: Active) -> None:
+        machine.write(target, work(*(get(active) for get in getters)), active)
+
+    return run
+
+
+Work = tuple[Callable[..., Array], Sequence[Any]]
+"""What an instruction computes, and the types that it reads."""
+
+
+def _special_work(instruction: Instruction, dtype: Any) -> Work | None:
+    """Return what an instruction computes that is no row of `values.work`; None of others."""
+    opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+    if opcode in ("mov", "cvta"):
+        return lambda a: a, (dtype,)
+    if opcode == "selp":
+        return _chosen, (dtype, dtype, _BOOL)
     if opcode == "slct":
         last = values.dtype_of(modifiers[-1])
         first = values.dtype_of(modifiers[-2]) if len(modifiers) > 1 else None
         if first is None or last is None:
             return None
-        return binds(lambda a, b, c: _chosen(a, b, c >= 0), reads(first, first, last))
+        return lambda a, b, c: _chosen(a, b, c >= 0), (first, first, last)
     if opcode in _COUNTS:
-        return binds(_COUNTS[opcode], reads(np.dtype(f"u{dtype.itemsize}")))
+        return _COUNTS[opcode], (np.dtype(f"u{dtype.itemsize}"),)
     if opcode == "bfind":
-        bits = 8 * dtype.itemsize
-
-        def highest(a: Array) -> Array:
-            magnitude = np.where(a < 0, ~a, a).view(np.dtype(f"u{dtype.itemsize}"))
-            place = np.uint32(bits - 1) - values.leading(np.atleast_1d(magnitude))
-            shifts = "shiftamt" in modifiers
-            found = np.uint32(bits - 1) - place if shifts else place
-            return np.asarray(np.where(magnitude == 0, np.uint32(0xFFFFFFFF), found))
-
-        return binds(highest, reads(dtype))
+        return partial(_highest, dtype, "shiftamt" in modifiers), (dtype,)
     if opcode == "lop3":
         table = operands[4] if len(operands) > 4 else None
         if not isinstance(table, Immediate):
             return None
         number = table.value
-        return binds(
-            lambda a, b, c: values.logic_of_three(a, b, c, number),
-            reads(_WORD, _WORD, _WORD),
-        )
+        return lambda a, b, c: values.logic_of_three(a, b, c, number), (_WORD, _WORD, _WORD)
     if opcode == "shf":
-        return binds(
-            lambda a, b, c: values.funnel(a, b, c, "l" in modifiers, "clamp" in modifiers),
-            reads(_WORD, _WORD, _WORD),
-        )
+        left, clamped = "l" in modifiers, "clamp" in modifiers
+        return lambda a, b, c: values.funnel(a, b, c, left, clamped), (_WORD, _WORD, _WORD)
+    return None
+
+
+def _highest(dtype: Any, shifts: bool, a: Array) -> Array:
+    """Return the place of the highest bit that is no sign, or by how much to shift it up."""
+    bits = 8 * dtype.itemsize
+    magnitude = np.where(a < 0, ~a, a).view(np.dtype(f"u{dtype.itemsize}"))
+    place = np.uint32(bits - 1) - values.leading(np.atleast_1d(magnitude))
+    found = np.uint32(bits - 1) - place if shifts else place
+    return np.asarray(np.where(magnitude == 0, np.uint32(0xFFFFFFFF), found))
+
+
+def _work(instruction: Instruction, dtype: Any, kind: str) -> Work | None:
+    """Return what `values.work` says that an instruction computes; None if it does not."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("add", "sub", "addc", "subc", "madc", "mad") and "cc" in modifiers:
         return None
     work = values.work(opcode, modifiers)
@@ -128,7 +140,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
         types = [dtype, _WORD, _WORD] if opcode == "bfe" else [dtype, dtype, _WORD, _WORD]
     if "wide" in modifiers:
         types[2] = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
-    return binds(work, reads(*types[: len(operands) - 1]))
+    return work, types[: len(instruction.operands) - 1]
 
 
 def _chosen(a: Array, b: Array, condition: Array) -> Array:

@@ -27,6 +27,7 @@ from perfmodel.cuda.kernel.block_work import BlockWork
 from perfmodel.cuda.kernel.constant_data import constant_bytes
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
 from perfmodel.cuda.kernel.parts import (
+    Drawing,
     at_random,
     data_factors,
     drawn_inside,
@@ -306,18 +307,17 @@ class Builder:
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
-        guard = p.access.guard
         data = self.follower.data
-        inside = (length - wide + 1, key, guard, data, self.algebra)
-        elements = unwrapped(elements, inside[0], data, self.algebra)
+        drawing = Drawing(length - wide + 1, key, p.access.guard, data, self.algebra)
+        elements = unwrapped(elements, drawing.length, data, self.algebra)
         found = None
         if p.moved.kind != "atomic" and lanes_in_data(elements, data, self.algebra):
-            found = drawn_inside(elements, *inside)
+            found = drawn_inside(elements, drawing)
         if found is None:
             read = [indices[at] for at in p.access.sources if at in indices]
-            found = at_random(elements, *inside, wide, read_at_key=read == [key])
+            found = at_random(elements, drawing, wide, read_at_key=read == [key])
         if found is None and p.moved.kind != "atomic":
-            found = drawn_inside(elements, *inside)
+            found = drawn_inside(elements, drawing)
         name = self.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:

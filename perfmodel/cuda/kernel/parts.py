@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
@@ -127,22 +128,12 @@ def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
     return [f for f in value.factors if names(f) & data.keys()]
 
 
-def at_random(
-    value: Sum,
-    length: int,
-    key: Node,
-    guard: Node,
-    data: Mapping[str, Datum],
-    algebra: Algebra,
-    wide: int = 1,
-    read_at_key: bool = False,
-) -> Node | None:
-    """Return an index whose part that data decides is taken at random inside the buffer.
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Where an access that data decides may go.
 
-    Parameters
+    Attributes
     ----------
-    value : Sum
-        Index of the first element.
     length : int
         Indices from 0 up to before this are inside.
     key : Node
@@ -151,6 +142,25 @@ def at_random(
         Condition for the access.
     data : mapping of str to Datum
     algebra : Algebra
+    """
+
+    length: int
+    key: Node
+    guard: Node
+    data: Mapping[str, Datum]
+    algebra: Algebra
+
+
+def at_random(
+    value: Sum, drawing: Drawing, wide: int = 1, read_at_key: bool = False
+) -> Node | None:
+    """Return an index whose part that data decides is taken at random inside the buffer.
+
+    Parameters
+    ----------
+    value : Sum
+        Index of the first element.
+    drawing : Drawing
     wide : int
         Elements that are moved at once: the index stays a multiple.
     read_at_key : bool
@@ -161,6 +171,7 @@ def at_random(
     Node or None
         None if more than one part is decided by data, or one that is no factor of its own.
     """
+    data, algebra = drawing.data, drawing.algebra
     factors = data_factors(value, data)
     if len(factors) != 1:
         return None
@@ -179,16 +190,16 @@ def at_random(
     steps = algebra.number(Sum(step))
     if steps is None or steps <= 0 or steps % wide:
         return None
-    others = range_under(Sum(rest), guard, algebra)
+    others = range_under(Sum(rest), drawing.guard, algebra)
     known = algebra.range(single(factor))
     least = max(known.low, 0)
-    most = min(known.high, (length - 1 - max(others.high, 0)) // steps)
+    most = min(known.high, (drawing.length - 1 - max(others.high, 0)) // steps)
     count = max(1, most - least + 1)
     datum = data.get(factor.name) if isinstance(factor, Name) else None
     # All of a permutation: no place comes twice.
     every = datum is not None and datum.shuffled and (least, count) == (0, datum.high + 1)
     how = "shuffled" if every and read_at_key else "random"
-    drawn: Node = Operation(how, (key, Number(count)))
+    drawn: Node = Operation(how, (drawing.key, Number(count)))
     if least:
         drawn = Operation("+", (drawn, Number(least)))
     return written(plus(Sum(rest), product(Sum(step), single(drawn))))
@@ -216,9 +227,7 @@ def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algeb
     return whole
 
 
-def drawn_inside(
-    value: Sum, length: int, key: Node, guard: Node, data: Mapping[str, Datum], algebra: Algebra
-) -> Node | None:
+def drawn_inside(value: Sum, drawing: Drawing) -> Node | None:
     """Return an index in whose quotients and remainders one number that data decides is drawn.
 
     The slot of a page, ``(slot / 16 * heads + head) * 16 + slot % 16``: lanes keep their places
@@ -230,6 +239,7 @@ def drawn_inside(
     Node or None
         None if data decides several numbers, or if even 0 leads outside.
     """
+    data, length = drawing.data, drawing.length
     found = {n for f in value.factors for n in names(f) & data.keys()}
     if len(found) != 1:
         return None
@@ -238,7 +248,7 @@ def drawn_inside(
 
     def inside(number: int) -> bool:
         reached = sum_of(_folded(substitute(index, {name: Number(number)})))
-        return range_under(reached, guard, algebra).high < length
+        return range_under(reached, drawing.guard, drawing.algebra).high < length
 
     if not inside(0):
         return None
@@ -251,7 +261,7 @@ def drawn_inside(
     while most - least > 1:
         middle = (least + most) // 2
         least, most = (middle, most) if inside(middle) else (least, middle)
-    drawn = Operation("random", (key, Number(most)))
+    drawn = Operation("random", (drawing.key, Number(most)))
     return substitute(index, {name: drawn})
 
 

@@ -109,6 +109,13 @@ def lengths_of(
             f"the size of {name} is unknown, and data decides where it is accessed: taken as "
             f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
         )
+    notes += _reach_notes(reached, dynamic)
+    return Sizes(found, notes, bool(unknown))
+
+
+def _reach_notes(reached: Sequence[str], dynamic: Sequence[str]) -> list[str]:
+    """Return what to say of buffers, and of dynamic shared memory, that end where accesses do."""
+    notes = []
     if reached:
         notes.append(
             f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
@@ -119,7 +126,7 @@ def lengths_of(
             "dynamic shared memory is taken to have the bytes that accesses reach: "
             f"{', '.join(dynamic)}; --shared BYTES states them"
         )
-    return Sizes(found, notes, bool(unknown))
+    return notes
 
 
 def _reach(
