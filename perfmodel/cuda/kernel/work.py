@@ -28,6 +28,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.cuda.sass.branch_tables import branch_tables
+from perfmodel.cuda.sass.dependence import BlockReader
 from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.loop_pace import paces
@@ -155,7 +156,8 @@ def work_of(
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
     found_paces = paces(
-        *(function, flow, counts, taken, trips, registers, predicated),
+        BlockReader(function, flow, counts),
+        *(taken, trips, registers, predicated),
         _machine_loops(kernel, machine),
     )
     abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}

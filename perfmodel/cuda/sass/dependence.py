@@ -24,7 +24,7 @@ from perfmodel.cuda.parse.syntax import Function, Guard, Instruction, SpecialReg
 from perfmodel.cuda.sass.address_registers import address_registers
 from perfmodel.cuda.sass.divergence import uniform_registers
 from perfmodel.cuda.sass.latencies import Latencies, latencies
-from perfmodel.cuda.sass.schedule import GUARD, Step, scheduled
+from perfmodel.cuda.sass.schedule import GUARD, Room, Step, scheduled
 from perfmodel.cuda.sass.tensor_work import tensor_clocks, tensor_slots, waits_for_products
 from perfmodel.cuda.sass.unrolling import UNROLLED, unrolls
 
@@ -150,9 +150,8 @@ class BlockReader:
         steps = [s for s in steps if not s.branch]
         ordered: list[Step] = []
         for part, alive, besides in _parts(steps, ends, wanted, words):
-            ordered += scheduled(
-                part, words, alive, through + besides, registers - _FIXED, FAR, latencies().guard
-            )
+            room = Room(words, alive, through + besides, registers - _FIXED)
+            ordered += scheduled(part, room, FAR, latencies().guard)
         return Body((*ordered, *end), version, copies)
 
     def _inside(self, numbers: Sequence[int]) -> Iterator[tuple[int, Guard | None, frozenset[str]]]:

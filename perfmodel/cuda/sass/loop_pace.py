@@ -73,9 +73,7 @@ class LoopPace:
 
 
 def paces(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
+    reader: BlockReader,
     blocks: Iterable[tuple[int, float, str | None]],
     trips: Mapping[str, float],
     registers: int,
@@ -86,10 +84,8 @@ def paces(
 
     Parameters
     ----------
-    function : Function
-    flow : ControlFlow
-    counts : sequence of mapping
-        Machine instructions of each instruction of the function, by pipe.
+    reader : BlockReader
+        Of the function.
     blocks : iterable of (int, float, str or None)
         Each with the share of warps that issue it, and its loop.
     trips : mapping of str to float
@@ -101,6 +97,7 @@ def paces(
     machine : mapping of str to sequence of MachineLoop
         For each loop, the kernel's loops in machine code, where it is at hand.
     """
+    function, flow = reader.function, reader.flow
     members: dict[str | None, list[tuple[int, float]]] = {}
     for block, share, loop in sorted(blocks, key=lambda b: b[0]):
         members.setdefault(loop, []).append((block, share))
@@ -111,12 +108,10 @@ def paces(
         for loop, inside in members.items()
     }
     joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
-    exact = _by_machine_code(function, flow, counts, joined, trips, machine)
+    exact = _by_machine_code(reader, joined, trips, machine)
     return {
         loop: pace(
-            function,
-            flow,
-            counts,
+            reader,
             inside,
             registers,
             trips.get(loop or "", 1.0),
@@ -128,9 +123,7 @@ def paces(
 
 
 def pace(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
+    reader: BlockReader,
     blocks: Sequence[tuple[Sequence[int], float]],
     registers: int,
     trips: float,
@@ -141,10 +134,8 @@ def pace(
 
     Parameters
     ----------
-    function : Function
-    flow : ControlFlow
-    counts : sequence of mapping
-        Machine instructions of each instruction of the function, by pipe.
+    reader : BlockReader
+        Of the function.
     blocks : sequence of (sequence of int, float)
         In the order of the text, each with the share of warps that run it. Of several every other
         one is predicated: they are one block of machine code.
@@ -159,7 +150,7 @@ def pace(
     """
     if exact is not None and exact[1] is not None:
         return LoopPace(exact[0], exact[1])
-    reader = BlockReader(function, flow, counts)
+    function, flow = reader.function, reader.flow
     if _meets(function, flow, blocks):
         # All wait for the warps that run a block, however few.
         blocks = [(b, 1.0 if share >= _SOME else share) for b, share in blocks]
@@ -214,9 +205,7 @@ def _entered(
 
 
 def _by_machine_code(
-    function: Function,
-    flow: ControlFlow,
-    counts: Sequence[Mapping[str, float]],
+    reader: BlockReader,
     blocks: Mapping[str | None, Sequence[tuple[Sequence[int], float]]],
     trips: Mapping[str, float],
     machine: Mapping[str | None, Sequence[MachineLoop]],
@@ -226,6 +215,7 @@ def _by_machine_code(
     Of several blocks where machine code has one, by predicates. The waits are None where they do
     not show: of data that is copied ahead, and where warps skip loads by turns.
     """
+    function, flow, counts = reader.function, reader.flow, reader.counts
     wanted = {}
     for loop, inside in blocks.items():
         if loop is None or loop not in machine:

@@ -8,7 +8,7 @@ end first, within the registers that the kernel has. Iterations put together are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 MOST_SCHEDULED: Final = 4096
@@ -60,6 +60,29 @@ class Step:
     queued: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Registers that a block's instructions have.
+
+    Attributes
+    ----------
+    words : mapping of str to int
+        Registers of each value.
+    alive_after : frozenset of str
+        Values that are wanted after the block.
+    alive_through : int
+        Registers of what is alive all through the block.
+    budget : int
+        Registers of a thread. Where no order does with so many, ptxas did: it makes values of what
+        is there anew, keeps them in uniform registers, or spills them. Those are not counted.
+    """
+
+    words: Registers
+    alive_after: frozenset[str]
+    alive_through: int
+    budget: int
+
+
 @dataclass(slots=True)
 class Clock:
     """A lone warp: when it can issue next, and when each value and pipe is there.
@@ -95,13 +118,7 @@ class Clock:
 
 
 def scheduled(
-    steps: Sequence[Step],
-    words: Registers,
-    alive_after: frozenset[str],
-    alive_through: int,
-    budget: int,
-    load_latency: float,
-    guard: float = 0.0,
+    steps: Sequence[Step], registers: Room, load_latency: float, guard: float = 0.0
 ) -> list[Step]:
     """Return a block's instructions in the order in which ptxas is taken to issue them.
 
@@ -109,15 +126,7 @@ def scheduled(
     ----------
     steps : sequence of Step
         In the order of the text.
-    words : mapping of str to int
-        Registers of each value.
-    alive_after : frozenset of str
-        Values that are wanted after the block.
-    alive_through : int
-        Registers of what is alive all through the block.
-    budget : int
-        Registers of a thread. Where no order does with so many, ptxas did: it makes values of what
-        is there anew, keeps them in uniform registers, or spills them. Those are not counted.
+    registers : Room
     load_latency : float
         Clocks that a load from global memory is taken to last.
     guard : float
@@ -130,10 +139,10 @@ def scheduled(
 
     def within(room: int) -> tuple[list[Step], int]:
         """Return the order with so many registers for loads, and those that are then too many."""
-        return _ordered(
-            steps, links, height, words, alive_after, alive_through, budget, room, load_latency
-        )
+        held = replace(registers, budget=budget)
+        return _ordered(steps, links, height, held, room, load_latency)
 
+    budget = registers.budget
     found, over = within(budget)
     if over == 0:
         return found
@@ -161,13 +170,11 @@ def _ordered(
     steps: Sequence[Step],
     links: tuple[list[set[int]], list[list[tuple[int, float | None]]]],
     height: Sequence[float],
-    words: Registers,
-    alive_after: frozenset[str],
-    alive_through: int,
-    budget: int,
+    registers: Room,
     room: int,
     load_latency: float,
 ) -> tuple[list[Step], int]:
+    words, alive_after, budget = registers.words, registers.alive_after, registers.budget
     before, after = links
     count = len(steps)
     over = 0
@@ -180,7 +187,7 @@ def _ordered(
         for value in values[i].union(step.writes):
             users.setdefault(value, []).append(i)
     made = {value for step in steps for value in step.writes}
-    live = alive_through + sum(words.get(v, 1) for v in uses if v not in made)
+    live = registers.alive_through + sum(words.get(v, 1) for v in uses if v not in made)
     waiting = [len(b) for b in before]
     there = [0.0] * count
     ready = [i for i in range(count) if not waiting[i]]

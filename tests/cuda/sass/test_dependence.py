@@ -6,6 +6,7 @@ import pytest
 
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.sass.dependence import BlockReader
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.loop_pace import LoopPace, pace, paces
 from perfmodel.cuda.sass.machine_instructions import machine_instructions
@@ -40,7 +41,7 @@ def loop_pace(body: str, registers: int = 64, pragma: str = '.pragma "nounroll";
     (loop,) = flow.loops
     blocks = [((b,), 1.0) for b in sorted(loop.blocks)]
     counts = machine_instructions(function, flow)
-    return pace(function, flow, counts, blocks, registers, 1000.0, True)
+    return pace(BlockReader(function, flow, counts), blocks, registers, 1000.0, True)
 
 
 def chain(instruction: str, count: int) -> str:
@@ -139,8 +140,8 @@ def test_predicated_blocks_keep_no_loads_apart() -> None:
     blocks = [(b, 1.0, "i") for b in inside]
     short = {b: b - 1 for b in inside if len(flow.blocks[b].successors) == 1 and b - 1 in inside}
     trips = {"i": 1000.0}
-    apart = paces(function, flow, counts, blocks, trips, 64)["i"]
-    together = paces(function, flow, counts, blocks, trips, 64, short)["i"]
+    apart = paces(BlockReader(function, flow, counts), blocks, trips, 64)["i"]
+    together = paces(BlockReader(function, flow, counts), blocks, trips, 64, short)["i"]
     assert len(short) == 4
     assert apart.waits == pytest.approx(4.0, abs=0.2)
     assert together.waits == pytest.approx(1.0, abs=0.2)
@@ -251,7 +252,7 @@ def test_others_wait_for_few_warps_of_their_block_but_not_for_few_turns_or_other
     def clocks(meeting: float, coming: float, inside: float) -> float:
         shares = (meeting, coming, inside, 1.0)
         blocks = [(b, s, "i" if b == 2 else None) for b, s in enumerate(shares)]
-        return paces(function, flow, counts, blocks, {"i": 64.0}, 32)["i"].clocks
+        return paces(BlockReader(function, flow, counts), blocks, {"i": 64.0}, 32)["i"].clocks
 
     all_go = clocks(1.0, 1.0, 1.0)
     assert clocks(1.0, 0.25, 0.25) == pytest.approx(all_go)

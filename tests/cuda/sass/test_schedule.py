@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.cuda.sass.schedule import GUARD, Clock, Step, scheduled
+from perfmodel.cuda.sass.schedule import GUARD, Clock, Room, Step, scheduled
 
 
 def fma(reads: tuple[str, ...], write: str) -> Step:
@@ -18,7 +18,7 @@ def load(write: str) -> Step:
 
 
 def ordered(steps: list[Step], budget: int = 255) -> list[Step]:
-    return scheduled(steps, {}, frozenset(), 0, budget, 600.0)
+    return scheduled(steps, Room({}, frozenset(), 0, budget), 600.0)
 
 
 def test_a_chain_takes_its_latencies() -> None:
@@ -65,7 +65,7 @@ def test_what_is_counted_too_much_keeps_no_loads_apart() -> None:
     fence = Step((), (), 1.0, 0.0, fence=True)
     text = [s for triple in zip(address, loads, store, strict=True) for s in triple]
     text += [fence, *(fma(("a",), f"y{i}") for i in (0, 1)), fma(("y0", "y1"), "z")]
-    few, many = (scheduled(text, {}, frozenset("az"), n, 31, 600.0) for n in (33, 60))
+    few, many = (scheduled(text, Room({}, frozenset("az"), n, 31), 600.0) for n in (33, 60))
     assert few == many
     assert [s.load for s in few if s.pipe == "memory"] == [True, True, False, False]
 
