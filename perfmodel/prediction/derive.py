@@ -8,7 +8,8 @@ from typing import Any
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.hardware.device import quantities
-from perfmodel.models.derivation import Derivation, derivation, figure, recording
+from perfmodel.models.derivation import figure, recording
+from perfmodel.models.replay import Derivation, derivation
 from perfmodel.prediction.evaluate import evaluate
 from perfmodel.prediction.record import Prediction
 

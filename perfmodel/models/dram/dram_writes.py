@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.dram.dirty_lines import crowding, dirty_left, dirty_room, replayed
 from perfmodel.models.dram.scattered_stores import scattered_stores, strided_parts
+from perfmodel.models.formula import Formula
 from perfmodel.models.l1.local_memory import LocalTraffic
 from perfmodel.models.l2.access_misses import GlobalAccesses, Misses, total
 from perfmodel.models.l2.residency import WAYS, granted_ways
@@ -24,6 +25,19 @@ Array = npt.NDArray[Any]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
+
+WRITTEN_BACK = Formula(
+    name="bytes written back during the launch",
+    unit="B",
+    text="max(changed + again - left, 0)",
+    symbols={
+        "changed": "bytes that stores change, each once [B]",
+        "again": "bytes that were written back and are changed once more [B]",
+        "left": "bytes that L2 still holds changed at the end [B]",
+    },
+    holds="as its inputs",
+    source="definition",
+)
 
 
 class Writes(NamedTuple):
@@ -119,7 +133,7 @@ def dram_writes(
         left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
         again = replayed(passing, touched, l2_size)
     written_back = sum((a.written for a in atomics.values()), _ZERO)
-    written = np.maximum(touched + misses.rewritten - left, 0.0)
+    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + sum((s.written for s in scattered), _ZERO)
     written = written + sum((found.written for found in local.values()), _ZERO)

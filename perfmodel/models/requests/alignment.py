@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, warp_granules
 from perfmodel.models.requests.footprint import power_of_two_gcd
@@ -122,6 +123,23 @@ def _one_move(
         *means,
     )
     plain = shaped[0]
+    sectors, lines = _broken_periods(shaped, shifts)
+    return plain, sectors, lines
+
+
+@definition
+def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Array, Array]:
+    """Return the means of sectors and lines, corrected where moves break off within a period.
+
+    Parameters
+    ----------
+    shaped : sequence of array
+        Which configurations; of them address, lanes, their stride, the move and how often it is
+        made; the means.
+    shifts : sequence of int
+        Of the pieces of an access [B].
+    """
+    plain = shaped[0]
     base, lanes, stride, step, times = (_integers(a[plain]) for a in shaped[1:6])
     # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop over
     # alignments is cheap.
@@ -145,7 +163,7 @@ def _one_move(
         found = ((times - left) * mean[plain] + broken) / np.maximum(times, 1)
         corrected[plain] = np.where(stride <= granule, found, lanes)
         results.append(corrected)
-    return plain, results[0], results[1]
+    return results[0], results[1]
 
 
 def start_residues(
@@ -176,6 +194,7 @@ def start_residues(
     return np.asanyarray(counts)
 
 
+@definition
 def _recounted(
     which: Array,
     spans: Sequence[Span],
