@@ -173,10 +173,10 @@ def derivation(result: Any, decisions: Sequence[Decision]) -> Derivation:
     if not isinstance(result, Recorded):
         raise TypeError(f"no recorded number, but {type(result).__name__}")
     ends = [result.node, *(decision.node for decision in decisions)]
-    return Derivation(result.node, tuple(_in_order(ends)), tuple(decisions))
+    return Derivation(result.node, tuple(in_order(ends)), tuple(decisions))
 
 
-def _in_order(ends: Sequence[Node]) -> Iterator[Node]:
+def in_order(ends: Sequence[Node]) -> Iterator[Node]:
     """Yield what some nodes are made of and themselves, each once and after its sources."""
     seen: set[Node] = set()
     left: list[tuple[Node, bool]] = [(end, False) for end in reversed(ends)]
