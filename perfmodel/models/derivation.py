@@ -199,7 +199,8 @@ def number(value: Any) -> float:
 
 def formula(of: Formula, work: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Return what a formula gives on its symbols' values, by some work, recorded."""
-    return _done(of.name, work, (), values, "formula", of)
+    given = {name: value for name, value in values.items() if name in of.symbols}
+    return _done(of.name, work, (), given, "formula", of)
 
 
 def definition(work: Work) -> Work:

@@ -7,7 +7,7 @@ percent it changes with one percent of a number on its way, costs a part of a pr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -88,8 +88,21 @@ class Derivation:
         figures = self.figures
         return self.with_values({figures[n]: v for n, v in changed.items() if n in figures})
 
-    def with_values(self, changed: Mapping[Node, Any], of: Node | None = None) -> Array:
-        """Return the result with the values of some nodes changed, or the value of another node.
+    def with_values(
+        self,
+        changed: Mapping[Node, Any],
+        of: Node | None = None,
+        among: Container[Node] | None = None,
+    ) -> Array:
+        """Return the result with the values of some nodes changed.
+
+        Parameters
+        ----------
+        changed : mapping of Node to array or number
+        of : Node, optional
+            Whose value to return instead of the result's.
+        among : collection of Node, optional
+            What is worked out again; all that depends on the changed nodes by default.
 
         Raises
         ------
@@ -106,7 +119,7 @@ class Derivation:
         place = again.find(1)
         while 0 <= place <= last:
             node = self.nodes[place]
-            if node not in changed:
+            if node not in changed and (among is None or node in among):
                 value = _worked_out(node, found)
                 if not _equal(value, node.value):
                     found[node] = value
@@ -120,7 +133,9 @@ class Derivation:
                 raise DecisionError(f"with another {names} the model takes another form")
         return np.atleast_1d(found.get(of, of.value))
 
-    def elasticity(self, *nodes: Node, of: Node | None = None) -> float | None:
+    def elasticity(
+        self, *nodes: Node, of: Node | None = None, among: Container[Node] | None = None
+    ) -> float | None:
         """Return by how many percent the result is larger where some nodes are, by 1%, together.
 
         That is the change of the logarithm of the result over that of the nodes, for a small
@@ -129,8 +144,8 @@ class Derivation:
         Parameters
         ----------
         nodes : Node
-        of : Node, optional
-            What changes, instead of the result: of an array, its sum.
+        of, among : optional
+            As of `with_values`; what changes of an array is its sum.
 
         Returns
         -------
@@ -139,25 +154,32 @@ class Derivation:
             counts.
         """
         for step in (_STEP, -_STEP):
-            found = self._slope(nodes, step, of)
+            found = self._slope(nodes, step, of, among)
             if found is None:
                 continue
             if abs(found) > _STEEP:
-                half = self._slope(nodes, step / 2, of)
+                half = self._slope(nodes, step / 2, of, among)
                 if half is None or abs(half) > _JUMP * abs(found):
                     continue
             return found
         return None
 
-    def _slope(self, nodes: Sequence[Node], step: float, of: Node | None) -> float | None:
+    def _slope(
+        self,
+        nodes: Sequence[Node],
+        step: float,
+        of: Node | None,
+        among: Container[Node] | None,
+    ) -> float | None:
+        changed = {node: _scaled(node.value, step) for node in nodes}
         try:
-            moved = self.with_values({node: _scaled(node.value, step) for node in nodes}, of)
+            moved = self.with_values(changed, of, among)
         except (PerfmodelError, TypeError, ValueError):
             return None  # whole numbers that count or index
         before, after = np.sum((of or self.result).value), np.sum(moved)
         if before == after:
             return 0.0
-        if not 0 < after / before < math.inf:
+        if before == 0 or not 0 < after / before < math.inf:
             return None
         return math.log(after / before) / math.log1p(step)
 
@@ -209,12 +231,14 @@ def _filled(value: Any, found: Mapping[Node, Any]) -> Any:
 def _equal(value: Any, other: Any) -> bool:
     """Say whether two values are the same in each bit, as far as is quickly told."""
     if isinstance(value, np.ndarray):
-        return value.shape == np.shape(other) and bool(np.all(value == other))
+        if value.shape != np.shape(other):
+            return False
+        return bool(value == other) if value.size == 1 else bool(np.all(value == other))
     return not isinstance(value, (tuple, list)) and bool(value == other)
 
 
 def _scaled(value: Any, step: float) -> Any:
     """Return a number or an array larger by a share; truth values, which have no size, stay."""
-    if isinstance(value, (bool, np.bool_)) or getattr(value, "dtype", None) == bool:
+    if np.asarray(value).dtype.kind == "b":
         return value
     return value * (1 + step)
