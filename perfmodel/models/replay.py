@@ -109,8 +109,9 @@ class Derivation:
         DecisionError
             If the model would take another form.
         """
+        # What decides may come after the result.
+        last = len(self.nodes) if of is None else self._places[of]
         of = of or self.result
-        last = self._places[of]
         found = dict(changed)
         again = bytearray(len(self.nodes))
         for node in changed:

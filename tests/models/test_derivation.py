@@ -16,7 +16,6 @@ from perfmodel.models.derivation import (
     is_recording,
     number,
     recording,
-    scope,
 )
 from perfmodel.models.formula import Formula
 from perfmodel.models.replay import DecisionError, Derivation, derivation
