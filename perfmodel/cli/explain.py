@@ -33,6 +33,10 @@ def explain(
     latex: Annotated[
         bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Show also what moves the time by less than 1% of its own."),
+    ] = False,
     timeline: Annotated[
         str | None,
         figure_option(
@@ -54,14 +58,15 @@ def explain(
 
         save_drawing(timeline_figure(prediction), timeline)
     if json:
-        from perfmodel.reports.explain import explanation_record
+        from perfmodel.reports.explain import explain, explanation_record
 
-        print_json(explanation_record(prediction))
+        print_json(explanation_record(prediction, explain(prediction, full=full)))
     elif latex:
+        from perfmodel.reports.explain import explain
         from perfmodel.reports.explain_latex import explanation_latex
 
-        sys.stdout.write(explanation_latex(prediction))
+        sys.stdout.write(explanation_latex(prediction, explain(prediction, full=full)))
     elif timeline is None:
         from perfmodel.reports.explain_text import ExplanationReport
 
-        show(ExplanationReport(prediction))
+        show(ExplanationReport(prediction, full))

@@ -8,25 +8,23 @@ Models take part without knowing of it; where nothing is recorded, nothing is pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import PerfmodelError
+if TYPE_CHECKING:
+    from perfmodel.kernels.access import Access
+    from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
 Kind = Literal["figure", "formula", "definition"]
 Work = TypeVar("Work", bound=Callable[..., Any])
-
-
-class DecisionError(PerfmodelError):
-    """With these figures the model takes another form: only a new prediction tells."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,6 +44,10 @@ class Node:
         Nodes and plain values, in order; sequences of them may be among them.
     named : mapping of str to node or value
         Those that are given by name: a formula's symbols.
+    formula : Formula or None
+        With text, unit and the meaning of each symbol; None of other kinds.
+    scope : Access or None
+        The access that it was worked out for, if for one.
     """
 
     kind: Kind
@@ -54,6 +56,8 @@ class Node:
     work: Callable[..., Any] | None = None
     inputs: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
+    formula: Formula | None = None
+    scope: Access | None = None
 
     def sources(self) -> Iterator[Node]:
         """Yield the nodes that it is made of."""
@@ -112,6 +116,10 @@ class Recorded(np.ndarray[Any, Any]):
         """Record the change of shape."""
         return _done("ravel", np.ravel, (self, *args), kwargs)
 
+    def copy(self, order: Any = "C") -> Any:
+        """Record the copy, which is not to be written to either."""
+        return _done("copy", np.copy, (self,), {"order": order})
+
     def transpose(self, *axes: Any) -> Any:
         """Record the change of axes."""
         return _done("transpose", np.transpose, (self, axes or None), {})
@@ -145,62 +153,8 @@ class Recorded(np.ndarray[Any, Any]):
         return answer
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """The way from figures to a result.
-
-    Attributes
-    ----------
-    result : Node
-    nodes : tuple of Node
-        All that the result is made of, each after those that it is made of itself.
-    decisions : tuple of Decision
-        What was decided by recorded numbers on the way.
-    """
-
-    result: Node
-    nodes: tuple[Node, ...]
-    decisions: tuple[Decision, ...]
-
-    @property
-    def figures(self) -> Mapping[str, Node]:
-        """The figures that the result depends on, by name."""
-        return {node.name: node for node in self.nodes if node.kind == "figure"}
-
-    @property
-    def formulas(self) -> tuple[Node, ...]:
-        """The formulas on the way, in order."""
-        return tuple(node for node in self.nodes if node.kind == "formula")
-
-    def replay(self, **changed: Any) -> Array:
-        """Return the result with some figures changed, as a new prediction would give it.
-
-        Parameters
-        ----------
-        changed : float
-            New values by the figure's name, in SI units; those that the result does not depend on
-            change nothing.
-
-        Raises
-        ------
-        DecisionError
-            If the model would take another form.
-        """
-        found: dict[Node, Any] = {}
-        for node in self.nodes:
-            if node.work is None:
-                found[node] = changed.get(node.name, node.value)
-            else:
-                named = {name: _filled(v, found) for name, v in node.named.items()}
-                found[node] = node.work(*_filled(node.inputs, found), **named)
-        for decision in self.decisions:
-            if decision.read_as(found[decision.node]) != decision.answer:
-                names = ", ".join(changed)
-                raise DecisionError(f"with another {names} the model takes another form")
-        return np.atleast_1d(found[self.result])
-
-
 _decisions: Final[ContextVar[list[Decision] | None]] = ContextVar("decisions", default=None)
+_scope: Final[ContextVar[Access | None]] = ContextVar("scope", default=None)
 
 
 @contextmanager
@@ -219,6 +173,16 @@ def is_recording() -> bool:
     return _decisions.get() is not None
 
 
+@contextmanager
+def scope(access: Access) -> Iterator[None]:
+    """Note of what is recorded within the block that it is worked out for an access."""
+    token = _scope.set(access)
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
 def figure(name: str, value: float | tuple[float, ...]) -> Recorded:
     """Return a figure of the device, or a coefficient, as a recorded number or table of numbers."""
     found: Recorded = _of(Node("figure", name, value))
@@ -233,11 +197,10 @@ def number(value: Any) -> float:
     return float(value)
 
 
-def formula(name: str, work: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Return what a formula gives, recorded if one of its inputs is."""
-    if not any(isinstance(value, Recorded) for value in values.values()):
-        return work(**values)
-    return _done(name, work, (), values, "formula")
+def formula(of: Formula, work: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Return what a formula gives on its symbols' values, by some work, recorded."""
+    given = {name: value for name, value in values.items() if name in of.symbols}
+    return _done(of.name, work, (), given, "formula", of)
 
 
 def definition(work: Work) -> Work:
@@ -249,38 +212,24 @@ def definition(work: Work) -> Work:
     @wraps(work)
     def recorded(*inputs: Any, **named: Any) -> Any:
         if is_recording():
-            return _done(work.__name__, work, inputs, named)
+            return _done(work.__name__, unrecorded(work), inputs, named)
         return work(*inputs, **named)
 
     return cast(Work, recorded)
 
 
-def derivation(result: Any, decisions: Sequence[Decision]) -> Derivation:
-    """Return the way to a recorded number.
+def unrecorded(work: Work) -> Work:
+    """Return a function that leaves no nodes inside."""
 
-    Raises
-    ------
-    TypeError
-        If it is not recorded: no figure leads to it.
-    """
-    if not isinstance(result, Recorded):
-        raise TypeError(f"no recorded number, but {type(result).__name__}")
-    ends = [result.node, *(decision.node for decision in decisions)]
-    return Derivation(result.node, tuple(_in_order(ends)), tuple(decisions))
+    @wraps(work)
+    def plain(*inputs: Any, **named: Any) -> Any:
+        token = _decisions.set(None)
+        try:
+            return work(*inputs, **named)
+        finally:
+            _decisions.reset(token)
 
-
-def _in_order(ends: Sequence[Node]) -> Iterator[Node]:
-    """Yield what some nodes are made of and themselves, each once and after its sources."""
-    seen: set[Node] = set()
-    left: list[tuple[Node, bool]] = [(end, False) for end in reversed(ends)]
-    while left:
-        node, ready = left.pop()
-        if ready:
-            yield node
-        elif node not in seen:
-            seen.add(node)
-            left.append((node, True))
-            left += [(source, False) for source in node.sources()]
+    return cast(Work, plain)
 
 
 def _done(
@@ -289,11 +238,12 @@ def _done(
     inputs: tuple[Any, ...],
     named: Mapping[str, Any],
     kind: Kind = "definition",
+    of: Formula | None = None,
 ) -> Any:
     """Return what some work gives, recorded."""
     value = work(*_plain(inputs), **{key: _plain(v) for key, v in named.items()})
     linked = {key: _linked(v) for key, v in named.items()}
-    return _of(Node(kind, name, value, work, _linked(inputs), linked))
+    return _of(Node(kind, name, value, work, _linked(inputs), linked, of, _scope.get()))
 
 
 def _of(node: Node) -> Any:
@@ -301,13 +251,18 @@ def _of(node: Node) -> Any:
     value = node.value
     if isinstance(value, (tuple, list)):
         parts = (Node("definition", "part", v, _item, (node, i)) for i, v in enumerate(value))
-        return type(value)([_of(part) for part in parts])
+        return _like(value, [_of(part) for part in parts])
     if not isinstance(value, (np.ndarray, np.generic, int, float)):
         return value  # a shape, a type: no number
     found = np.asarray(value).view(Recorded)
     found.flags.writeable = False  # what is written in place, no derivation can follow
     found.node = node
     return found
+
+
+def _like(value: Any, parts: list[Any]) -> Any:
+    """Return parts as a tuple or list of a value's type, named tuples too."""
+    return value._make(parts) if hasattr(value, "_make") else type(value)(parts)
 
 
 def _item(value: Any, key: Any) -> Any:
@@ -337,15 +292,6 @@ def _linked(value: Any) -> Any:
         return value.node
     if type(value) in (tuple, list):
         return type(value)([_linked(part) for part in value])
-    return value
-
-
-def _filled(value: Any, found: Mapping[Node, Any]) -> Any:
-    """Return a value with numbers in the place of nodes."""
-    if isinstance(value, Node):
-        return found[value]
-    if type(value) in (tuple, list):
-        return type(value)([_filled(part, found) for part in value])
     return value
 
 

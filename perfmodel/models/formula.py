@@ -6,13 +6,19 @@ numbers or arrays, and `sympy()` gives the same expression for display, LaTeX an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
-from perfmodel.models.derivation import formula, is_recording
+from perfmodel.models.derivation import formula, is_recording, unrecorded
+
+
+def _where_made() -> str:
+    """Return the module that makes a formula, as `collections.namedtuple` does."""
+    return str(sys._getframe(2).f_globals.get("__name__", ""))
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Formula:
         Where it is exact, or how it is known to err.
     source : str
         Publication, derivation or fit that it comes from.
+    module : str
+        Where it is defined: its folder in `perfmodel.models` is the stage that it belongs to.
     """
 
     name: str
@@ -41,6 +49,7 @@ class Formula:
     symbols: Mapping[str, str] = field(hash=False)
     holds: str
     source: str
+    module: str = field(default_factory=_where_made, compare=False, repr=False)
 
     @cached_property
     def node(self) -> Node:
@@ -50,8 +59,17 @@ class Formula:
     def __call__(self, **values: Any) -> Any:
         """Evaluate on numbers or broadcastable arrays, one for each symbol."""
         if is_recording():
-            return formula(self.name, partial(_evaluated, self.node), values)
+            return formula(self, partial(_evaluated, self.node), values)
         return evaluate(self.node, values)
+
+    def by(self, work: Callable[..., Any], /, **values: Any) -> Any:
+        """Return what the formula gives, worked out by a function that goes another way.
+
+        For powers that would overflow: the function takes the symbols' values by name.
+        """
+        if is_recording():
+            return formula(self, unrecorded(work), values)
+        return work(**values)
 
     def sympy(self) -> Any:
         """Return the expression for sympy, with positive symbols."""
@@ -62,5 +80,5 @@ class Formula:
         return names(self.node) ^ frozenset(self.symbols)
 
 
-def _evaluated(node: Node, **values: Any) -> Any:
+def _evaluated(node: Node, /, **values: Any) -> Any:
     return evaluate(node, values)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import Device
-from perfmodel.hardware.device import quantities
-from perfmodel.models.derivation import Derivation, derivation, figure, recording
+from perfmodel.models.derivation import recording
+from perfmodel.models.replay import Derivation, derivation
 from perfmodel.prediction.evaluate import evaluate
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.time_of_traffic import derive_time, recorded_device
 
 
 def derive(prediction: Prediction) -> Derivation:
@@ -40,13 +37,9 @@ def derive(prediction: Prediction) -> Derivation:
     return derivation(found.time.time_s, decisions)
 
 
-def recorded_device(device: Device) -> Device:
-    """Return a device whose figures and coefficients are recorded numbers."""
-    values: dict[str, Any] = {
-        name: figure(name, value)
-        for name in quantities()
-        if isinstance(value := getattr(device, name), (int, float))
-    }
-    found = device.coefficients
-    fitted = {name: figure(name, value) for name, value in found.values.items()}
-    return replace(device, coefficients=replace(found, values=fitted), **values)
+def derive_as_far(prediction: Prediction) -> Derivation:
+    """Return the same of any prediction: of simulated traffic, how the time follows from it."""
+    if prediction.method == "simulated":
+        details = prediction.details
+        return derive_time(details, prediction.timing, details.simulated)
+    return derive(prediction)

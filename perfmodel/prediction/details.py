@@ -18,7 +18,8 @@ class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 
     `notes` are warnings about how the traffic was counted. ``requests`` are those of global memory,
-    ``on_chip`` those of shared memory.
+    ``on_chip`` those of shared memory. ``simulated`` is simulated traffic as it was counted: in
+    ``traffic`` reads of several SMs are merged.
     """
 
     instance: Instance
@@ -30,3 +31,4 @@ class Details:
     setting: L2Setting = AS_THE_DRIVER
     notes: tuple[str, ...] = ()
     on_chip: tuple[Requests, ...] = ()
+    simulated: Traffic | None = None

@@ -82,6 +82,7 @@ def evaluate(
         setting,
         notes,
         on_chip=tuple(on_chip),
+        simulated=traffic if method == "simulated" else None,
     )
 
 

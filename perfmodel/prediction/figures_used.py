@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from perfmodel.hardware.figure import Figure
-from perfmodel.hardware.watched import watched
+from perfmodel.models.derivation import recording
+from perfmodel.models.replay import DecisionError, Derivation, in_order
 from perfmodel.models.roofline import ceilings
-from perfmodel.prediction.evaluate import evaluate
-from perfmodel.prediction.interval import time_on
+from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.time_of_traffic import recorded_device, time_on
 
 _STEP: Final = 0.01
 """Change of a figure whose effect is told."""
@@ -19,7 +19,7 @@ _STEP: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class UsedFigure:
-    """A figure of the device that a prediction reads.
+    """A figure of the device that a prediction comes from.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class UsedFigure:
     purpose : str
         "time", or "roofline" where only the roofs need it.
     influence : float or None
-        Change of the time, as a share, where the figure is 1% larger and all other figures and the
-        traffic stay; None for whole numbers, which change the traffic as well.
+        Change of the time, as a share, where the figure is 1% larger and all other figures stay;
+        None for whole numbers.
     """
 
     name: str
@@ -54,42 +54,45 @@ class UsedFigure:
         }
 
 
-def figures_used(prediction: Prediction) -> tuple[UsedFigure, ...]:
-    """Return the figures that the closed forms read for a prediction, in the device's order.
+def figures_used(prediction: Prediction, way: Derivation | None = None) -> tuple[UsedFigure, ...]:
+    """Return the figures that the time and the roofs of a prediction come from, in order.
 
     Parameters
     ----------
     prediction : Prediction
-        Of simulated traffic, what its time model and the closed forms beside it read.
+        Of simulated traffic, what the time comes from beside it.
+    way : Derivation, optional
+        Of this prediction, if it is at hand.
     """
     device = prediction.details.device
-    seen, read = watched(device)
-    evaluate(
-        prediction.details.instance,
-        seen,
-        prediction.timing,
-        prediction.cache,
-        prediction.details.setting,
-    )
-    for_time = frozenset(read)
-    ceilings(seen)
-    influences = _influences(prediction, for_time)
+    way = way or derive_as_far(prediction)
+    with recording() as read:
+        ceilings(recorded_device(device))
+    behind = in_order([each.node for each in read])
+    of_roofs = {node.name for node in behind if node.kind == "figure"}
+    for_time = way.figures.keys()
     return tuple(
-        UsedFigure(name, figure, "time" if name in for_time else "roofline", influences.get(name))
+        UsedFigure(
+            name,
+            figure,
+            "time" if name in for_time else "roofline",
+            _influence(prediction, way, name) if name in for_time else None,
+        )
         for name, figure in device.figures.items()
-        if name in read
+        if name in for_time | of_roofs
     )
 
 
-def _influences(prediction: Prediction, names: frozenset[str]) -> Mapping[str, float]:
-    """Return by how much the time changes, as a share, with each figure that is no whole number."""
+def _influence(prediction: Prediction, way: Derivation, name: str) -> float | None:
+    """Return by how much the time changes, as a share, with a figure that is no whole number."""
     details = prediction.details
-    device = details.device
-    found = {}
-    for name in names:
-        value = getattr(device, name)
-        if isinstance(value, float):
-            changed: dict[str, Any] = {name: value * (1 + _STEP)}
-            time = time_on(replace(device, **changed), details, prediction.timing)
-            found[name] = time / time_on(device, details, prediction.timing) - 1
-    return found
+    value = getattr(details.device, name)
+    if not isinstance(value, float):
+        return None
+    changed: dict[str, Any] = {name: value * (1 + _STEP)}
+    try:
+        return float(way.replay(**changed)[0] / way.replay()[0]) - 1
+    except DecisionError:
+        moved, still = replace(details.device, **changed), details.device
+        times = (time_on(gpu, details, prediction.timing) for gpu in (moved, still))
+        return next(times) / next(times) - 1

@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.hardware.watched import watched
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.time.stage import Timing, time_model
+from perfmodel.models.replay import DecisionError
+from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.late_rereads import shorter_at_best
+from perfmodel.prediction.time_of_traffic import derive_time, time_on
 from perfmodel.prediction.wider import wider_intervals
 
 Array = npt.NDArray[Any]
@@ -247,31 +248,25 @@ def own_interval(
 def spread(details: Details, timing: Timing) -> float:
     """Return the standard deviation of a predicted time from the device's figures, as a share.
 
-    Each figure that states a standard error is moved by it, and the time predicted again from the
-    same traffic; the changes are taken as independent.
+    Each figure that states a standard error is moved by it, and the time of the same traffic
+    replayed; the changes are taken as independent.
     """
-    errors = _relative_errors(details.device)
+    device = details.device
+    errors = _relative_errors(device)
     if not errors:
         return 0.0
-    seen, read = watched(details.device)
+    way = derive_time(details, timing)
     # Not the predicted time: of this traffic, reads are merged already.
-    time = time_on(seen, details, timing)
-    moved = (_moved(details.device, name, errors[name]) for name in errors if name in read)
-    return math.hypot(*(time_on(device, details, timing) / time - 1 for device in moved))
-
-
-def time_on(device: Device, details: Details, timing: Timing) -> float:
-    """Return the time of a prediction's traffic with other figures of its device [s]."""
-    model = time_model(
-        details.instance,
-        list(details.requests),
-        details.traffic,
-        details.occupied,
-        device,
-        timing,
-        details.on_chip,
-    )
-    return float(model.time_s[0])
+    time = float(way.replay()[0])
+    changes = []
+    for name in errors.keys() & way.figures.keys():
+        moved: dict[str, Any] = {name: getattr(device, name) * (1 + errors[name])}
+        try:
+            again = float(way.replay(**moved)[0])
+        except DecisionError:
+            again = time_on(replace(device, **moved), details, timing)
+        changes.append(again / time - 1)
+    return math.hypot(*changes)
 
 
 def _relative_errors(device: Device) -> dict[str, float]:
@@ -281,12 +276,6 @@ def _relative_errors(device: Device) -> dict[str, float]:
         for name, figure in device.figures.items()
         if figure.standard_error and figure.value and isinstance(getattr(device, name), float)
     }
-
-
-def _moved(device: Device, name: str, share: float) -> Device:
-    """Return the device with one of its figures larger by a share."""
-    values: dict[str, Any] = {name: getattr(device, name) * (1 + share)}
-    return replace(device, **values)
 
 
 @lru_cache(maxsize=1)

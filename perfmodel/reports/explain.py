@@ -1,119 +1,237 @@
 """The derivation of a prediction: every formula that mattered, with its numbers put in.
 
-Steps come in the order in which one would work them out by hand: what a warp asks for, what that
-costs an SM, what caches save, what L2, DRAM and latency need, and how the terms make one time.
+Steps are the formulas that were evaluated on the way to the time, as its derivation recorded them,
+by the stage that they belong to. What the time does not depend on enters as a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from perfmodel.models.latency.block_waits import DISPATCH_TIME
+import numpy as np
+
+from perfmodel.hardware.figure import Figure
+from perfmodel.models.derivation import Node
+from perfmodel.models.replay import Derivation, in_order
+from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
-from perfmodel.reports.explain_atomics import atomic_steps, shared_loop_steps
-from perfmodel.reports.explain_latency import latency_steps, ramp_steps
-from perfmodel.reports.explain_memory import dram_steps, l2_steps
-from perfmodel.reports.explain_pipeline import pipeline_steps
-from perfmodel.reports.explain_requests import access_shares, all_request_steps
-from perfmodel.reports.explain_residency import residency_steps, writeback_steps
-from perfmodel.reports.explain_sm import (
-    arithmetic_steps,
-    counted_by,
-    l1_steps,
-    launch_steps,
-)
-from perfmodel.reports.explain_steps import steps_of
-from perfmodel.reports.explain_time import busiest_pipe, counted_terms, time_steps
-from perfmodel.reports.step import NEGLIGIBLE, Step, step
+from perfmodel.reports.access_title import access_title
+from perfmodel.reports.step import Origin, Step, scalar
 
 SCHEMA: Final = "perfmodel.explanation/1"
+NEGLIGIBLE: Final = 0.01
+"""Elasticity of the time below which a formula is not shown, and share of the time of a term."""
+_LISTED: Final = 0.05
+_MOST: Final = 3
+"""Elasticity from which a step or figure is named that a number comes from, and how many are."""
+_SECTIONS: Final = {
+    "launch": "Launch",
+    "grid": "Launch",
+    "requests": "Requests",
+    "reuse": "Reuse",
+    "l1": "L1",
+    "l2": "L2",
+    "dram": "DRAM",
+    "atomics": "Atomics",
+    "latency": "Latency",
+    "time": "Time",
+}
+"""Stages in the order of an explanation, by the folder of `perfmodel.models` of their formulas."""
 
 
-def explain(prediction: Prediction) -> tuple[Step, ...]:
+def explain(
+    prediction: Prediction, *, full: bool = False, way: Derivation | None = None
+) -> tuple[Step, ...]:
     """Return the derivation of a predicted time.
 
     Parameters
     ----------
     prediction : Prediction
+        Of simulated traffic, the time's part is derived.
+    full : bool
+        Whether to show what changes the time by less than 1% of its own change, too.
+    way : Derivation, optional
+        Of this prediction, if it is at hand.
 
     Returns
     -------
     tuple of Step
-        Terms under 1% of the time enter as numbers, without steps of their own. The result of
-        the last step is ``prediction.time_s``.
+        The result of the last step is ``prediction.time_s``.
     """
-    return tuple(_steps(prediction))
+    return tuple(_Explanation(prediction, way or derive_as_far(prediction), full).steps())
 
 
-def explanation_record(prediction: Prediction) -> dict[str, Any]:
+def explanation_record(
+    prediction: Prediction, steps: Sequence[Step] | None = None
+) -> dict[str, Any]:
     """Return the explanation as the JSON object ``perfmodel.explanation/1``.
 
-    It holds the prediction, its steps in order, and the terms that were not derived [s].
+    It holds the prediction, its steps in order, and the terms under 1% of the time [s].
     """
     return {
         "schema": SCHEMA,
         "prediction": prediction.to_json(),
-        "steps": [found.to_json() for found in explain(prediction)],
+        "steps": [found.to_json() for found in steps or explain(prediction)],
         "not_derived_s": left_out(prediction),
     }
 
 
 def left_out(prediction: Prediction) -> dict[str, float]:
-    """Return the terms that `explain` does not derive, being under 1% of the time, largest first.
-
-    Of instruction issue and the arithmetic pipes only the slowest counts.
-    """
-    if prediction.details.instance.pipeline is not None:
-        return {}
-    counted = counted_terms(prediction.terms_s)
-    small = {
-        name: value
-        for name, value in prediction.terms_s.items()
-        if name in counted and value < NEGLIGIBLE * prediction.time_s
-    }
+    """Return the terms under 1% of the time, largest first [s]."""
+    least = NEGLIGIBLE * prediction.time_s
+    small = {name: value for name, value in prediction.terms_s.items() if value < least}
     return dict(sorted(small.items(), key=lambda item: -item[1]))
 
 
-def _steps(prediction: Prediction) -> Iterator[Step]:
-    details, terms = prediction.details, prediction.terms_s
-    if details.instance.pipeline is not None:
-        yield from pipeline_steps(prediction)
-        return
-    small = left_out(prediction)
-    pipe = busiest_pipe(terms)
-    unit = counted_by(details)
-    yield from launch_steps(details)
-    shares, others = access_shares(details, small)
-    yield from all_request_steps(details, shares)
-    if "l1" not in small:
-        yield from l1_steps(details, shares, others, unit)
-    if pipe not in small:
-        yield from arithmetic_steps(details, pipe, unit)
-    if "l2" not in small:
-        yield from l2_steps(details)
-    if "atomics" in terms and "atomics" not in small:
-        yield from atomic_steps(details)
-    if "shared-loops" in terms and "shared-loops" not in small:
-        yield from shared_loop_steps(details)
-    yield from residency_steps(prediction)
-    if "dram" not in small:
-        yield from dram_steps(details, shares)
-    if "writeback" in terms and "writeback" not in small:
-        yield from writeback_steps(prediction)
-    in_steps = "steps" in details.time.inputs
-    waits = in_steps or not {"latency", "stalls"} <= small.keys()
-    if in_steps:
-        yield from steps_of(details)
-    elif waits:
-        yield from latency_steps(details)
-    if "ramp" not in small:
-        yield from ramp_steps(details, derived=waits)
-    if "dispatch" in terms and "dispatch" not in small:
-        yield from _dispatch_steps(prediction)
-    yield from time_steps(prediction, pipe, unit)
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """A formula with its numbers, as often as it was evaluated on them.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+    elasticity : float or None
+        Of the time to all of them together.
+    """
+
+    nodes: tuple[Node, ...]
+    elasticity: float | None
+
+    @property
+    def matters(self) -> bool:
+        """Whether the time depends on it."""
+        return self.elasticity is not None and abs(self.elasticity) >= NEGLIGIBLE
 
 
-def _dispatch_steps(prediction: Prediction) -> Iterator[Step]:
-    given = prediction.details.time.inputs["dispatch"]
-    yield step("Dispatch of blocks", DISPATCH_TIME, given)
+class _Explanation:
+    """The steps of one derivation."""
+
+    def __init__(self, prediction: Prediction, way: Derivation, full: bool) -> None:
+        self.prediction, self.way = prediction, way
+        alike: dict[tuple[Any, ...], list[Node]] = {}
+        for node in in_order([way.result]):
+            if node.kind == "formula":
+                alike.setdefault(_numbers(node), []).append(node)
+        every = [_Evaluation(tuple(n), way.elasticity(*n)) for n in alike.values()]
+        shown = [found for found in every if full or found.matters]
+        first = {self._section(one): place for place, one in reversed(list(enumerate(shown)))}
+        self.shown = sorted(shown, key=lambda one: self._place(one, first))
+        self.number = {node: i for i, one in enumerate(self.shown, 1) for node in one.nodes}
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps in order."""
+        for number, found in enumerate(self.shown, 1):
+            node = found.nodes[0]
+            assert node.formula is not None
+            values, result, note = _one_of(node)
+            yield Step(
+                section=self._section(found),
+                title=node.name,
+                formula=node.formula,
+                values=values,
+                result=result,
+                note=note,
+                number=number,
+                elasticity=found.elasticity,
+                origins=dict(self._origins(found, number)),
+            )
+
+    def _place(self, found: _Evaluation, first: Mapping[str, int]) -> tuple[int, bool, int]:
+        """Return what steps are sorted by: stage, accesses first; a section keeps its order."""
+        section, stage = self._section(found), _stage(found)
+        stages = list(dict.fromkeys(_SECTIONS.values()))
+        return stages.index(stage), section == stage, first[section]
+
+    def _section(self, found: _Evaluation) -> str:
+        accesses = dict.fromkeys(n.scope for n in found.nodes if n.scope is not None)
+        if not accesses:
+            return _stage(found)
+        titles = [access_title(access) for access in accesses]
+        return f"{_stage(found)}: {'; '.join(dict.fromkeys(titles))}"
+
+    def _origins(self, found: _Evaluation, number: int) -> Iterator[tuple[str, Origin]]:
+        for symbol in found.nodes[0].named:
+            given = (node.named[symbol] for node in found.nodes)
+            values = dict.fromkeys(value for value in given if isinstance(value, Node))
+            origins = (self._origin(value, number) for value in values)
+            known = [origin for origin in origins if origin is not None]
+            if known:
+                yield symbol, max(known, key=lambda origin: (origin.same, bool(origin.steps)))
+
+    def _origin(self, value: Node, number: int) -> Origin | None:
+        behind, between = self._behind(value, number)
+        moves = {node: self.way.elasticity(node, of=value, among=between) or 0.0 for node in behind}
+        for node, moved in moves.items():
+            if _same(node.value, value.value) and abs(moved - 1) < _LISTED:
+                return self._named([node], same=True)
+        # A whole number by which a model counts has no small changes.
+        moved_by = {n: abs(m) for n, m in moves.items() if not isinstance(n.value, int)}
+        found = [n for n, moved in moved_by.items() if moved >= _LISTED]
+        found.sort(key=lambda node: -moved_by[node])
+        return self._named(found[:_MOST], same=False) if found else None
+
+    def _behind(self, value: Node, number: int) -> tuple[list[Node], set[Node]]:
+        """Return the nearest formulas that are shown, and figures, that a number is made of.
+
+        And what lies between.
+        """
+        found: list[Node] = []
+        seen: set[Node] = set()
+        left = [value]
+        while left:
+            node = left.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node.kind == "figure" or self.number.get(node, number) != number:
+                found.append(node)
+            elif node.kind == "definition" or node in self.number:
+                left += node.sources()
+        return found, seen
+
+    def _named(self, nodes: Iterable[Node], same: bool) -> Origin:
+        of_device = self.prediction.details.device.figures
+        steps = sorted({self.number[node] for node in nodes if node in self.number})
+        figures: dict[str, Figure] = {
+            node.name: of_device[node.name]
+            for node in nodes
+            if node.kind == "figure" and node.name in of_device
+        }
+        return Origin(tuple(steps), figures, same)
+
+
+def _stage(found: _Evaluation) -> str:
+    formula = found.nodes[0].formula
+    assert formula is not None
+    folder = formula.module.removeprefix("perfmodel.models.").split(".")[0]
+    return _SECTIONS.get(folder, "Launch")
+
+
+def _numbers(node: Node) -> tuple[Any, ...]:
+    """Return what makes two evaluations the same: the formula and its numbers."""
+    given = (_bytes(value) for value in node.named.values())
+    return (node.formula, *node.named, *given)
+
+
+def _bytes(value: Any) -> bytes:
+    plain = value.value if isinstance(value, Node) else value
+    return np.asarray(plain, dtype=float).ravel().tobytes()
+
+
+def _one_of(node: Node) -> tuple[dict[str, float], float, str]:
+    """Return the numbers of a formula and its result; of several, those of the largest result."""
+    plain = {n: v.value if isinstance(v, Node) else v for n, v in node.named.items()}
+    names = list(plain)
+    *parts, results = np.broadcast_arrays(*map(np.atleast_1d, (*plain.values(), node.value)))
+    place = int(np.argmax(results))
+    values = {n: float(part.ravel()[place]) for n, part in zip(names, parts, strict=True)}
+    count = len({tuple(row) for row in np.stack([p.ravel() for p in (*parts, results)]).T})
+    note = f"the largest of {count}" if count > 1 else ""
+    return values, float(results.ravel()[place]), note
+
+
+def _same(value: Any, other: Any) -> bool:
+    first, second = np.ravel(value), np.ravel(other)
+    return bool(scalar(first) == scalar(second) and np.all(first == first[0]))

@@ -5,7 +5,7 @@ The fragment needs ``\usepackage{amsmath}`` and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -28,26 +28,28 @@ _SPECIAL: Final = {
 }
 
 
-def explanation_latex(prediction: Prediction) -> str:
+def explanation_latex(prediction: Prediction, steps: Sequence[Step] | None = None) -> str:
     """Return the explanation of a prediction as a LaTeX fragment.
 
     Parameters
     ----------
     prediction : Prediction
+    steps : sequence of Step, optional
+        By default what `explain` returns.
 
     Returns
     -------
     str
         A paragraph, an ``align*`` and the notes of each section.
     """
-    return "\n".join(_lines(prediction)) + "\n"
+    return "\n".join(_lines(prediction, steps or explain(prediction))) + "\n"
 
 
-def _lines(prediction: Prediction) -> Iterator[str]:
+def _lines(prediction: Prediction, every: Sequence[Step]) -> Iterator[str]:
     yield "% Needs \\usepackage{amsmath}."
     heading = f"{title(prediction)}: {parameters(prediction)}"
     yield f"\\subsection*{{{escaped(heading)}}}"
-    for section, group in groupby(explain(prediction), key=lambda step: step.section):
+    for section, group in groupby(every, key=lambda step: step.section):
         steps = list(group)
         yield f"\\paragraph{{{escaped(section)}}}"
         yield "\\begin{align*}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -12,16 +12,19 @@ from rich.console import Console, ConsoleOptions, RenderResult
 
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
+from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.explain import explain, left_out
-from perfmodel.reports.explain_time import SM_CLOCKS, TIME
-from perfmodel.reports.formula_text import legend, pieces
-from perfmodel.reports.prediction_text import doubted, parameters, title
+from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out
+from perfmodel.reports.formula_text import Known, origin_text, pieces, plain_name
+from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
 from perfmodel.reports.tables import plain
 
 WIDTH: Final = 100
 _NARROWEST: Final = 40
+_READING: Final = (
+    "Steps are numbered; +0.50%: the time is that much longer with 1% more of the step's result."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +37,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationReport:
-    """An explanation that rich prints in the width of its console."""
+    """An explanation that rich prints in the width of its console; see `explain` for `full`."""
 
     prediction: Prediction
+    full: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Print headings bold and notes dim."""
         styles = {"heading": "bold", "note": "dim"}
-        for line in explanation_lines(self.prediction, options.max_width):
+        steps = explain(self.prediction, full=self.full)
+        for line in explanation_lines(self.prediction, steps, options.max_width):
             yield plain(line.text, styles.get(line.kind, ""))
 
 
-def explanation_text(prediction: Prediction, width: int = WIDTH) -> str:
+def explanation_text(
+    prediction: Prediction, width: int = WIDTH, steps: Sequence[Step] | None = None
+) -> str:
     """Return the explanation of a prediction as text.
 
     Parameters
@@ -53,13 +60,32 @@ def explanation_text(prediction: Prediction, width: int = WIDTH) -> str:
     prediction : Prediction
     width : int
         Columns to wrap at, 40 or more.
+    steps : sequence of Step, optional
+        By default what `explain` returns.
     """
-    return "\n".join(line.text for line in explanation_lines(prediction, width))
+    steps = steps or explain(prediction)
+    return "\n".join(line.text for line in explanation_lines(prediction, steps, width))
 
 
-def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Line]:
+def explanation_lines(
+    prediction: Prediction, steps: Sequence[Step], width: int = WIDTH
+) -> Iterator[Line]:
     """Yield the lines of an explanation; the last is the predicted time."""
     width = max(width, _NARROWEST)
+    yield from _heading(prediction, width)
+    known = Known()
+    for section, group in groupby(steps, key=lambda step: step.section):
+        yield Line("")
+        for line in textwrap.wrap(section, width, subsequent_indent="  "):
+            yield Line(line, "heading")
+        for step in group:
+            if step is steps[-1]:
+                yield from _last_lines(step, width, known)
+            else:
+                yield from _step_lines(step, width, known)
+
+
+def _heading(prediction: Prediction, width: int) -> Iterator[Line]:
     low, high = prediction.interval_s
     yield Line(title(prediction), "heading")
     first = doubted(prediction)
@@ -75,69 +101,70 @@ def explanation_lines(prediction: Prediction, width: int = WIDTH) -> Iterator[Li
         + binding(prediction),
         width,
     )
-    derivation = explain(prediction)
-    for step in derivation:
-        if step.title.startswith(SM_CLOCKS):
-            clocks = f"{units.number(step.result)} {step.title}; {step.note}."
-            yield from _wrapped(clocks, width)
+    yield from _wrapped(_alone(prediction), width)
     for warning in (w for w in prediction.warnings if w not in first):
         yield from _wrapped(f"warning  {warning}", width)
-    explained: set[str] = set()
-    for section, steps in groupby(derivation, key=lambda step: step.section):
-        if section == TIME:
-            yield from _left_out(prediction, width)
-        yield Line("")
-        for line in textwrap.wrap(section, width, subsequent_indent="  "):
-            yield Line(line, "heading")
-        for step in steps:
-            yield from _step_lines(step, width, explained)
+    for access in access_lines(prediction.details):
+        yield from _wrapped(access, width, hanging="    ")
+    if (wasted := over_fetch_text(prediction)) is not None:
+        yield from _wrapped(f"over-fetch  {wasted}", width)
+    yield from _wrapped(_READING, width)
 
 
-def _left_out(prediction: Prediction, width: int) -> Iterator[Line]:
+def _alone(prediction: Prediction) -> str:
+    """Return how long each resource would need alone, and which of them matter least."""
     small = left_out(prediction)
-    if small:
-        listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
-        yield Line("")
-        yield from _wrapped(f"Under 1% of the time each, not derived: {listed}.", width)
+    terms = sorted(prediction.terms_s.items(), key=lambda item: (-item[1], item[0]))
+    large = [f"{name} {units.seconds(value)}" for name, value in terms if name not in small]
+    said = f"Alone, each would need: {', '.join(large)}"
+    if not small:
+        return f"{said}."
+    listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
+    return f"{said}. Under {NEGLIGIBLE:.0%} of the time each: {listed}."
 
 
-def _step_lines(step: Step, width: int, explained: set[str]) -> Iterator[Line]:
+def _step_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
     parts, cases = pieces(step)
-    lines = list(_broken(parts, width))
-    shown = parts[1] if len(parts) > 2 else ""
-    meaning = ""
-    if step.formula.text + shown not in explained:
-        explained.add(step.formula.text + shown)
-        meaning = legend(step, shown)
-    remarks = [*(f"as {case}" for case in cases), *([step.note] if step.note else [])]
-    remark = f"({'; '.join(remarks)})" if remarks else ""
-    last = lines.pop()
-    beside = remark and len(last) + 3 + len(remark) <= width
-    # The last line of all is the time and nothing else.
-    final = step.section == TIME and step.title == "time"
-    if remark and final:
-        yield from _wrapped(remark, width, 6, "note")
-    yield from (Line(line, "step") for line in lines)
-    if final:
-        yield Line(last, "step")
-        return
-    yield Line(f"{last}   {remark}" if beside else last, "step")
-    if remark and not beside:
-        yield from _wrapped(remark, width, 6, "note")
-    if meaning:
-        yield from _wrapped(meaning, width, 6, "note")
+    effect = "" if step.elasticity is None else f"{step.elasticity:+.2f}%"
+    number = f"{step.number:3d} {effect:>6}  "
+    yield from (Line(line, "step") for line in _broken([number + parts[0], *parts[1:]], width))
+    yield from _wrapped(_meaning(step, cases, known), width, "       ", "note")
+
+
+def _last_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
+    """Yield the time: its line is the last, and has nothing else."""
+    yield from _wrapped(_meaning(step, [], known), width, "       ", "note")
+    parts, _ = pieces(step)
+    yield from (Line(line, "step") for line in _broken([f"  {parts[0]}", *parts[1:]], width))
+
+
+def _meaning(step: Step, cases: Sequence[str], known: Known) -> str:
+    """Return what the symbols mean, where not said before, and where their numbers come from."""
+    found = [*(f"as {case}" for case in cases), *([step.note] if step.note else [])]
+    for name, meaning in step.formula.symbols.items():
+        origin = step.origins.get(name)
+        words = []
+        # A step that gives the number says what it is.
+        if (name, meaning) not in known.symbols and not (origin and origin.same and origin.steps):
+            words.append(meaning.removesuffix(" [1]"))
+            known.symbols.add((name, meaning))
+        if origin:
+            words.append(origin_text(origin, known))
+        if words:
+            found.append(f"{plain_name(name)}: {', '.join(words)}")
+    return "; ".join(found)
 
 
 def _broken(parts: Iterable[str], width: int) -> Iterator[str]:
     """Yield ``a = b = c`` on as few lines as fit, broken before equals signs."""
     first, *rest = parts
-    line = f"  {first}"
+    line = first
     for part in rest:
         if len(line) + 3 + len(part) <= width:
             line += f" = {part}"
             continue
         yield from _folded(line, width)
-        line = f"      = {part}"
+        line = f"       = {part}"
     yield from _folded(line, width)
 
 
@@ -149,7 +176,10 @@ def _folded(line: str, width: int) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _wrapped(text: str, width: int, indent: int = 0, kind: str = "text") -> Iterator[Line]:
-    space = " " * indent
-    for line in textwrap.wrap(text, width, initial_indent=space, subsequent_indent=space):
+def _wrapped(
+    text: str, width: int, indent: str = "", kind: str = "text", hanging: str = ""
+) -> Iterator[Line]:
+    for line in textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + hanging
+    ):
         yield Line(line, kind)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from perfmodel.expressions import Node, Operation, evaluate, text
 from perfmodel.models.formula import Formula
-from perfmodel.reports.step import Step
+from perfmodel.reports.device_text import figure_value
+from perfmodel.reports.step import Origin, Step
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[xyz])?")
 _UNIT: Final = re.compile(r"\[([^\]]*)\]$")
@@ -16,7 +18,6 @@ _OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!="
 _SECONDS: Final = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P")
 _EXACT_BELOW: Final = 1e7
-_SHORT: Final = 4
 
 
 def number(value: float) -> str:
@@ -105,14 +106,26 @@ def unit_of(formula: Formula, name: str) -> str:
     return found[1] if found else "1"
 
 
-def legend(step: Step, shown: str) -> str:
-    """Return what the short symbols in a shown formula mean: ``"n: lanes ..., G: granule ..."``."""
-    used = set(_NAME.findall(shown))
-    return ", ".join(
-        f"{name}: {meaning.removesuffix(' [1]')}"
-        for name, meaning in step.formula.symbols.items()
-        if name in used and len(name) <= _SHORT and name not in _NAME.findall(meaning)
-    )
+@dataclass(slots=True)
+class Known:
+    """What a text has said already: symbols with their meaning, and figures."""
+
+    symbols: set[tuple[str, str]] = field(default_factory=set)
+    figures: set[str] = field(default_factory=set)
+
+
+def origin_text(origin: Origin, known: Known) -> str:
+    """Return where a number comes from: "step 3", "dram_bandwidth 3352 GB/s (datasheet)".
+
+    Figures that are known are only named.
+    """
+    several = "steps" if len(origin.steps) > 1 else "step"
+    listed = [f"{several} {', '.join(map(str, origin.steps))}"] if origin.steps else []
+    for name, figure in origin.figures.items():
+        told = "" if name in known.figures else f" {figure_value(figure)} ({figure.kind})"
+        listed.append(f"{name}{told}")
+    known.figures |= origin.figures.keys()
+    return ("" if origin.same else "from ") + ", ".join(listed)
 
 
 def tight(expression: str) -> str:

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from perfmodel.hardware.figure import Figure
 from perfmodel.models.formula import Formula
 
-NEGLIGIBLE: Final = 0.01
-"""Share of a total below which a part is named but not derived."""
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a number that is put into a formula comes from.
+
+    Attributes
+    ----------
+    steps : tuple of int
+        Numbers of the steps behind it.
+    figures : mapping of str to Figure
+        Figures of the GPU behind it, by name.
+    same : bool
+        Whether it is just the result of the one step, or just the one figure.
+    """
+
+    steps: tuple[int, ...] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    same: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +49,13 @@ class Step:
         The formula's value on `values`, in the unit `formula.unit`.
     note : str
         What it means in words; may be empty.
+    number : int
+        From 1, in the order of the explanation.
+    elasticity : float or None
+        By how many percent the time is longer with 1% more of the result; None where any change
+        gives the model another form.
+    origins : mapping of str to Origin
+        Of those symbols whose number comes from another step or from the GPU's figures.
     """
 
     section: str
@@ -40,6 +64,9 @@ class Step:
     values: Mapping[str, float]
     result: float
     note: str = ""
+    number: int = 0
+    elasticity: float | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -54,35 +81,15 @@ class Step:
             "note": self.note,
             "holds": self.formula.holds,
             "source": self.formula.source,
+            "number": self.number,
+            "elasticity": self.elasticity,
+            "origins": {
+                symbol: {"steps": list(found.steps), "figures": list(found.figures)}
+                for symbol, found in self.origins.items()
+            },
         }
-
-
-def step(section: str, formula: Formula, values: Mapping[str, Any], note: str = "") -> Step:
-    """Evaluate a formula on one number for each symbol and return it as a step.
-
-    `values` may hold more than the formula's symbols; those are not part of the step.
-    """
-    numbers = {name: scalar(values[name]) for name in formula.symbols}
-    return Step(section, formula.name, formula, numbers, scalar(formula(**numbers)), note)
-
-
-def definition(
-    name: str, unit: str, text: str, symbols: Mapping[str, str], holds: str = "always"
-) -> Formula:
-    """Return a formula that only says how a number is composed of others."""
-    return Formula(name, unit, text, symbols, holds=holds, source="definition")
-
-
-def named(formula: Formula, name: str, unit: str | None = None) -> Formula:
-    """Return a formula under another name, as where one counts sectors or lines."""
-    return replace(formula, name=name, unit=unit or formula.unit)
 
 
 def scalar(value: Any) -> float:
     """Return the one number in an array, or a number as it is."""
     return float(np.asarray(value, dtype=float).reshape(-1)[0])
-
-
-def close(found: float, expected: float) -> bool:
-    """Return whether two ways to the same number agree, up to rounding."""
-    return bool(np.isclose(found, expected, rtol=1e-9, atol=0.0))

@@ -10,17 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.models.derivation import (
-    DecisionError,
-    Derivation,
     Recorded,
     definition,
-    derivation,
     figure,
     is_recording,
     number,
     recording,
 )
 from perfmodel.models.formula import Formula
+from perfmodel.models.replay import DecisionError, Derivation, derivation
 
 TRANSFER = Formula(
     name="time of a transfer",
@@ -153,7 +151,7 @@ def test_without_a_recording_nothing_is_recorded() -> None:
         derivation(np.ones(1), [])
     with recording():
         assert is_recording()
-        assert type(TRANSFER(bytes=64.0, rate=2.0, latency=3.0)) is float
+        assert isinstance(TRANSFER(bytes=64.0, rate=2.0, latency=3.0), Recorded)
     assert not is_recording()
 
 

@@ -12,7 +12,6 @@ from perfmodel.models.l1.throughput import L1_CYCLES
 from perfmodel.models.requests import wavefronts
 from perfmodel.models.requests.coalescing import Box
 from perfmodel.models.requests.wavefronts import (
-    DATA_WAVEFRONTS,
     data_wavefronts,
     pattern_wavefronts,
     tag_bank,
@@ -157,9 +156,10 @@ def test_data_wavefronts_equal_brute_force(width: int) -> None:
 def test_data_formula_is_the_count_for_evenly_spaced_lanes(width: int) -> None:
     lanes = 128 // width
     for stride in range(1, 300):
-        formula = DATA_WAVEFRONTS(w=width, gcd=int(np.gcd(stride, lanes)))
-        assert formula == data_wavefronts(LANES * stride * width, width), stride
-    assert data_wavefronts(LANES * 0, width) == DATA_WAVEFRONTS(w=width, gcd=1)
+        # derived from 32 banks of 4 B: lanes a multiple of the divisor apart share banks
+        expected = width // 4 * np.gcd(stride, lanes)
+        assert data_wavefronts(LANES * stride * width, width) == expected, stride
+    assert data_wavefronts(LANES * 0, width) == width // 4
 
 
 def test_known_conflicts() -> None:

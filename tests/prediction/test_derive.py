@@ -17,7 +17,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.hardware.device import quantities
 from perfmodel.models import derivation as recorder
-from perfmodel.models.derivation import DecisionError
+from perfmodel.models.replay import DecisionError
 from perfmodel.prediction.derive import derive
 from perfmodel.prediction.evaluate import evaluate
 

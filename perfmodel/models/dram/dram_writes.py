@@ -16,6 +16,7 @@ from perfmodel.models.dram.scattered_stores import (
     scattered_stores,
     strided_parts,
 )
+from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.access_misses import total
@@ -30,6 +31,19 @@ Array = npt.NDArray[Any]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
+
+WRITTEN_BACK = Formula(
+    name="bytes written back during the launch",
+    unit="B",
+    text="max(changed + again - left, 0)",
+    symbols={
+        "changed": "bytes that stores change, each once [B]",
+        "again": "bytes that were written back and are changed once more [B]",
+        "left": "bytes that L2 still holds changed at the end [B]",
+    },
+    holds="as its inputs",
+    source="definition",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     stays = _what_stays(accesses, l2, stores, touched, strided)
     new = 1 - stays.found if accesses.warm else _ONE
     written_back = sum((a.written for a in atomics), _ZERO)
-    written = np.maximum(touched + misses.rewritten - stays.left, 0.0)
+    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=stays.left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + sum((s.written for s in scattered), _ZERO)
     written = written + sum((found.written for found in l1.local.values()), _ZERO)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import scope
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
@@ -40,6 +41,41 @@ L1_CYCLES = Formula(
     },
     holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
+)
+HIT_PASSES = Formula(
+    name="clocks of the data stage for requests that wait for nothing",
+    unit="clocks",
+    text="passes*(1 - waiting)",
+    symbols={
+        "passes": "data wavefronts of all requests of the access [clocks]",
+        "waiting": "share of its requests that wait for L2 [1]",
+    },
+    holds="as `L1_CYCLES`",
+    source="definition",
+)
+MISS_PASSES = Formula(
+    name="clocks of the data stage for requests that miss",
+    unit="clocks",
+    text="first*missing",
+    symbols={
+        "first": "clocks if all requests missed: one a line and one more, at least 3.5 each, but "
+        "no more than one a sector [clocks]",
+        "missing": "share of the requests that miss L1 [1]",
+    },
+    holds="as `L1_CYCLES`",
+    source="measured: requests of 1 to 32 lines (measurements/h200-l1/requests.csv)",
+)
+LATE_PASSES = Formula(
+    name="clocks of the data stage for requests whose sectors are on their way",
+    unit="clocks",
+    text="lines*(waiting - missing)",
+    symbols={
+        "lines": "lines of all requests [clocks]",
+        "waiting": "share of the requests that wait for L2 [1]",
+        "missing": "of these, those that miss L1 themselves [1]",
+    },
+    holds="as `L1_CYCLES`",
+    source="fitted: loads in flight from one sector (measurements/h200-l1/counters.csv)",
 )
 MISS_CLOCKS: Final = 3.5
 """Least clocks that a request which misses takes of the data stage, unless it has fewer sectors;
@@ -124,10 +160,12 @@ def l1_stages(
             # to 16 rows, where shared loads keep it busy (measurements/h200-pipes/copies.csv).
             continue
         passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
-        hits = hits + passes * (1 - waiting)
-        first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
-        first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
-        fills = fills + first * missing + access.lines * (waiting - missing)
+        with scope(r.access):
+            hits = hits + HIT_PASSES(passes=passes, waiting=waiting)
+            first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
+            first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
+            fills = fills + MISS_PASSES(first=first, missing=missing)
+            fills = fills + LATE_PASSES(lines=access.lines, waiting=waiting, missing=missing)
     shared = traffic.shared_wavefronts * np.maximum(LONE_WARP / warps, 1.0)
     return {
         "data": (hits + shared + besides) / sms,

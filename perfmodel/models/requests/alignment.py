@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, warp_granules
 from perfmodel.models.requests.footprint import power_of_two_gcd
@@ -180,13 +181,30 @@ def _one_move(
     lanes = np.where(across, rows, inner), np.where(across, row_stride, inner_stride)
     shaped = np.broadcast_arrays(plain, start, *lanes, step, times, *means)
     plain = shaped[0]
+    sectors, lines = _broken_periods(shaped, shifts)
+    return plain, sectors, lines
+
+
+@definition
+def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Array, Array]:
+    """Return the means of sectors and lines, corrected where moves break off within a period.
+
+    Parameters
+    ----------
+    shaped : sequence of array
+        Which configurations; of them address, lanes, their stride, the move and how often it is
+        made; the means.
+    shifts : sequence of int
+        Of the pieces of an access [B].
+    """
+    plain = shaped[0]
     row = _MovedRow(*(_integers(a[plain]) for a in shaped[1:6]))
     results = []
     for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
         corrected = mean.copy()
         corrected[plain] = row.mean(mean[plain], shifts, granule)
         results.append(corrected)
-    return plain, results[0], results[1]
+    return results[0], results[1]
 
 
 def start_residues(
@@ -217,6 +235,7 @@ def start_residues(
     return np.asanyarray(counts)
 
 
+@definition
 def _recounted(
     which: Array,
     spans: Sequence[Span],

@@ -20,6 +20,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
+from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity
 from perfmodel.models.grid.affine import Plane, Variable, plane
 from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
@@ -214,10 +215,8 @@ def _modulo_conflicts(
     def granules(count: Array, granule: int) -> Array:
         common = np.gcd(step.astype(np.int64), granule)
         found = row_granules(count, pitch, np.mod(start, granule), common, granule)
-        for i in np.flatnonzero((m <= _FEW) & ~uniform & (count > 0)):
-            given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
-            found[i] = _wrapped(*given, granule)
-        return found
+        few = (m <= _FEW) & ~uniform & (count > 0)
+        return _of_few(found, few, m, count, pitch, start, granule)
 
     def rounds(granule: int) -> Array:
         rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
@@ -230,6 +229,18 @@ def _modulo_conflicts(
     one = np.ones(m.shape)
     at_one: tuple[Array, ...] = (one, one, one, lanes, lanes, lanes, lanes)
     return Conflicts(*(np.where(uniform, a, b) for a, b in zip(at_one, conflicts, strict=True)))
+
+
+@definition
+def _of_few(
+    found: Array, few: Array, m: Array, count: Array, pitch: Array, start: Array, granule: int
+) -> Array:
+    """Return granules with those of few elements, which warps go round, counted."""
+    found = np.array(found)
+    for i in np.flatnonzero(few):
+        given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
+        found[i] = _wrapped(*given, granule)
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import (
     Plane,
@@ -64,6 +65,14 @@ def access_requests(
     access = instance.kernel.accesses[position]
     if access.counted is not None:
         return given_requests(instance, position, access.counted, shape)
+    with scope(access):
+        return _access_requests(instance, position, shape, known)
+
+
+def _access_requests(
+    instance: Instance, position: int, shape: BlockShape, known: ActivityCache
+) -> Requests:
+    access = instance.kernel.accesses[position]
     a = addressing(instance, position, shape)
     if not agreed(a.taken > 0):
         return _nothing(a)

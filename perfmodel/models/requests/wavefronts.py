@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, Box
 from perfmodel.models.requests.footprint import power_of_two_gcd
 
@@ -36,19 +35,6 @@ _WARPS: Final = np.arange(32)
 _STEPS: Final = (0.31 + 0.618034 * _WARPS) % 1
 # Patterns whose lanes are worked out at a time: few enough for the CPU's caches.
 _TOGETHER: Final = 32
-
-DATA_WAVEFRONTS = Formula(
-    name="data wavefronts a request",
-    unit="clocks",
-    text="w/4*gcd",
-    symbols={
-        "w": "bytes a lane, 4 to 16 [B]",
-        "gcd": "greatest common divisor of the lanes' distance, in accesses, and the 128/w lanes "
-        "that the banks serve at once [1]; 1 for a broadcast",
-    },
-    holds="evenly spaced lanes of a full warp",
-    source="derived from 32 banks of 4 B: lanes a multiple of gcd apart share banks",
-)
 
 
 def _tag_tables() -> tuple[Array, Array]:

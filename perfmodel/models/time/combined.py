@@ -12,7 +12,7 @@ from perfmodel.kernels.kernel import PIPES, Kernel
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.power_mean import power_mean
+from perfmodel.models.power_mean import mean_time
 from perfmodel.models.time.queueing import memory_time
 from perfmodel.traffic import Traffic
 
@@ -103,19 +103,22 @@ def combine(
     overlap : array or float
         Exponent between issue and L1: see `front_overlap`.
     """
-    others = beside.values()
+    others = {name.replace("-", "_"): value for name, value in beside.items()}
     if in_steps is not None:
-        return power_mean((in_steps, *others), OVERLAP)
+        return mean_time("all resources", OVERLAP, steps=in_steps, **others)
     # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((arithmetic, memory["own"]), overlap)
+    busy = mean_time("SM, busy", overlap, arithmetic=arithmetic, l1=memory["own"])
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = [memory_time(memory), *others]
+    parts = {"memory": memory_time(memory), **others}
     if not memory.get("queued", False):
-        parts.append(busy)  # else it is in the blocks' waits already
+        parts["sm"] = busy  # else it is in the blocks' waits already
     # The waits for loads stand in the queue too: they count once.
-    front = power_mean((arithmetic, terms["l1"]), overlap)
-    front = power_mean((front, terms["stalls"]), FRONT_OVERLAP)
-    return np.asanyarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+    front = mean_time("SM, issue and L1", overlap, arithmetic=arithmetic, l1=terms["l1"])
+    front = mean_time(
+        "SM, waiting for loads", FRONT_OVERLAP, issue_and_l1=front, stalls=terms["stalls"]
+    )
+    together = mean_time("all resources", OVERLAP, **parts)
+    return np.asanyarray(np.maximum(np.maximum(front, in_turns), together))
 
 
 def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | float:

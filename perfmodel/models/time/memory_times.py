@@ -35,6 +35,27 @@ from perfmodel.traffic import Traffic
 Array = npt.NDArray[Any]
 Inputs = dict[str, dict[str, Any]]
 
+DRAM_BYTES = Formula(
+    name="DRAM bytes, as those of a stream",
+    unit="B",
+    text="reads*read_cost + writes*write_cost",
+    symbols={
+        "reads": "bytes read [B]",
+        "read_cost": "DRAM's time for them over that for a stream's [1]",
+        "writes": "bytes written [B]",
+        "write_cost": "DRAM's time for them over that for a stream's [1]",
+    },
+    holds="always",
+    source="definition of the costs",
+)
+DRAM_REACHED = Formula(
+    name="DRAM bandwidth reached",
+    unit="B/s",
+    text="efficiency*peak",
+    symbols={"efficiency": "share of the peak [1]", "peak": "DRAM peak bandwidth [B/s]"},
+    holds="enough bytes in flight",
+    source="definition of efficiency",
+)
 BYTES_TIME = Formula(
     name="time of a transfer",
     unit="s",
@@ -127,11 +148,14 @@ def dram_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
         "skew": SKEW,
     }
     efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
-    effective = (
-        traffic.dram_read_bytes * traffic.dram_read_cost
-        + traffic.dram_write_bytes * traffic.dram_write_cost
+    effective = DRAM_BYTES(
+        reads=traffic.dram_read_bytes,
+        read_cost=traffic.dram_read_cost,
+        writes=traffic.dram_write_bytes,
+        write_cost=traffic.dram_write_cost,
     )
-    given = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
+    reached = DRAM_REACHED(efficiency=efficiency, peak=device.dram_bandwidth)
+    given = {"bytes": effective, "bandwidth": reached}
     time = np.atleast_1d(BYTES_TIME(**given))
     return time, {"dram": given | mixture | {"peak": device.dram_bandwidth}}
 

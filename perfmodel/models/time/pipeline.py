@@ -8,7 +8,7 @@ in a loop as long as the pipeline is deep enough, so no latency is counted there
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -205,6 +205,24 @@ PIPELINE_START = Formula(
     holds="always",
     source="as for any launch",
 )
+TILED_TIME = Formula(
+    name="time",
+    unit="s",
+    text="launch + ramp + first + steps",
+    symbols={
+        "launch": "an empty kernel [s]",
+        "ramp": "a block's start and its first loads [s]",
+        "first": "from the first tile's start to its first step, and its stores [s]",
+        "steps": "steps of all tiles, together [s]",
+    },
+    holds="blocks that copy ahead",
+    source="definition",
+)
+PARTED_TIME = replace(
+    TILED_TIME,
+    text="launch + ramp + first + steps + parts",
+    symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
+)
 NO_CHAIN: Final = Chain({}, np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), (), 1.0)
 """What such a block waits for one after the other: nothing."""
 
@@ -333,9 +351,13 @@ def pipeline_time(
     shape = np.broadcast_shapes(*(np.shape(value) for value in found.values()))
     found = {name: np.broadcast_to(value, shape) for name, value in found.items()}
     between = np.maximum(found["tiles"] - first, 0.0)
-    time = floor + found["ramp"] + first + together(found, between, tuple(worked))
+    steps = together(found, between, tuple(worked))
     if "parts" in found:
-        time = time + found["parts"]
+        time = PARTED_TIME(
+            launch=floor, ramp=found["ramp"], first=first, steps=steps, parts=found["parts"]
+        )
+    else:
+        time = TILED_TIME(launch=floor, ramp=found["ramp"], first=first, steps=steps)
     l2 = inputs["l2"]
     streams = L2Streams(l2["reads"], l2["writes"], l2["read"], l2["write"])
     return PipelineTime(time, {"launch": np.zeros(shape) + floor, **found}, inputs, streams)
@@ -364,6 +386,10 @@ def together(terms: Mapping[str, Array], between: Array, pipes: Sequence[str]) -
     parts["work"] = slowest_pipe(terms, pipes)
     parts["between"] = between
     parts["waits"] = terms.get("waits", np.zeros_like(parts["work"]))
+    return np.asanyarray(TOGETHER.by(_scaled_together, p=OVERLAP, **parts))
+
+
+def _scaled_together(p: Any, **parts: Array) -> Array:
     most = np.maximum(largest(*parts.values()), 1e-30)
     scaled = {name: value / most for name, value in parts.items()}
-    return np.asanyarray(most * TOGETHER(p=OVERLAP, **scaled))
+    return np.asanyarray(most * TOGETHER(p=p, **scaled))

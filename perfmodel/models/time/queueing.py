@@ -366,6 +366,10 @@ def memory_time(memory: Mapping[str, Any]) -> Array:
 
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
     """Evaluate `CROWD_TIME` without underflow."""
+    return np.asanyarray(CROWD_TIME.by(_scaled_crowd, wait=wait, bandwidth=bandwidth, p=p))
+
+
+def _scaled_crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
     largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
     return np.asanyarray(
         largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p)

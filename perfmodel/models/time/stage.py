@@ -24,6 +24,7 @@ from perfmodel.models.atomics.lookups import lookup_inputs
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
 from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
+from perfmodel.models.formula import Formula
 from perfmodel.models.l2.merged_reads import with_merged_reads
 from perfmodel.models.latency.block_waits import block_waits
 from perfmodel.models.latency.chain import Chain
@@ -69,6 +70,19 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 Timing = Literal["profiler", "events"]
+
+TOTAL_TIME = Formula(
+    name="time",
+    unit="s",
+    text="launch + ramp + together",
+    symbols={
+        "launch": "an empty kernel [s]",
+        "ramp": "a block's start and its first loads [s]",
+        "together": "time of all resources together [s]",
+    },
+    holds="kernels that are launched alone",
+    source="definition",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +279,7 @@ def time_model(
         inputs["burst"] = burst_inputs(inputs, chain, blocks / (device.sm_count * held))
         busiest = np.maximum(busy, arithmetic)
         together, least = least_times(together, inputs, chain, busiest)
-    time = floor + terms["ramp"] + together
+    time = np.asanyarray(TOTAL_TIME(launch=floor, ramp=terms["ramp"], together=together))
     terms = {"launch": np.zeros(time.shape) + floor, **terms}
     clock = device.sm_clock
     return TimeModel(time, terms, inputs, chain, clock, traffic, streams, tuple(atomics), least)

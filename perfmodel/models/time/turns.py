@@ -15,7 +15,7 @@ import numpy.typing as npt
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.power_mean import power_mean
+from perfmodel.models.power_mean import mean_time, power_mean
 
 Array = npt.NDArray[Any]
 
@@ -188,7 +188,9 @@ def turns_inputs(
     """
     return {
         "once": once,
-        "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
+        "many": mean_time(
+            "blocks that have drifted apart", TURNS_OVERLAP, arithmetic=arithmetic, latency=latency
+        ),
         "rounds": np.asanyarray(IN_STEP(**in_step_inputs(rounds, far))),
     }
 
@@ -209,9 +211,10 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
         Whether the kernel was translated from PTX, see `queued_pipes`.
     """
     queued = queued_pipes(terms, translated)
-    mixed = power_mean([terms[name] for name in queued], TURNS_OVERLAP)
+    parts = {name: terms[name] for name in queued}
+    mixed = mean_time("issue and the pipes beside it", TURNS_OVERLAP, **parts)
     if "wide" in terms:
-        mixed = power_mean((mixed, terms["wide"]), WIDE_OVERLAP)
+        mixed = mean_time("arithmetic", WIDE_OVERLAP, mixed=mixed, wide=terms["wide"])
     alone = [terms[name] for name in PIPES if name in terms and name not in (*queued, "wide")]
     return np.asanyarray(largest(mixed, *alone))
 

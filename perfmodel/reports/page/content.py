@@ -9,11 +9,13 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.prediction.advise import Advice, advise
+from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.figures_used import UsedFigure, figures_used
 from perfmodel.prediction.record import Prediction
-from perfmodel.reports.explain import explanation_record
+from perfmodel.reports.explain import explain, explanation_record
 from perfmodel.reports.records import device_record
 from perfmodel.reports.roofline import common_ceilings, labels, roofline_record
+from perfmodel.reports.step import Step
 
 SCHEMA: Final = "perfmodel.report/1"
 MOST_LAUNCHES: Final = 24
@@ -64,6 +66,8 @@ class ReportedLaunch:
         None where a report has none.
     figures : tuple of UsedFigure
         Figures of the device that the time comes from.
+    steps : tuple of Step
+        How the time follows.
     """
 
     number: int
@@ -71,6 +75,7 @@ class ReportedLaunch:
     prediction: Prediction
     advice: Advice | None
     figures: tuple[UsedFigure, ...]
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ def build_report(
     return Report(
         title=title or _title(names, predictions),
         launches=tuple(
-            ReportedLaunch(number, name, prediction, one, figures_used(prediction))
+            _launch(number, name, prediction, one)
             for number, (name, prediction, one) in enumerate(
                 zip(names, predictions, found, strict=True), 1
             )
@@ -173,6 +178,14 @@ def build_report(
         tables=tuple(tables),
         command=command,
     )
+
+
+def _launch(
+    number: int, label: str, prediction: Prediction, advice: Advice | None
+) -> ReportedLaunch:
+    way = derive_as_far(prediction)
+    figures, steps = figures_used(prediction, way), explain(prediction, way=way)
+    return ReportedLaunch(number, label, prediction, advice, figures, steps)
 
 
 def _title(names: Sequence[str], predictions: Sequence[Prediction]) -> str:
@@ -210,7 +223,7 @@ def report_record(report: Report) -> dict[str, Any]:
         "launches": [
             {
                 "label": launch.label,
-                "explanation": explanation_record(launch.prediction),
+                "explanation": explanation_record(launch.prediction, launch.steps),
                 "advice": launch.advice.to_json() if launch.advice else None,
                 "figures_used": [used.to_json() for used in launch.figures],
             }

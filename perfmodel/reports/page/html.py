@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.explain import explain, left_out
+from perfmodel.reports.explain import left_out
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report, ReportedLaunch, Table
 from perfmodel.reports.page.flow_svg import flow_picture
@@ -86,7 +86,7 @@ def _view(each: ReportedLaunch) -> _LaunchView:
     prediction = each.prediction
     sections = tuple(
         _Section(title, tuple(shown_step(step) for step in steps))
-        for title, steps in groupby(explain(prediction), key=lambda step: step.section)
+        for title, steps in groupby(each.steps, key=lambda step: step.section)
     )
     small = left_out(prediction)
     listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())

@@ -84,7 +84,7 @@ def _launch(shown: ReportedLaunch, several: bool) -> Iterator[str]:
             yield ""
     yield "### Derivation"
     yield ""
-    yield from fenced(explanation_text(p), "text")
+    yield from fenced(explanation_text(p, steps=shown.steps), "text")
 
 
 def _advice(advice: Advice) -> Iterator[str]:

@@ -13,7 +13,15 @@ from typing import Final
 from markupsafe import Markup
 
 from perfmodel.expressions import Name, Node, Number, Operation
-from perfmodel.reports.formula_text import handy_values, number, pieces, plain_name, resolved
+from perfmodel.reports.formula_text import (
+    Known,
+    handy_values,
+    number,
+    origin_text,
+    pieces,
+    plain_name,
+    resolved,
+)
 from perfmodel.reports.page.svg import element
 from perfmodel.reports.step import Step
 
@@ -79,6 +87,18 @@ class ShownStep:
     def symbols(self) -> dict[str, str]:
         """What each symbol means, by the name that formulas show."""
         return {plain_name(name): self.step.formula.symbols[name] for name in self.step.values}
+
+    @property
+    def origins(self) -> str:
+        """Where the numbers come from that other steps or the GPU's figures give."""
+        known = Known()
+        found = self.step.origins.items()
+        return "; ".join(f"{plain_name(name)}: {origin_text(o, known)}" for name, o in found)
+
+    @property
+    def effect(self) -> str:
+        """By how much the time changes with 1% more of the result; empty if that is unknown."""
+        return "" if self.step.elasticity is None else f"{self.step.elasticity:+.2f}%"
 
 
 def shown_step(step: Step) -> ShownStep:

@@ -18,7 +18,6 @@ from perfmodel.reports.device_text import (
     figure_value,
     level_rows,
 )
-from perfmodel.reports.explain import explain
 from perfmodel.reports.formula_text import plain_name, quantity, tight, unit_of
 from perfmodel.reports.page.content import Report, ReportedLaunch, Table
 from perfmodel.reports.prediction_text import ACCESS_HEADERS, access_rows, parameters, rate
@@ -170,10 +169,9 @@ def figures(report: Report) -> Table:
     if 1 < len(numbers) <= _MOST_EFFECTS:
         columns = [f"+1% for {number}" for number in numbers]
     note = (
-        "Every figure that was read for these predictions, as its source gives it. +1%: by how "
-        "much the time changes where this figure is 1% larger, all others and the traffic as they "
-        "are; whole: a whole number, which changes the traffic as well; roofline: read for the "
-        "roofs only."
+        "Every figure that these predictions come from, as its source gives it. +1%: by how much "
+        "the time changes where this figure is 1% larger, all others as they are; whole: a whole "
+        "number; roofline: for the roofs only."
     )
     if len(numbers) > _MOST_EFFECTS:
         note += " Of several launches the largest change, with the launch's number."
@@ -210,7 +208,7 @@ def formulas(report: Report) -> Table:
     """Return the formulas behind the predictions, with where they hold and what they are from."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for each in report.launches:
-        for step in explain(each.prediction):
+        for step in each.steps:
             formula = step.formula
             if formula.source == "definition":
                 continue
