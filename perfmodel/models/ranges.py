@@ -32,7 +32,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, held
+from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, resident_share
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -126,7 +126,7 @@ def _rereads(launch: _Launch) -> float:
     for table in traffic.tables:
         if isinstance(table.parts, PrivateSet):
             used, capacity = table.parts.used, table.parts.capacity
-            missing = 1 - held(used, capacity, (low, high))
+            missing = 1 - resident_share(used, capacity, (low, high))
             lost = table.lines.normal_miss - missing
             near = np.abs(used / capacity - (low + high) / 2) < ((high - low) / 2 + spread)
             lost = lost + np.where(near, np.copysign(spread, lost), 0.0)

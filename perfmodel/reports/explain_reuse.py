@@ -21,7 +21,7 @@ from perfmodel.models.l2.l2_misses import block_windows, side_copies
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1, thread_extents
-from perfmodel.models.reuse.reuse_windows import HELD, KNEE, Window
+from perfmodel.models.reuse.reuse_windows import KNEE, RESIDENT_SHARE, Window
 from perfmodel.prediction.details import Details
 from perfmodel.reports import units
 from perfmodel.reports.step import Step, named, scalar, step
@@ -156,7 +156,7 @@ def reuse_steps(section: str, reuse: Reuse, cache: str) -> Iterator[Step]:
             if some > scalar(window.start):
                 what = "blocks" if window.name.startswith("blockIdx.") else "iterations"
                 note += f"; about {some} of {scalar(window.stop):.0f} {what} fit at a time"
-        formula = named(HELD, f"share of reuse that {cache} keeps")
+        formula = named(RESIDENT_SHARE, f"share of reuse that {cache} keeps")
         given = {"f": size, "c": reuse.capacity, "low": low, "high": high}
         found = step(section, formula, given, note)
         if not fits:

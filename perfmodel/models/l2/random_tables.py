@@ -41,14 +41,14 @@ Derived: one line of each set. How many of them hit: `perfmodel.models.l2.window
 class Shares(NamedTuple):
     """Of a table's lines, those that a set-aside keeps, and those marked streaming [1]."""
 
-    kept: Array
+    resident: Array
     streaming: Array
 
 
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
-class Rounds(NamedTuple):
+class Waves(NamedTuple):
     """Parts of a table that are drawn from one after the other, as blocks move on through it.
 
     Attributes
@@ -63,7 +63,7 @@ class Rounds(NamedTuple):
     alone: Array
 
 
-ONE_ROUND: Final = Rounds(np.ones(()), np.zeros(()))
+ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
 
 
 class OtherTable(NamedTuple):
@@ -97,12 +97,12 @@ class DrawnTable:
     passes : array
         Times that it is read.
     capacity : float
-        L2 that is left beside what other kernels keep, as far as it works [B].
+        L2 that is left by what other kernels keep, as far as it works [B].
     shares : Shares
         Of its lines.
     spilled : array
         Share of the persisting ones that find no way.
-    rounds : Rounds
+    waves : Waves
     others : sequence of OtherTable
         That take room as it does.
     """
@@ -114,14 +114,14 @@ class DrawnTable:
     capacity: float
     shares: Shares
     spilled: Array
-    rounds: Rounds = ONE_ROUND
+    waves: Waves = ONE_WAVE
     others: Sequence[OtherTable] = ()
 
     def room(self, size: Array) -> Array:
         """Return the L2 that its competing lines and streams have, of so many bytes of it [B]."""
         # What is kept stays on its own side, in ways that nobody else has.
         passing = STREAMING_WAYS * self.capacity / residency.WAYS
-        room = RANDOM_ROOM * self.capacity - self.shares.kept * size
+        room = RANDOM_ROOM * self.capacity - self.shares.resident * size
         return np.asanyarray(room - np.where(self.shares.streaming > 0, passing, 0.0))
 
 
@@ -139,7 +139,7 @@ class RandomReads:
         The same of lines marked persisting.
     crossing : array
         Share of the others for which lines that a set-aside keeps have to cross from L2's far side.
-    kept : array
+    left : array
         Share of the first reads that need not miss where the same launch ran before, though L2
         cannot hold all of it.
     draws, wide : array
@@ -151,7 +151,7 @@ class RandomReads:
     misses: Array
     spilled: Array
     crossing: Array
-    kept: Array
+    left: Array
     draws: Array
     wide: Array
 
@@ -161,7 +161,7 @@ def random_reads(
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
-    Each round is as if it were a table by itself.
+    Each wave is as if it were a table by itself.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def random_reads(
     granule : float
         Bytes that a miss fetches.
     """
-    shares, number = table.shares, table.rounds.number
+    shares, number = table.shares, table.waves.number
     every, wide = random_draws(requests, members, granule)
     draws, size = every / number, table.size / number
     atoms, lines = np.maximum(size / wide, 1.0), size / LINE
@@ -180,7 +180,7 @@ def random_reads(
     first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
     stream = STREAM_LINES * (table.read + table.written) * table.passes / every
     others = [o._replace(often=o.often / number) for o in table.others]
-    room, alone = table.room(size), table.rounds.alone
+    room, alone = table.room(size), table.waves.alone
     hits, steady, full = random_line_hits(size, stream, draws, room, shares, alone, others)
     # Streams push out what there is room for too, between two draws of the same place: measured,
     # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
@@ -201,23 +201,24 @@ def random_reads(
         again=again * wide * number,
         misses=misses,
         spilled=1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide),
-        crossing=shares.kept * away / 2,
-        kept=_found_warm(table, np.clip((missed - lost) / first, 0.0, 1.0)),
+        crossing=shares.resident * away / 2,
+        left=_found_warm(table, np.clip((missed - lost) / first, 0.0, 1.0)),
         draws=every,
         wide=wide,
     )
 
 
-def _found_warm(table: DrawnTable, kept: Array) -> Array:
+def _found_warm(table: DrawnTable, left: Array) -> Array:
     """Return the share of the first reads that hit where the same launch ran before.
 
-    Of lines that compete for L2, it has left the share `kept`.
+    Of lines that compete for L2, it has left the share `left`.
     """
-    # The launch before has left the last round, this one starts with the first.
-    kept = kept * np.clip(2 - table.rounds.number, 0.0, 1.0)
+    # The launch before has left the last wave's part, this one starts with the first.
+    left = left * np.clip(2 - table.waves.number, 0.0, 1.0)
     # Lines of a set-aside outlast the launch.
     shares = table.shares
-    return np.asanyarray(shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept)
+    competing = np.maximum(1 - shares.resident - shares.streaming, 0.0)
+    return np.asanyarray(shares.resident + competing * left)
 
 
 def random_line_hits(
@@ -249,7 +250,7 @@ def random_line_hits(
     alone : array
         Share of it that one SM draws from.
     others : sequence of OtherTable
-        Tables drawn from beside it.
+        Tables drawn from concurrently.
 
     Notes
     -----
@@ -258,8 +259,8 @@ def random_line_hits(
     """
     n = np.maximum(np.asanyarray(table, dtype=float) / LINE, 1.0)
     drawn = np.maximum(np.asanyarray(draws, dtype=float), 1.0)
-    beside = np.asanyarray(stream, dtype=float) * n
-    y = stay(n * LINE, beside, capacity, shares, alone, rates(others, drawn / n))
+    streams = np.asanyarray(stream, dtype=float) * n
+    y = stay(n * LINE, streams, capacity, shares, alone, rates(others, drawn / n))
     steady = both_sides(y, shares, alone)[1]
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)
@@ -312,7 +313,7 @@ def stay(
     capacity, shares, alone
         As for `random_line_hits`.
     others : sequence of OtherTable
-        Drawn from beside it, so often for each time that a line of it is.
+        Drawn from concurrently, so often for each time that a line of it is.
     """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
@@ -350,7 +351,7 @@ def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Arr
     away = np.exp(-y / 2)
     gone = np.exp(-y / 2 * (1 + away))
     copied = 1 - shares.streaming
-    own = np.maximum(copied - shares.kept, 0.0)
+    own = np.maximum(copied - shares.resident, 0.0)
     lines = copied * (1 - away) + own * (1 - gone)
     hits = 1 - (away**2 + gone) / 2
     once = 1 - np.exp(-y)

@@ -1,4 +1,4 @@
-"""L2's slices as atomics meet them: how many neighbours share one, and how fast its passes are.
+"""L2's slices as atomics use them: how many neighbours share one, and how fast its passes are.
 
 A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
 better for more than that: the busiest slice decides how long atomics to few addresses take.
@@ -153,7 +153,7 @@ alternates between such lines waits. Both of an H200 and an H100 (atomics.csv, f
 
 
 STACK: Final = 16
-"""Slices beside each stack of DRAM: an H100 has 80, an H200 94 of 96."""
+"""Slices at each stack of DRAM: an H100 has 80, an H200 94 of 96."""
 
 
 def working_share(device: Device) -> float:

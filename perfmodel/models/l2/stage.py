@@ -40,7 +40,7 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     misses, left, early = without_local(misses, l1), _ZERO, _ZERO
     if accesses.warm:
         left = left_by_launch(accesses, misses)
-        tables = [replace(t, kept=np.maximum(left, t.kept)) for t in tables]
+        tables = [replace(t, left=np.maximum(left, t.left)) for t in tables]
         misses, early = without_left(accesses, l1, misses, tables, left)
     for table in tables:
         misses = with_table(table, accesses, l1, misses)

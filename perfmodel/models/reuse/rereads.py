@@ -23,7 +23,7 @@ from perfmodel.models.launch.waves import taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class Reread:
         touched = self.per_block * blocks + self.alike
         if self.back:
             return _missing(touched, capacity * L1_BACK)
-        lost = 1 - held(touched, capacity, L1_AGAIN)
+        lost = 1 - resident_share(touched, capacity, L1_AGAIN)
         return np.asanyarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
@@ -95,14 +95,14 @@ class Reread:
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK)
             return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        lost = 1 - held(touched, capacity, L2_AGAIN)
+        lost = 1 - resident_share(touched, capacity, L2_AGAIN)
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
         return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))
 
 
-def _missing(touched: Array, kept: Array | float) -> Array:
-    return np.asanyarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
+def _missing(touched: Array, resident: Array | float) -> Array:
+    return np.asanyarray(np.maximum(1 - resident / np.maximum(touched, 1.0), 0.0))
 
 
 def rereads(
