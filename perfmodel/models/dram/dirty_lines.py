@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.random_tables import STREAM_LINES, both_sides
+from perfmodel.models.l2.drawn_lines import both_sides
+from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.requests.coalescing import LINE
 

@@ -17,6 +17,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
+from perfmodel.models.l2.drawn_lines import OtherTable, Shares
 from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
 from perfmodel.models.l2.private_sets import (
@@ -27,14 +28,7 @@ from perfmodel.models.l2.private_sets import (
     moved_set,
     private_set,
 )
-from perfmodel.models.l2.random_tables import (
-    DrawnTable,
-    OtherTable,
-    RandomReads,
-    Shares,
-    random_draws,
-    random_reads,
-)
+from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import slice_count, working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_tables import RANDOM_ROOM, drawn_share, random_line_hits
+from perfmodel.models.l2.drawn_lines import drawn_share, random_line_hits
+from perfmodel.models.l2.random_tables import RANDOM_ROOM
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
