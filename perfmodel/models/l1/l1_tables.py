@@ -53,7 +53,7 @@ EARLY_MISSES = Formula(
         "new": "share of the lines that the launch brings into L1 [1]",
         "k": "lines of a batch [1]",
     },
-    holds="places met at random: misses thin out as the table fills",
+    holds="random places: misses thin out as the table fills",
     source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
     "harmonic number",
 )

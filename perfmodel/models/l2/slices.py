@@ -176,7 +176,7 @@ def slice_count(device: Device) -> float:
     return 1.0 * (device.l2_slices or _USUAL)
 
 
-def lone_sector(device: Device) -> float:
+def isolated_sector(device: Device) -> float:
     """Return how many sectors of full lines cost L2 as much as one alone of its line.
 
     A slice looks up so many lines a clock, whatever is asked of them.

@@ -119,7 +119,7 @@ class Table:
     lines : TableLines
     misses : array
         Share of the re-reads that miss.
-    gone : array
+    first_misses : array
         Share of the first reads that miss, though the same launch ran before.
     scattered : array
         Share of the misses at places that no neighbour misses at.
@@ -151,7 +151,7 @@ class Table:
     again: Array
     lines: TableLines
     misses: Array
-    gone: Array
+    first_misses: Array
     scattered: Array
     parts: PrivateSet | MovedSet | None = None
     left: Array = field(default_factory=lambda: np.zeros(1))
@@ -176,7 +176,7 @@ class Table:
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
-        lost = (1 - self.left if self.random else self.gone) if warm else 1.0
+        lost = (1 - self.left if self.random else self.first_misses) if warm else 1.0
         return np.asanyarray(self.first * lost + self.again * self.misses)
 
 
@@ -244,7 +244,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         again=np.atleast_1d(one.again),
         lines=lines,
         misses=misses,
-        gone=np.maximum(misses, left),
+        first_misses=np.maximum(misses, left),
         parts=found.parts,
         crossing=np.atleast_1d(found.crossing),
         settled=np.atleast_1d(settled),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import busiest_of_table, lone_sector, slice_count
+from perfmodel.models.l2.slices import busiest_of_table, isolated_sector, slice_count
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -129,7 +129,7 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     Of a small table at random places the busiest slice decides.
     """
     total = np.zeros(1)
-    lone, slices = lone_sector(device), slice_count(device)
+    lone, slices = isolated_sector(device), slice_count(device)
     busiest = {
         i: busiest_of_table(table.size, slices)
         for table in traffic.tables
