@@ -105,10 +105,10 @@ class Traffic:
     l2_repeated_sectors : array
         L2 sectors read of tables, buffers that are read again and again.
     writeback_bytes, writeback_streams : array
-        What write-backs lose beside a set-aside, as bytes that an H200's DRAM could move, 0 without
-        one; bytes of streams read from DRAM beside each byte written, 1 at most.
+        What write-backs lose with a set-aside, as bytes that an H200's DRAM could move, 0 without
+        one; bytes of streams read from DRAM for each byte written, 1 at most.
     cold : bool
-        Whether L2 held nothing at the start.
+        Whether L2 was empty at the start.
     early_share, early_read_bytes : array
         Share of a launch that writes in which nothing is written back, for L2 has room; of a warm
         launch, or one that reads a set again and again, the share that finds its data in L2, and
@@ -120,12 +120,12 @@ class Traffic:
     atomic_dram_share : array
         Share of DRAM's time in which it reads what atomics miss.
     scattered_bytes : array
-        What DRAM keeps such misses waiting for beside their own bytes, as dense bytes.
+        What DRAM keeps such misses waiting for besides their own bytes, as dense bytes.
     made_whole_bytes : array
         Of the bytes read from DRAM, those that make sectors whole which strided stores left in part
         [B].
     dram_replay_bytes : array
-        What is counted as written to DRAM beside that where a profiler runs a launch several times:
+        What is counted as written to DRAM besides where a profiler runs a launch several times:
         what its passes have left dirty in L2.
     fetch_bytes : int
         What an L2 miss asks of DRAM [B].

@@ -185,8 +185,8 @@ def compare(
 def fit(rows: Sequence[Comparison]) -> list[Fitted]:
     """Return the coefficients, refitted.
 
-    Those of `models.reuse.reuse_windows.HELD` and `models.dram.dirty_lines.DIRTY_LEFT`. Least
-    squares; standard errors from the curvature at the minimum.
+    Those of `models.reuse.reuse_windows.RESIDENT_SHARE` and `models.dram.dirty_lines.DIRTY_LEFT`.
+    Least squares; standard errors from the curvature at the minimum.
     """
     size = small_gpu().l2_size
     sets = [r for r in rows if r.family == "reread" and r.passes > 2]

@@ -106,8 +106,8 @@ class GlobalAccesses:
     @property
     def running(self) -> Array:
         """Share of the blocks that run at a time."""
-        held = self.device.sm_count * self.occupied.resident
-        return np.asanyarray(np.minimum(1.0, held / self.blocks))
+        at_once = self.device.sm_count * self.occupied.resident
+        return np.asanyarray(np.minimum(1.0, at_once / self.blocks))
 
     @property
     def sms(self) -> Array:

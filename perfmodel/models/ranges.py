@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.dram.dirty_lines import dirty_left
 from perfmodel.models.global_accesses import GlobalAccesses, L2Start
-from perfmodel.models.grid.geometry import AXES, block_shape
+from perfmodel.models.grid.geometry import BLOCK_INDICES, block_shape
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, l2_misses
 from perfmodel.models.l2.private_sets import PrivateSet
@@ -32,7 +32,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, held
+from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, resident_share
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -43,10 +43,75 @@ _LEAST: Final = 0.01
 """Share of L2 under which DRAM bytes are no matter."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Relative differences of what is counted from which on a warning is due."""
+
+    l2_sectors: float
+    dram_bytes: float
+
+    def of(self, what: str) -> float:
+        """Return the limit of "L2 sectors" or of "DRAM bytes"."""
+        return self.l2_sectors if what == "L2 sectors" else self.dram_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedKnee:
+    """Footprint over L2 at which reuse starts to fail, at which none is left, and the spread."""
+
+    low: float
+    high: float
+    spread: float
+    origin: str
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it starts to fail, and where none is left."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class SparedMisses:
+    """Share of a table's re-reads that the simulator hits and the closed form misses."""
+
+    spared: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirtyLines:
+    """Written bytes that stay in L2: at most of L2, and a share of it by writes over all."""
+
+    most: float
+    share: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """What ``ranges.toml`` has, table by table."""
+
+    limits: Limits
+    reread: SimulatedKnee
+    table: SparedMisses
+    dirty: DirtyLines
+    rewritten: SimulatedKnee
+
+
+_KINDS: Final[Mapping[str, Callable[..., Any]]] = {
+    "limits": Limits,
+    "reread": SimulatedKnee,
+    "table": SparedMisses,
+    "dirty": DirtyLines,
+    "rewritten": SimulatedKnee,
+}
+
+
 @cache
-def ranges() -> Mapping[str, Mapping[str, Any]]:
+def ranges() -> Ranges:
     """Return ``ranges.toml``."""
-    return tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    found = tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    return Ranges(**{name: kind(**found[name]) for name, kind in _KINDS.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +150,13 @@ def outside(
     tuple of str, float and str
         What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
     """
-    limits = ranges()["limits"]
+    limits = ranges().limits
     launch = _Launch(instance, requests, grouped(requests), traffic, device, occupied, control)
     sectors = _number(
         traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     )
     shared = _shared_by_blocks(launch)
-    if sectors and shared / sectors > limits["l2_sectors"]:
+    if sectors and shared / sectors > limits.l2_sectors:
         yield (
             "L2 sectors",
             shared / (sectors - shared),
@@ -113,20 +178,19 @@ def outside(
         abs(difference) / max(moved - difference, _LEAST * size)
         for difference in (found[why], sum(found.values()))
     )
-    if relative > limits["dram_bytes"]:
+    if relative > limits.dram_bytes:
         yield "DRAM bytes", relative, why
 
 
 def _rereads(launch: _Launch) -> float:
     """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
-    reread = ranges()["reread"]
-    low, high, spread = reread["low"], reread["high"], reread["spread"]
+    (low, high), spread = ranges().reread.ends, ranges().reread.spread
     requests, traffic, device = launch.requests, launch.traffic, launch.device
     total = 0.0
     for table in traffic.tables:
         if isinstance(table.parts, PrivateSet):
             used, capacity = table.parts.used, table.parts.capacity
-            missing = 1 - held(used, capacity, (low, high))
+            missing = 1 - resident_share(used, capacity, (low, high))
             lost = table.lines.normal_miss - missing
             near = np.abs(used / capacity - (low + high) / 2) < ((high - low) / 2 + spread)
             lost = lost + np.where(near, np.copysign(spread, lost), 0.0)
@@ -166,7 +230,7 @@ def _again(launch: _Launch, knees: Knees) -> Misses:
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     """Return the bytes that tables miss beside stores, less those that the simulator gives."""
-    spared = ranges()["table"]["spared"]
+    spared = ranges().table.spared
     stores = any(r.access.kind == "store" for r in requests)
     total = 0.0
     for table in traffic.tables:
@@ -181,8 +245,7 @@ def _rewritten(launch: _Launch) -> float:
     """Return the bytes written again that may or may not be written back in between."""
     stored = sum(_number(r.sectors) * SECTOR for r in launch.requests if r.access.kind == "store")
     once = _stored_once(launch)
-    again = ranges()["rewritten"]
-    low, high, spread = again["low"], again["high"], again["spread"]
+    (low, high), spread = ranges().rewritten.ends, ranges().rewritten.spread
     if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
         return 0.0
 
@@ -211,8 +274,8 @@ def _left(launch: _Launch) -> float:
     written = _stored_once(launch)
     reads = _number(launch.traffic.dram_read_bytes) * launch.control.compression
     share = written / max(reads + written, 1.0)
-    dirty = ranges()["dirty"]
-    there = float(min(dirty["most"] * size, dirty["share"] * size * share))
+    dirty = ranges().dirty
+    there = float(min(dirty.most * size, dirty.share * size * share))
     here = _number(dirty_left(reads, written, size))
     return min(there, written) - here
 
@@ -224,27 +287,29 @@ def _shared_by_blocks(launch: _Launch) -> float:
     before is chance. It matters where these fit its L1, or a good part of them does.
     """
     sms = launch.device.sm_count
-    grid = dict(zip(AXES, (int(np.max(extent)) for extent in launch.instance.grid), strict=True))
+    extents = (int(np.max(extent)) for extent in launch.instance.grid)
+    grid = dict(zip(BLOCK_INDICES, extents, strict=True))
     blocks = math.prod(grid.values())
     turns = -(-blocks // sms)
     cached = loads_by_l1(launch.requests, launch.groups)
     if turns < 2 or not cached:
         return 0.0
-    seen = {axis: _seen(extent, turns) for axis, extent in grid.items()}
-    if grid["x"] == blocks:
-        seen["x"] = turns
+    seen = {name: _seen(extent, turns) for name, extent in grid.items()}
+    first = BLOCK_INDICES[0]
+    if grid[first] == blocks:
+        seen[first] = turns
     at_a_time, spared = 0.0, 0.0
     for g in cached:
-        moving = [axis for axis in AXES if grid[axis] > 1 and g.moves_with(f"blockIdx.{axis}")]
+        moving = [n for n in BLOCK_INDICES if grid[n] > 1 and g.moves_with(n)]
         window = {name: count for name, count in g.counts.items() if "blockIdx" not in name}
         if g.period is not None:
             one = _number(g.granules(window, SECTOR))
             own = one * _seen(max(1.0, _number(g.period) / (one * SECTOR)), turns)
             at_a_time += own
         else:
-            column = {"blockIdx.x": np.full(1, seen["x"] if "x" in moving else 1.0)}
+            column = {first: np.full(1, seen[first] if first in moving else 1.0)}
             at_a_time += _number(g.granules({**window, **column}, SECTOR))
-            every = {f"blockIdx.{a}": np.full(1, seen[a]) for a in moving}
+            every = {n: np.full(1, seen[n]) for n in moving}
             own = _number(g.granules({**window, **every}, SECTOR))
         fills = sum(_number(launch.traffic.accesses[i].l1_fill_sectors) for i in g.members)
         if len(moving) < 2:

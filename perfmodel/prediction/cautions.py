@@ -108,7 +108,7 @@ def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
         cold,
     )
     for what, difference, why in found:
-        limit = ranges()["limits"][what.lower().replace(" ", "_")]
+        limit = ranges().limits.of(what)
         by = f"about {difference:.0%}" if difference < 10 else "ten times and more"
         yield (
             f"outside the closed form's range: {why}, and its {what} may differ from the "

@@ -15,7 +15,7 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.l2.slices import lone_sector
+from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.latency.batches import LINE_CLOCKS
 from perfmodel.models.time.bursts import SERVED_LAST
 
@@ -43,7 +43,7 @@ def test_a_load_waits_for_its_lines(blocks: int) -> None:
 @pytest.mark.parametrize("warps", [8, 16, 32])
 def test_the_sm_that_l2_serves_last_is_later(blocks: int, warps: int) -> None:
     # fitted: 13 to 22% later than at the rate of loops of such loads
-    lone = H200.sm_clock * 132 * 32 / H200.require("l2_read_bandwidth") * lone_sector(H200)
+    lone = H200.sm_clock * 132 * 32 / H200.require("l2_read_bandwidth") * isolated_sector(H200)
     asked = warps * 32 * blocks / 132 * lone
     first = burst(blocks=132, warps=1, step=128)["mean_clocks"]
     late = (burst(blocks=blocks, warps=warps, step=128)["cycles"] - first) / asked - 1

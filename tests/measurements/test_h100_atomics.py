@@ -16,7 +16,7 @@ from perfmodel.models.dram.throughput import rows_cost
 from perfmodel.models.l2.slices import (
     LOOKUPS_A_CLOCK,
     busiest_of_table,
-    lone_sector,
+    isolated_sector,
     most_pieces,
 )
 from perfmodel.models.requests.coalescing import SECTOR
@@ -95,7 +95,7 @@ def test_lone_sectors_come_by_slices_and_not_by_bandwidth() -> None:
         }
         reads = 4224 * 256 * (64 - 16)
         rates[name] = reads / (times[64] - times[16])
-        lone = device.l2_read_bandwidth / SECTOR / lone_sector(device)
+        lone = device.l2_read_bandwidth / SECTOR / isolated_sector(device)
         assert lone == pytest.approx(rates[name], rel=0.03)
         assert lone == pytest.approx(LOOKUPS_A_CLOCK * (device.l2_slices or 0) * device.sm_clock)
     assert rates["h100"] / rates["h200"] == pytest.approx(80 / 94, rel=0.02)

@@ -386,7 +386,7 @@ def test_concurrent_kernels_share_a_set_aside() -> None:
             table_bytes=size << 20,
         )
         (table,) = found.details.traffic.tables
-        return float(table.lines.kept[0])
+        return float(table.lines.resident[0])
 
     off = []
     for (a, b, aside, first, second, of), share in near.items():

@@ -12,7 +12,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models.atomics import lookups
-from perfmodel.models.l2.slices import busiest_of_table, lone_sector
+from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
 HERE = Path(__file__).parent
@@ -92,7 +92,7 @@ def test_what_atomics_change_is_read_again_from_the_far_side() -> None:
         if r["group"] == "part" and r["op"] == "red-add" and r["dense"] == r["cached"] == "0"
     }
     device = load_device("h200-sxm")
-    lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
+    lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     loads = 1 << 22
     for part in (4, 8, 16, 22, 32, 48):
         crossing = lookups.CROSSING_AGAIN(loads=loads, changes=loads * part / 64)

@@ -53,8 +53,8 @@ def merged(found: Prediction) -> float:
 @pytest.mark.parametrize(("alike", "reads"), [(1, 1), (2, 1 / 2), (4, 1 / 4), (16, 1 / 4)])
 def test_at_most_four_sms_are_answered_at_once(alike: int, reads: float) -> None:
     # limit: of reads that all meet; measured of 16 SMs of a GPC in test_of_more_sms_four_are_merged
-    assert float(MERGED_READS(met=1.0, alike=float(alike), most=4.0)) == reads
-    assert float(MERGED_READS(met=0.0, alike=float(alike), most=4.0)) == 1
+    assert float(MERGED_READS(merged=1.0, alike=float(alike), most=4.0)) == reads
+    assert float(MERGED_READS(merged=0.0, alike=float(alike), most=4.0)) == 1
 
 
 def test_what_neighbours_read_alike_is_merged_and_what_others_do_is_not() -> None:

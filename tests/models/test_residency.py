@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
-from perfmodel.models.l2.random_tables import (
+from perfmodel.models.l2.drawn_lines import (
     OtherTable,
     Shares,
     both_sides,

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.l2.warm_lines import WARM_HALF, warm_held
+from perfmodel.models.l2.warm_lines import WARM_HALF, found_warm
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 from perfmodel.models.reuse.groups import grouped
 
@@ -96,9 +96,9 @@ def test_lines_at_random_places_fill_sets_unevenly() -> None:
             in_order / WARM_HALF * ways, 0.0365 / np.log(2) / WARM_HALF * ways, sets
         )
         lost = float(np.mean(each > ways))
-        kept = float(warm_held(in_order + at_random, 1.0, at_random))
+        kept = float(found_warm(in_order + at_random, 1.0, at_random))
         assert kept == pytest.approx(1 - lost, abs=0.05)
-    assert warm_held(0.3, 1.0, 0.3) == 1
+    assert found_warm(0.3, 1.0, 0.3) == 1
 
 
 @pytest.mark.parametrize("start", range(0, 16))

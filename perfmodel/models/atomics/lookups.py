@@ -20,7 +20,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import lone_sector
+from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
@@ -116,7 +116,7 @@ def lookups(
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
-    lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
+    lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     again_s = again * AGAIN_COST * lone * (device.l2_partitions > 1)
     return Lookups(loads_s, stores_s, again_s, looked_up_s)
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.random_tables import STREAM_LINES, both_sides
+from perfmodel.models.l2.drawn_lines import both_sides
+from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.requests.coalescing import LINE
 
@@ -81,13 +82,13 @@ OLDER: Final = 1.1
 to gathers of h100-sxm-suite (fit rows), 0.5 and 1% rms of the bytes moved; 1 gives 1.2 and 1.2."""
 
 
-class Crowding(NamedTuple):
-    """What passes through L2 beside what a launch writes.
+class Contention(NamedTuple):
+    """What passes through L2 besides what a launch writes.
 
     Attributes
     ----------
     reads : array
-        Steady reads beside which as much of what is written stays [B].
+        Steady reads with which as much of what is written stays [B].
     drawn : array
         Share of the last lines that were drawn at random [1].
     times : array
@@ -99,10 +100,10 @@ class Crowding(NamedTuple):
     times: Array
 
 
-def crowding(
+def contention(
     tables: Sequence[Table], reads: Array, writes: Array, capacity: float, at_a_time: Array
-) -> Crowding:
-    """Return what crowds out of L2 what a cold launch writes.
+) -> Contention:
+    """Return what pushes out of L2 what a cold launch writes.
 
     Parameters
     ----------
@@ -126,13 +127,13 @@ def crowding(
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM * capacity, AHEAD * at_a_time
     if not random:
-        return Crowding(np.asanyarray(reads), np.zeros(1), np.asanyarray(streams / room))
+        return Contention(np.asanyarray(reads), np.zeros(1), np.asanyarray(streams / room))
     low, high = np.zeros(np.shape(streams + ahead)), room / streams
     for _ in range(40):
         part = (low + high) / 2
         fits = streams * part + _drawn_lines(random, np.maximum(part - ahead, 0.0)) <= room
         low, high = np.where(fits, part, low), np.where(fits, high, part)
-    return Crowding(
+    return Contention(
         reads=np.asanyarray(room / np.maximum(low, 1e-9) - writes),
         drawn=np.asanyarray(_drawn_lines(random, np.maximum(low - ahead, 0.0)) / room),
         times=np.asanyarray((streams + _drawn_lines(random, np.ones(1))) / room),
@@ -144,16 +145,16 @@ def _drawn_lines(tables: Sequence[Table], part: Array) -> Array:
     taken = np.zeros(1)
     for t in tables:
         each = t.draws * LINE / np.maximum(t.size, LINE)
-        # Of rounds, those that the part of the launch is long enough for.
-        rounds = np.maximum(part * t.rounds.number, 1.0)
-        one = each * np.minimum(part * t.rounds.number, 1.0)
-        lines, hits = both_sides(one, alone=t.rounds.alone)
+        # Of waves, those that the part of the launch is long enough for.
+        waves = np.maximum(part * t.waves.number, 1.0)
+        one = each * np.minimum(part * t.waves.number, 1.0)
+        lines, hits = both_sides(one, alone=t.waves.alone)
         lines = lines * (1 + AGAIN * hits) / STREAM_LINES
-        taken = taken + t.size / t.rounds.number * rounds * lines
+        taken = taken + t.size / t.waves.number * waves * lines
     return taken
 
 
-def replayed(passing: Crowding, writes: Array, capacity: float) -> Array:
+def replayed(passing: Contention, writes: Array, capacity: float) -> Array:
     """Return what a cold launch writes back of `REPLAYS_DIRTY` [B].
 
     Derived: of what `DIRTY_KEPT` keeps the share by which it grows with the first bytes written.
@@ -178,7 +179,7 @@ def _knee(drawn: Any) -> Array:
 
 
 def dirty_room(capacity: float, ways: Any) -> Array:
-    """Return the bytes of L2 that dirty lines can have beside a set-aside: see `DIRTY_LEFT`.
+    """Return the bytes of L2 that dirty lines can have with a set-aside: see `DIRTY_LEFT`.
 
     At least one: 12 ways set aside leave no room.
     """

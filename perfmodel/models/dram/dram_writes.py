@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.dram.dirty_lines import crowding, dirty_left, dirty_room, replayed
+from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room, replayed
 from perfmodel.models.dram.scattered_stores import (
     ScatteredStores,
     scattered_stores,
@@ -23,9 +23,9 @@ from perfmodel.models.l2.access_misses import total
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS, granted_ways
-from perfmodel.models.l2.table_costs import held_cost
+from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, held
+from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, resident_share
 
 Array = npt.NDArray[Any]
 
@@ -92,7 +92,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     """Return what the accesses of all configurations write to DRAM."""
     stores, misses = _stores(accesses, l1, l2), l2.misses
     scattered, atomics = stores.scattered, l2.atomics.values()
-    in_order = [i for i in stores.alone if i not in stores.apart]
+    in_order = [i for i in stores.alone if i not in stores.separate]
     strided = strided_parts(accesses, in_order, misses.touched)
     strided = strided * (1 - l2.left if accesses.warm else _ONE)
     touched = _changed(accesses, misses, stores.changing)
@@ -109,7 +109,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     granted = ways * accesses.l2_size / WAYS
     return Writes(
         written=written,
-        taken=taken + held_cost(l2.tables, granted, reads, written),
+        taken=taken + drawn_lines_cost(l2.tables, granted, reads, written),
         left=stays.left + sum((s.left for s in scattered), _ZERO),
         found=stays.found,
         made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,
@@ -130,7 +130,7 @@ class _Stores:
     alone: list[int]
     changing: list[int]
     scattered: Sequence[ScatteredStores]
-    apart: Collection[int]
+    separate: Collection[int]
 
 
 def _stores(accesses: GlobalAccesses, l1: L1, l2: L2) -> _Stores:
@@ -139,9 +139,9 @@ def _stores(accesses: GlobalAccesses, l1: L1, l2: L2) -> _Stores:
     in_tables = {i for t in l2.tables for i in t.members}
     alone = [i for i in stores if i not in l1.local and i not in in_tables]
     scattered = scattered_stores(accesses, alone)
-    apart = {i for s in scattered for i in s.members}
-    changing = [i for i in (*stores, *others) if i not in apart]
-    return _Stores(alone, changing, scattered, apart)
+    separate = {i for s in scattered for i in s.members}
+    changing = [i for i in (*stores, *others) if i not in separate]
+    return _Stores(alone, changing, scattered, separate)
 
 
 class _Stays(NamedTuple):
@@ -159,13 +159,13 @@ def _what_stays(
     l2_size, misses = accesses.l2_size, l2.misses
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
-        found = l2.left * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
+        found = l2.left * resident_share(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
         return _Stays(found * touched, found, _ZERO)
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
-    passing_reads = reads - _in_place(accesses, misses, stores.apart)
+    passing_reads = reads - _in_place(accesses, misses, stores.separate)
     once = accesses.running / _times(accesses, stores.alone)
     # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
-    passing = crowding(l2.tables, passing_reads + strided, touched, l2_size, once)
+    passing = contention(l2.tables, passing_reads + strided, touched, l2_size, once)
     left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
     return _Stays(left, l2.left, replayed(passing, touched, l2_size))
 
@@ -197,7 +197,7 @@ def _times(accesses: GlobalAccesses, stores: Sequence[int]) -> Array:
     return np.asanyarray(reduce(np.maximum, runs, _ONE))
 
 
-def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) -> Array:
+def _in_place(accesses: GlobalAccesses, misses: Misses, separate: Collection[int]) -> Array:
     """Return the bytes read of lines that are then written: they take their room in L2 once."""
     read: dict[str, Array] = {}
     written: dict[str, Array] = {}
@@ -205,7 +205,7 @@ def _in_place(accesses: GlobalAccesses, misses: Misses, apart: Collection[int]) 
         name = r.access.buffer
         if r.access.kind == "load":
             read[name] = read.get(name, _ZERO) + misses.dram_bytes[i]
-        elif r.access.kind == "store" and i not in apart:
+        elif r.access.kind == "store" and i not in separate:
             written[name] = written.get(name, _ZERO) + misses.touched[i]
     both = (np.minimum(read[name], written[name]) for name in read.keys() & written.keys())
     return np.asanyarray(sum(both, _ZERO))

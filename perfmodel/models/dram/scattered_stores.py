@@ -23,7 +23,7 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 _ZERO: Final = np.zeros(1)
@@ -38,7 +38,7 @@ LAST_SECTORS = Formula(
         "room": "lines that L2 keeps so [1]",
     },
     holds="places met at random",
-    source="derived: k draws of n lines meet n*(1 - exp(-k/n)) different; 32 B, natural log",
+    source="derived: k draws of n lines touch n*(1 - exp(-k/n)) different; 32 B, natural log",
 )
 FILLED = Formula(
     name="bytes that DRAM reads to make sectors whole",
@@ -88,7 +88,7 @@ STORE_WAITS = Formula(
     },
     holds="as `FILLED`, times: those fitted on 24% low to 15% high, others 17% low to "
     "16% high, which were in view when the form was chosen",
-    source="fitted: this part comes after L2's, not beside it; whole sectors that are written "
+    source="fitted: this part comes after L2's, not concurrently; whole sectors that are written "
     "early, to be changed again, add next to nothing (measurements/h200-scattered)",
 )
 
@@ -218,7 +218,7 @@ class _Stored:
     Attributes
     ----------
     random : bool
-        Whether places are met at random.
+        Whether places are random.
     sectors, lines : array
         Of all stores.
     part : array
@@ -254,7 +254,7 @@ def _stored(accesses: GlobalAccesses, members: Sequence[int]) -> _Stored:
 def _stays(found: _Stored, capacity: float) -> Array:
     """Return the share of whole sectors that are still in L2 when they are stored to again."""
     knee = RANDOM_KNEE if found.random else CYCLIC_KNEE
-    stays = held(found.touched, np.asanyarray(capacity), knee)
+    stays = resident_share(found.touched, np.asanyarray(capacity), knee)
     if found.random:
         stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / found.touched))
     return stays
@@ -318,5 +318,5 @@ def _in_block(r: Requests) -> tuple[Array, Array]:
 def _different(asked: Array, size: Array, granule: int, random: bool) -> Array:
     """Return the bytes of the different granules of a buffer that stores touch."""
     every = np.maximum(np.ceil(size / granule), 1.0)
-    met = -every * np.expm1(-asked / every) if random else np.minimum(asked, every)
-    return np.asanyarray(np.maximum(met, 1.0) * granule)
+    touched = -every * np.expm1(-asked / every) if random else np.minimum(asked, every)
+    return np.asanyarray(np.maximum(touched, 1.0) * granule)

@@ -13,8 +13,8 @@ from perfmodel.models.dram.throughput import found_early, room_early, row_costs
 from perfmodel.models.dram.writeback import (
     DramMix,
     SetAside,
-    crowds_writes,
-    dearer_writes,
+    delays_writebacks,
+    set_aside_write_cost,
     streams_between,
     writeback_loss,
 )
@@ -25,10 +25,10 @@ from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.table_costs import (
     filled_share,
-    kept_share,
     marked_reads,
     normal_reads,
     random_waits,
+    resident_part,
     scattered_cost,
 )
 from perfmodel.models.requests.coalescing import SECTOR
@@ -53,7 +53,7 @@ def dram_stage(accesses: GlobalAccesses, l1: L1, l2: L2) -> Dram:
         write_bytes=mix.written,
         replay_bytes=writes.replayed,
         read_cost=np.where(reads.moved >= 1, reads.taken / np.maximum(reads.moved, 1), 1.0),
-        write_cost=writes.cost * dearer_writes(accesses.device, writes.ways),
+        write_cost=writes.cost * set_aside_write_cost(accesses.device, writes.ways),
         atomic_share=reads.of_atomics / np.maximum(reads.taken + writes.taken, 1.0),
         scattered_bytes=waited + writes.waited,
         made_whole_bytes=writes.strided,
@@ -91,7 +91,7 @@ def _reads(accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes) -> _Reads:
 
 def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
-    within = {i: t.size / t.rounds.number for t in l2.tables if t.random for i in t.members}
+    within = {i: t.size / t.waves.number for t in l2.tables if t.random for i in t.members}
     filled = {i: union.of_lines for i, union in l1.unions.items()}
     rows, granule = row_costs(accesses.device), accesses.granule
     costs = (
@@ -129,9 +129,9 @@ def _writeback_bytes(
     """Return what write-backs lose with a set-aside, as bytes that an H200 could move [B]."""
     granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
     aside = SetAside(
-        ways=writes.ways if crowds_writes(accesses.device) else writes.ways * 0,
+        ways=writes.ways if delays_writebacks(accesses.device) else writes.ways * 0,
         filled=filled_share(l2.tables, granted, reads.moved, accesses.warm, stores),
-        kept=kept_share(l2.tables, granted),
+        resident=resident_part(l2.tables, granted),
     )
     return writeback_loss(mix, aside, tabled=bool(l2.tables))
 

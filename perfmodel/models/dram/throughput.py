@@ -163,22 +163,22 @@ measurements/h200-sxm-suite and h100-sxm-suite, fit rows).
 """
 
 
-def found_early(kept: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array:
+def found_early(resident: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
     Parameters
     ----------
-    kept : array
+    resident : array
         Share of the data that the launch before left in L2.
     asked, touched : array
-        Bytes asked of L2, and different ones: of data that is met again and again, what happens the
-        first time says little.
+        Bytes asked of L2, and different ones: of data that is asked for again and again, what
+        happens the first time says little.
     stored : array
         Bytes stored, of those asked.
     """
     times = np.asanyarray(asked) / np.maximum(touched, 1.0)
-    apart = 1 - FOUND_BETWEEN * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
-    return np.asanyarray(apart * kept * np.clip(2.0 - times, 0.0, 1.0))
+    separate = 1 - FOUND_BETWEEN * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
+    return np.asanyarray(separate * resident * np.clip(2.0 - times, 0.0, 1.0))
 
 
 def opening(device: Device) -> float:

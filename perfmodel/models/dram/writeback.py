@@ -1,4 +1,4 @@
-"""Write-backs beside a set-aside: why the same bytes take longer.
+"""Write-backs with a set-aside: why the same bytes take longer.
 
 Dirty lines may not use the ways set aside, not even idle ones. L2 can then hold back fewer of them,
 and DRAM gets its writes in shorter runs between reads: the same copy takes 1.6 times as long with 8
@@ -32,29 +32,29 @@ MIXED = Formula(
     source="definition",
 )
 WRITE_BACK = Formula(
-    name="what writes lose beside a set-aside, as bytes at an H200's DRAM peak by slice",
+    name="what writes lose with a set-aside, as bytes at an H200's DRAM peak by slice",
     unit="B",
-    text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**1.85*(1 - 0.23*kept**4)"
-    " + (copied*(1 - again) + reread*again*(1 - 0.42*kept))*mixed**0.6*(1 - 0.6*filled)"
+    text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**1.85*(1 - 0.23*resident**4)"
+    " + (copied*(1 - again) + reread*again*(1 - 0.42*resident))*mixed**0.6*(1 - 0.6*filled)"
     " + thrashed*spilled"
-    " + fleeting*(s/max(writes, 1))**0.9*(1 - 0.73*mixed)*(1 - 0.7*kept**2)) - spare*more)",
+    " + streaming*(s/max(writes, 1))**0.9*(1 - 0.73*mixed)*(1 - 0.7*resident**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
         "mixed": "reads of normal lines between them [1]",
         "spilled": "reads of persisting lines that find no way, between them; without those there "
         "is more room for others [1]",
         "alone": "loss of a byte with no reads: 0.6 with 5 to 8 ways set aside, 3.1 with 10 [1]",
-        "copied": "loss beside as many reads: 0.1, 0.2, 0.5, 0.9, 1.4, 4.1, 5.8 with 4 to 10 ways "
+        "copied": "loss with as many reads: 0.1, 0.2, 0.5, 0.9, 1.4, 4.1, 5.8 with 4 to 10 ways "
         "[1]",
         "reread": "the same where the reads are those of tables, again and again: 0.1, 0.3, 0.6, "
         "1.2, 1.6, 4.3, 5.1 [1]",
         "again": "share of the normal reads that are such [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
-        "thrashed": "loss beside as many reads of persisting lines that find no way, which push "
+        "thrashed": "loss with as many reads of persisting lines that find no way, which push "
         "out their like alone: 0.1, 0.2, 0.4, 0.5 with 5 to 8 ways [1]",
-        "fleeting": "loss by lines marked streaming: 0.2, 0.8, 0.9, 1.1, 1.2, 1.6, 2.1 [1]",
+        "streaming": "loss by lines marked streaming: 0.2, 0.8, 0.9, 1.1, 1.2, 1.6, 2.1 [1]",
         "s": "DRAM bytes read of lines marked streaming [B]",
-        "kept": "share of the set-aside that persisting lines keep: what is left of it is less "
+        "resident": "share of the set-aside that persisting lines keep: what is left of it is less "
         "for others [1]",
         "spare": "what each further byte read spares: reads lose nothing, and go on while writes "
         "are held up; 0.3 to 0.6, 1.2 with 9 ways, and nothing with 10 [1]",
@@ -63,20 +63,20 @@ WRITE_BACK = Formula(
     holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
     "to, 1.6% and 5.7% of newer others; with `LOST_TIME` an H100: 2.2% and 6.8%, and 2.1% and 6.5% "
     "of others (h100-l2)",
-    source="fitted: tables of 1 to 48 MiB beside a write and a copy, with set-asides of 12 to 37 "
-    "MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
+    source="fitted: tables of 1 to 48 MiB concurrent with a write and a copy, set-asides of 12 to "
+    "37 MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
     "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
     "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
     "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
 )
 STREAMS_LOSS = Formula(
-    name="what writes lose beside a set-aside, streams",
+    name="what writes lose with a set-aside, streams",
     unit="B",
     text="writes*each",
     symbols={
         "writes": "DRAM bytes written [B]",
-        "each": "loss of a byte written, by ways set aside and bytes read beside it: alone 0.1 "
-        "with 4 ways, 0.5 with 5 to 8, 2.0 and 2.3 with 9 and 10; most beside half as many reads "
+        "each": "loss of a byte written, by ways set aside and bytes read for it: alone 0.1 "
+        "with 4 ways, 0.5 with 5 to 8, 2.0 and 2.3 with 9 and 10; most with half as many reads "
         "with 5 and 6 ways, as many with 7 to 9, two or three times as many with 10 [1]",
     },
     holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written by a thread",
@@ -85,7 +85,7 @@ STREAMS_LOSS = Formula(
     "of 15 times what is written leave no loss is assumed",
 )
 LOST_TIME = Formula(
-    name="what write-backs lose beside a set-aside",
+    name="what write-backs lose with a set-aside",
     unit="s",
     text="(dram**p + (dram*pace + bytes/rate)**p - (dram*pace)**p)**(1/p) - dram",
     symbols={
@@ -100,7 +100,7 @@ LOST_TIME = Formula(
     "and 10 ways take 401 and 433 us on an H100, 342 and 369 on an H200: as many more as its "
     "slices are fewer (set-aside-streams.csv, set-aside-mixtures.csv). The time of the slices and "
     "DRAM's own add as powers, and what the slices' is follows from an H200's times; the exponents "
-    "are fitted to an H100: tables beside a write 4.2% rms (4.5% with 4, 4.3% with 8), beside a "
+    "are fitted to an H100: tables with a write 4.2% rms (4.5% with 4, 4.3% with 8), with a "
     "copy 4.3% (4.1% with 2.5, 4.7% with 4; h100-l2, fit rows)",
 )
 WRITEBACK_TIME = Formula(
@@ -116,18 +116,18 @@ WRITEBACK_TIME = Formula(
     source="definition",
 )
 SHIELDED = Formula(
-    name="writes that push clean lines out beside a set-aside",
+    name="writes that push clean lines out with a set-aside",
     unit="1",
     text="1 - max(0, w - 4)/16",
     symbols={"w": "ways set aside [1]"},
-    holds="Hopper; tables of 4 to 16 MiB beside a write, with no window",
+    holds="Hopper; tables of 4 to 16 MiB concurrent with a write, with no window",
     source="found: dirty lines may not use the ways set aside, clean ones may: a table of 16 MiB "
     "misses 0.31 of its re-reads with 0 to 4 ways, 0.27, 0.16 and 0.145 with 5, 7 and 8 "
     "(DRAM reads, measurements/h200-sxm-suite/data-reset.csv); by how much each way counts is "
     "fitted to the fit rows",
 )
-DEARER_WRITES = Formula(
-    name="cost of a DRAM write beside a set-aside, Ampere",
+SET_ASIDE_WRITE_COST = Formula(
+    name="cost of a DRAM write with a set-aside, Ampere",
     unit="1",
     text="1 + 0.3*w/12",
     symbols={"w": "ways set aside, of 16 [1]"},
@@ -158,35 +158,35 @@ _STREAMS: Final = (
 """`each` of `STREAMS_LOSS` by bytes read for each written, a row each, and by `_WAYS`."""
 DECIDES: Final = 6.0
 STREAMS_DECIDE: Final = 3.0
-"""Exponents of `LOST_TIME` for writes alone or beside tables, and for as many bytes of streams read
+"""Exponents of `LOST_TIME` for writes alone or with tables, and for as many bytes of streams read
 as written."""
 
 
-def crowds_writes(device: Device) -> bool:
+def delays_writebacks(device: Device) -> bool:
     """Return whether a set-aside holds write-backs up: on Hopper, where it was measured.
 
     NVIDIA's A100 gains with 12 of 16 ways set aside (CUDA C++ Best Practices Guide, L2 access
-    window), which leaves no room for such a loss: see `DEARER_WRITES`.
+    window), which leaves no room for such a loss: see `SET_ASIDE_WRITE_COST`.
     """
     return device.compute_capability.startswith("9.")
 
 
 def reaching_writes(device: Device, ways: Any) -> Array:
-    """Return the share of what is written that can push clean lines out beside a set-aside."""
+    """Return the share of what is written that can push clean lines out with a set-aside."""
     w = np.asanyarray(ways, dtype=float)
-    return np.asanyarray(SHIELDED(w=w)) if crowds_writes(device) else np.ones(w.shape)
+    return np.asanyarray(SHIELDED(w=w)) if delays_writebacks(device) else np.ones(w.shape)
 
 
-def dearer_writes(device: Device, ways: Any) -> Array:
-    """Return what a DRAM write costs beside a set-aside where that does not hold writes up."""
+def set_aside_write_cost(device: Device, ways: Any) -> Array:
+    """Return what a DRAM write costs with a set-aside where that does not hold writes up."""
     w = np.asanyarray(ways, dtype=float)
-    if crowds_writes(device):
+    if delays_writebacks(device):
         return np.ones(w.shape)
-    return np.asanyarray(DEARER_WRITES(w=w))
+    return np.asanyarray(SET_ASIDE_WRITE_COST(w=w))
 
 
 def streams_between(normal: Any, again: Any, written: Any) -> Array:
-    """Return the DRAM bytes read of streams beside each byte written, 1 at most.
+    """Return the DRAM bytes read of streams for each byte written, 1 at most.
 
     Parameters
     ----------
@@ -253,13 +253,13 @@ class SetAside:
         Ways set aside.
     filled : array
         Share of it that persisting lines take from streams.
-    kept : array
+    resident : array
         Share of it that they keep.
     """
 
     ways: Any
     filled: Any = 0.0
-    kept: Any = 0.0
+    resident: Any = 0.0
 
 
 def writeback_loss(mix: DramMix, aside: SetAside, tabled: bool = True) -> Array:
@@ -293,9 +293,9 @@ def writeback_loss(mix: DramMix, aside: SetAside, tabled: bool = True) -> Array:
         again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
         filled=np.asanyarray(aside.filled, dtype=float),
         thrashed=np.interp(w, _WAYS, _THRASHED),
-        fleeting=np.interp(w, _WAYS, _FLEETING),
+        streaming=np.interp(w, _WAYS, _FLEETING),
         s=np.maximum(mix.streaming, 0.0),
-        kept=np.minimum(aside.kept, 1.0),
+        resident=np.minimum(aside.resident, 1.0),
         spare=np.interp(w, _WAYS, _SPARE),
         more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
     )
@@ -303,7 +303,7 @@ def writeback_loss(mix: DramMix, aside: SetAside, tabled: bool = True) -> Array:
 
 
 def _streams_loss(ways: Array, read: Any) -> Array:
-    """Return the loss of a byte written by ways set aside and bytes read beside it [1]."""
+    """Return the loss of a byte written by ways set aside and bytes read for it [1]."""
     by_ways = [np.interp(ways, _WAYS, losses) for losses in _STREAMS]
     found = by_ways[0]
     for low, high, before, after in zip(_READ, _READ[1:], by_ways, by_ways[1:], strict=False):

@@ -16,7 +16,7 @@ from perfmodel.models.l1.l1_tables import table_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +40,7 @@ def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
     # A buffer that L1 holds comes once to each SM.
     size = buffer_bytes(accesses.instance, r)
     once = np.minimum(found, accesses.sms * size / SECTOR)
-    resident = held(size, accesses.l1_size)
+    resident = resident_share(size, accesses.l1_size)
     return np.asanyarray(resident * once + (1 - resident) * found)
 
 

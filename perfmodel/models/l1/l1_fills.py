@@ -20,7 +20,7 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import SharedCache, Walks, Window, fetched, held
+from perfmodel.models.reuse.reuse_windows import SharedCache, Walks, Window, fetched, resident_share
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +82,7 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     found = block_fills(accesses, cached)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
-    stays = held(sum(lengths.values(), _ZERO), capacity)
+    stays = resident_share(sum(lengths.values(), _ZERO), capacity)
     walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
     totals = []
@@ -128,7 +128,7 @@ def _fill_unions_once(
         size = buffer_bytes(accesses.instance, requests[members[0]])
         every = sum((fills[i] for i in members), _ZERO)
         once = np.minimum(every, accesses.sms * np.ceil(size / SECTOR))
-        part = 1 - held(size, capacity) * (1 - once / np.maximum(every, 1e-9))
+        part = 1 - resident_share(size, capacity) * (1 - once / np.maximum(every, 1e-9))
         for i in members:
             fills[i] = fills[i] * part
 
@@ -178,7 +178,7 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
         trips = np.asanyarray(accesses.instance.trips[loop.variable], dtype=float)
         times = times * np.maximum(trips, 1.0)
     step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
-    resident = held(_DRIFT * step, accesses.l1_size)
+    resident = resident_share(_DRIFT * step, accesses.l1_size)
     return np.asanyarray(resident * together + (1 - resident) * fills)
 
 

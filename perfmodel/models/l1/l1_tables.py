@@ -17,7 +17,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import ATOM_HITS
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
@@ -35,12 +35,12 @@ TOUCHED_SECTORS = Formula(
 DRAWN_SINCE = Formula(
     name="L1 taken up by the last draws and what came between",
     unit="B",
-    text="table*(1 - (1 - 1/n)**t) + t*beside",
+    text="table*(1 - (1 - 1/n)**t) + t*others",
     symbols={
         "table": "bytes of the table [B]",
         "t": "draws [1]",
         "n": "lines of the table [1]",
-        "beside": "bytes of other loads for each draw [B]",
+        "others": "bytes of other loads for each draw [B]",
     },
     holds="random places; a line is there if it was drawn in the last t draws that fill L1",
     source="derived: Che, Tung and Wang's characteristic time",
@@ -53,7 +53,7 @@ EARLY_MISSES = Formula(
         "new": "share of the lines that the launch brings into L1 [1]",
         "k": "lines of a batch [1]",
     },
-    holds="places met at random: misses thin out as the table fills",
+    holds="random places: misses thin out as the table fills",
     source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
     "harmonic number",
 )
@@ -79,7 +79,7 @@ misses (measurements/h200-sxm-contention/random-reads.csv, fit rows)."""
 
 
 def table_fills(
-    r: Requests, table: Array, reached: Array, sms: Array, beside: Array, capacity: Array
+    r: Requests, table: Array, reached: Array, sms: Array, others: Array, capacity: Array
 ) -> Array:
     """Return the sectors that an irregular or random access brings into all L1s.
 
@@ -93,7 +93,7 @@ def table_fills(
         Bytes of the sectors in it that the access can touch.
     sms : array
         SMs at work.
-    beside : array
+    others : array
         Bytes that the other loads bring into all L1s.
     capacity : array
         Bytes of L1.
@@ -102,17 +102,17 @@ def table_fills(
     sectors = np.maximum(reached / SECTOR, 1.0)
     if not r.random:
         # A walk that is no random one may touch everything before it comes back.
-        kept = held(table, capacity)
-        return np.asanyarray((kept * np.minimum(asked, sectors) + (1 - kept) * asked) * sms)
+        resident = resident_share(table, capacity)
+        return np.asanyarray((resident * np.minimum(asked, sectors) + (1 - resident) * asked) * sms)
     draws = np.maximum(r.lines / sms, 1e-9)
-    found = _line_hits(table, beside / sms / draws, TABLE_SHARE * capacity)
+    found = _line_hits(table, others / sms / draws, TABLE_SHARE * capacity)
     parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
     hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
     first = TOUCHED_SECTORS(s=sectors, r=asked)
     return np.asanyarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
 
 
-def periodic_fills(r: Requests, fills: Array, sms: Array, beside: Array, capacity: Array) -> Array:
+def periodic_fills(r: Requests, fills: Array, sms: Array, others: Array, capacity: Array) -> Array:
     """Return the sectors that an access brings into all L1s whose addresses start again.
 
     Blocks that follow each other on an SM come by the same place again after at most a period, and
@@ -127,16 +127,16 @@ def periodic_fills(r: Requests, fills: Array, sms: Array, beside: Array, capacit
         What it brings in otherwise.
     sms : array
         SMs at work.
-    beside : array
+    others : array
         Bytes that the other loads bring into all L1s.
     capacity : array
         Bytes of L1.
     """
     assert r.period is not None
-    around = r.period * (1 + beside / np.maximum(r.sectors * SECTOR, 1.0))
-    kept = held(around, capacity)
+    around = r.period * (1 + others / np.maximum(r.sectors * SECTOR, 1.0))
+    resident = resident_share(around, capacity)
     once = np.minimum(np.ceil(r.period / SECTOR) * sms, fills)
-    return np.asanyarray(kept * once + (1 - kept) * fills)
+    return np.asanyarray(resident * once + (1 - resident) * fills)
 
 
 def early_misses(
@@ -173,12 +173,12 @@ def early_misses(
     return np.asanyarray(WALKED_MISSES(new=new, own=own, all=every))
 
 
-def _line_hits(table: Array, beside: Array, capacity: Array) -> Array:
+def _line_hits(table: Array, others: Array, capacity: Array) -> Array:
     """Return the share of a table's lines that L1 has."""
     n = np.maximum(table / LINE, 1.0)
-    low, high = np.zeros(np.broadcast(n, beside, capacity).shape), 50 * n + 0.0 * beside
+    low, high = np.zeros(np.broadcast(n, others, capacity).shape), 50 * n + 0.0 * others
     for _ in range(60):
         t = (low + high) / 2
-        fits = DRAWN_SINCE(table=n * LINE, t=t, n=n, beside=beside) <= capacity
+        fits = DRAWN_SINCE(table=n * LINE, t=t, n=n, others=others) <= capacity
         low, high = np.where(fits, t, low), np.where(fits, high, t)
     return np.asanyarray(1 - (1 - 1 / n) ** low)

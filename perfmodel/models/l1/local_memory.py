@@ -1,6 +1,6 @@
 """Local memory: each thread's own words, which all the threads of an SM take turns to use.
 
-A word of a warp's lanes lies beside those of the lane's neighbours: one word a lane is 4 sectors.
+A word of a warp's lanes lies next to those of the lane's neighbours: one word a lane is 4 sectors.
 Stores go through L1 to L2, loads find in L1 what was stored or read before. Threads that come later
 take over the memory of those that are done: what matters is how much the resident ones have.
 """
@@ -19,11 +19,11 @@ from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
-KEPT = Formula(
+HIT_SHARE = Formula(
     name="share of local memory's loads that a cache serves",
     unit="1",
     text="min(1, (0.94*c/f)**1.8)",
@@ -79,11 +79,11 @@ def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
     at_once = size / blocks * accesses.wave
     sectors = np.asanyarray(r.sectors, dtype=float)
     if r.access.kind == "store":
-        leaves = 1 - held(at_once, l2_size, WRITTEN_KNEE)
+        leaves = 1 - resident_share(at_once, l2_size, WRITTEN_KNEE)
         none = sectors * 0.0
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    fills = wanted * (1 - KEPT(c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
-    misses = fills * (1 - KEPT(c=l2_size, f=np.maximum(at_once, 1.0)))
+    fills = wanted * (1 - HIT_SHARE(c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
+    misses = fills * (1 - HIT_SHARE(c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)

@@ -142,18 +142,18 @@ def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
 def _loads_between(g: Group, requests: Sequence[Requests]) -> bool:
     """Say whether a source loads between any two stores of a group, to store what it loaded.
 
-    What lies beside an earlier load comes with it: the words of a record that is changed in place.
+    What lies next to an earlier load comes with it: the words of a record that is changed in place.
     """
     return all(
         any(
-            r.access.kind == "load" and not any(_beside(r, other) for other in requests[:first])
+            r.access.kind == "load" and not any(_next_to(r, other) for other in requests[:first])
             for r in requests[first:second]
         )
         for first, second in pairwise(g.members)
     )
 
 
-def _beside(load: Requests, other: Requests) -> bool:
+def _next_to(load: Requests, other: Requests) -> bool:
     """Say whether a load reads within a line of another one, wherever the thread is."""
     if other.access.kind != "load" or other.access.buffer != load.access.buffer:
         return False

@@ -109,7 +109,7 @@ an SM, on one SM and on 66 (measurements/h200-blocks/sets.csv).
 LONE_WARP: Final = 2.0
 """Clocks from one pass of a warp's shared accesses to its next; other warps pass in between.
 
-Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes meet in 8, 16
+Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes go to 8, 16
 and 32 words of a bank, and 8.0, 15.9 and 31.8 of each of two warps and more
 (measurements/h200-contended, lone.csv).
 """
@@ -187,7 +187,7 @@ def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
 
 
 def copied_passes(r: Requests, access: AccessTraffic) -> Array:
-    """Return the clocks that copies to shared memory hold the data stage, beside their stores.
+    """Return the clocks that copies to shared memory hold the data stage, besides their stores.
 
     What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
     2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them

@@ -12,20 +12,20 @@ from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
 BROUGHT_ONCE = Formula(
     name="bytes that walks through one buffer spare each other",
     unit="B",
-    text="kept*max(0, first - buffer)",
+    text="resident*max(0, first - buffer)",
     symbols={
-        "kept": "share of the launch's data that L2 holds [1]",
+        "resident": "share of the launch's data that L2 holds [1]",
         "first": "bytes that the walks read from DRAM for the first time, each by itself [B]",
         "buffer": "bytes of the buffer, or of one walk if more [B]",
     },
-    holds="buffers that their walks cover together; less is spared where they hardly meet",
+    holds="buffers that their walks cover together; less is spared where they hardly coincide",
     source="derived: no byte comes twice while L2 holds it; measured of bodies that are read as "
     "one's own and as all others, 268,032 and 84,736 bytes of 262,144 and 80,000 "
     "(measurements/h200-corpus)",
@@ -59,14 +59,14 @@ def brought_once(
         if r.access.kind == "load":
             loads.setdefault(r.access.buffer, []).append(i)
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
-    kept = held(sum(sizes.values(), _ZERO), accesses.l2_size)
+    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
         first = sum(alone, _ZERO)
         # A walk by itself brings what it does, atoms around its ends too.
         least = largest(sizes[buffer], *alone)
-        spared = BROUGHT_ONCE(kept=kept, first=first, buffer=least)
+        spared = BROUGHT_ONCE(resident=resident, first=first, buffer=least)
         part = 1 - spared / np.maximum(every, 1e-9)
         for i in members:
             found[i] = found[i] * np.clip(part, 0.0, 1.0)
@@ -103,7 +103,9 @@ def changed_once(
         size = buffer_bytes(accesses.instance, requests[members[0]])
         own = [dram_reads[i] for i in (*members, *loads)]
         least = largest(size, *own)
-        kept = held(size, accesses.l2_size)
-        spared = np.minimum(BROUGHT_ONCE(kept=kept, first=atomic + loaded, buffer=least), atomic)
+        resident = resident_share(size, accesses.l2_size)
+        spared = np.minimum(
+            BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least), atomic
+        )
         found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))
     return found

@@ -17,6 +17,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
+from perfmodel.models.l2.drawn_lines import OtherTable, Shares
 from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
 from perfmodel.models.l2.private_sets import (
@@ -27,14 +28,7 @@ from perfmodel.models.l2.private_sets import (
     moved_set,
     private_set,
 )
-from perfmodel.models.l2.random_tables import (
-    DrawnTable,
-    OtherTable,
-    RandomReads,
-    Shares,
-    random_draws,
-    random_reads,
-)
+from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import slice_count, working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
@@ -43,7 +37,7 @@ from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import WARM_KNEE, held
+from perfmodel.models.reuse.reuse_windows import WARM_KNEE, resident_share
 
 Array = npt.NDArray[Any]
 
@@ -53,8 +47,8 @@ fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.c
 _BEFORE_COPIES: Final = 0.5
 """Share of the lines marked streaming that leave sooner than copies on the near side.
 
-Fitted: of 8 MiB beside a write so marked 0.13 of the copies are gone; of 16 MiB, not fitted on,
-0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
+Fitted: of 8 MiB concurrent with a write so marked 0.13 of the copies are gone; of 16 MiB, not
+fitted on, 0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
 """
 
 
@@ -75,7 +69,7 @@ class CompetingMisses:
     parts : PrivateSet, MovedSet or None
         The table, where each block has its own part of it.
     moves : array
-        By how many blocks a block's part is another's in the next round.
+        By how many blocks a block's part is another's in the next pass.
     drawn : RandomReads or None
         What is read at random places.
     """
@@ -83,7 +77,7 @@ class CompetingMisses:
     lost: Array
     scattered: Array = field(default_factory=_none)
     crossing: Array = field(default_factory=_none)
-    met: Array = field(default_factory=_none)
+    merged: Array = field(default_factory=_none)
     waiting: Array = field(default_factory=_none)
     pinned: Array = field(default_factory=_none)
     left: Array = field(default_factory=lambda: np.ones(1))
@@ -116,7 +110,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         capacity=one.capacity * working_share(accesses.device),
         shares=Shares(one.persisting * (1 - one.spilled), one.streaming),
         spilled=one.spilled,
-        rounds=one.rounds,
+        waves=one.waves,
         others=_other_tables(launch, one),
     )
     reads = past_l1(accesses.requests, members, one.own.loads)
@@ -144,23 +138,23 @@ def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     ways = residency.granted_ways(control.set_aside, device.l2_size)
     reaching = reaching_writes(device, ways)
     normal = residency.normal_misses(
-        one.kept,
+        one.resident,
         residency.Streams(one.read, one.written * reaching),
-        residency.Streams(one.fleeting_read, one.fleeting_written * reaching),
+        residency.Streams(one.streaming_read, one.streaming_written * reaching),
         one.capacity,
     )
     lost = normal.lost
     passing = residency.Streams(
-        one.read - _BEFORE_COPIES * one.fleeting_read,
-        one.written - _BEFORE_COPIES * one.fleeting_written,
+        one.read - _BEFORE_COPIES * one.streaming_read,
+        one.written - _BEFORE_COPIES * one.streaming_written,
     )
-    used = residency.distance(residency.TABLE_WEIGHT, one.kept, passing)
-    kept_aside = one.persisting * (1 - one.spilled)
-    in_turn = one.persisting * one.spilled + one.normal
+    used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing)
+    set_aside_share = one.persisting * (1 - one.spilled)
+    competing = one.persisting * one.spilled + one.normal
     return CompetingMisses(
         lost,
         scattered=normal.leak * (1 - normal.knee) / np.maximum(lost, 1e-9),
-        crossing=near_lost(used, one.capacity, kept_aside, in_turn, lost),
+        crossing=near_lost(used, one.capacity, set_aside_share, competing, lost),
     )
 
 
@@ -170,19 +164,19 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     first_of = instance.kernel.accesses.index(own[0].access)
     moves = np.asanyarray(instance.moves[first_of]) % np.asanyarray(instance.blocks)
     parts, lost = _part_misses(launch, one, moves)
-    met = waiting = np.zeros(1)
+    merged = waiting = np.zeros(1)
     if not agreed(moves == 0):
-        met, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
+        merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
     granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
     stays = one.size * one.persisting * (1 - one.spilled * lost)
     return CompetingMisses(
         lost,
         parts=parts,
-        met=met,
+        merged=merged,
         waiting=waiting,
         pinned=pinned(one.size, stays, granted, one.capacity),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
-        left=held(one.kept + one.beside, one.capacity, WARM_KNEE),
+        left=resident_share(one.resident + one.streams, one.capacity, WARM_KNEE),
         moves=moves,
     )
 
@@ -197,20 +191,20 @@ def _part_misses(
     """
     accesses, running = launch.accesses, launch.accesses.running
     device, passes, streaming = accesses.device, one.passes, one.size * one.streaming
-    kept = (one.kept + _INTRUDING * one.size * one.streaming) * running
+    resident = (one.resident + _INTRUDING * one.size * one.streaming) * running
     streams = residency.Streams((one.read - streaming) * running, one.written * running)
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/h200-rows/seen.csv).
     times = np.where(running < 1, 1e9, passes)
     before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
-    own = private_set(kept, streams, one.capacity, times, before, slice_count(device))
+    own = private_set(resident, streams, one.capacity, times, before, slice_count(device))
     lost = own.lost(own.age.young)
     if not agreed(moves > 0):
         return own, lost
-    apart = moves % device.sm_count
-    near = np.minimum(apart, device.sm_count - apart) <= NEIGHBOURS
+    distance = moves % device.sm_count
+    near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS
     working = one.capacity * working_share(device)
-    moved = moved_set(kept, streams, working, passes, near, accesses.warm)
+    moved = moved_set(resident, streams, working, passes, near, accesses.warm)
     return moved, np.where(moves > 0, moved.lost(moved.age.young), lost)
 
 

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_tables import RANDOM_ROOM, drawn_share, random_line_hits
+from perfmodel.models.l2.drawn_lines import drawn_share, random_line_hits
+from perfmodel.models.l2.random_tables import RANDOM_ROOM
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +28,7 @@ _ZERO: Final = np.zeros(1)
 
 def comes_back(loads: Sequence[Requests]) -> bool:
     """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
-    # Walks in order, whose strides say it, come beside.
+    # Walks in order, whose strides say it, come as well.
     counts = [r.access.counted for r in loads]
     known = [c for c in counts if c is not None and c.misses and not c.drawn]
     if not known or len(known) < len(counts):
@@ -65,13 +66,13 @@ def followed_misses(
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
     every = sum(touched.values(), _ZERO)
-    kept = held(every, capacity)
+    resident = resident_share(every, capacity)
     found = {}
     for buffer, own_bytes in touched.items():
         members = [i for i in chosen if requests[i].access.buffer == buffer]
         own = [requests[i] for i in members]
         counts = [r.access.counted for r in own]
-        there = kept
+        there = resident
         if all(c is not None and c.apart and c.jumping for c in counts):
             there = _kept_of_draws(own, own_bytes, every, capacity, part)
         parts = []

@@ -1,7 +1,7 @@
 """Blocks that catch up with others which read the same: from then on L2 is asked once for both.
 
 Blocks that move on to what close neighbours have read find it in L2, and run faster than those that
-fetch it. Once they have caught up, their reads meet on the way to L2 (see
+fetch it. Once they have caught up, their reads are merged on the way to L2 (see
 `perfmodel.models.l2.merged_reads`) and wait for DRAM together.
 """
 
@@ -24,7 +24,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 CAUGHT_MISSES = Formula(
-    name="re-reads of others' parts that wait for DRAM with theirs",
+    name="re-reads merged with another block's outstanding DRAM fill",
     unit="1",
     text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (0.805 - d/c)/0.041))",
     symbols={
@@ -39,20 +39,20 @@ CAUGHT_MISSES = Formula(
     source="fitted with `CAUGHT`: middle, width and the delay of two passes",
 )
 CAUGHT = Formula(
-    name="re-reads of others' parts that L2 is not asked for",
+    name="re-reads merged with another block's outstanding L2 request",
     unit="1",
-    text="max(waiting, (1 - 1/alike)*rounds/(rounds + 9)/(1 + (17*rounds/again)**2))",
+    text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + 9)/(1 + (17*loads_each/again)**2))",
     symbols={
         "waiting": "those that wait for DRAM [1]",
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
-        "rounds": "loads that a block makes in one pass over the set [1]",
+        "loads_each": "loads that a block makes in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
     },
     holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
     source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.026 rms of "
     "the 85 rows marked fit, 0.053 of 86 others, of other distances among them "
     "(measurements/h200-followers/counters.csv, h200-l2-turns, h200-l2-sets, "
-    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none meet",
+    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none are",
 )
 BEHIND: Final = 2.0
 """See `CAUGHT_MISSES`."""
@@ -66,7 +66,7 @@ def caught(
     passes: Array,
     device: Device,
 ) -> tuple[Array, Array]:
-    """Return what of a set's re-reads meets others' on the way, and what of it waits for DRAM.
+    """Return the shares of a set's re-reads merged with others', and of those that wait for DRAM.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def caught(
         return np.zeros(1), np.zeros(1)
     blocks = np.asanyarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    rounds = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
-    apart = moves % device.sm_count
+    loads_each = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
+    distance = moves % device.sm_count
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
-    ring = np.maximum(np.minimum(apart, device.sm_count - apart), 1)
-    alike = np.where(apart == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
+    ring = np.maximum(np.minimum(distance, device.sm_count - distance), 1)
+    alike = np.where(distance == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
     near = (moves > 0) & (ring <= NEIGHBOURS)
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
     again = one.age.again
@@ -102,5 +102,5 @@ def caught(
         d=one.used,
         c=one.capacity,
     )
-    met = CAUGHT(waiting=waiting, alike=alike, rounds=rounds, again=again)
-    return np.asanyarray(met), np.asanyarray(waiting)
+    merged = CAUGHT(waiting=waiting, alike=alike, loads_each=loads_each, again=again)
+    return np.asanyarray(merged), np.asanyarray(waiting)

@@ -28,7 +28,7 @@ from perfmodel.models.reuse.reuse_windows import (
     Walks,
     Window,
     fetched,
-    held,
+    resident_share,
 )
 
 Array = npt.NDArray[Any]
@@ -169,7 +169,7 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
             dram_bytes[i] = np.minimum(dram_bytes[i], r.sectors * new_atoms * atom)
         if i in followed:
             new, pieces = followed[i]
-            # Else it may meet what other blocks have brought.
+            # Else it may find what other blocks have brought.
             own = comes_back([o for o in requests if o.access.buffer == r.access.buffer])
             sectors[i] = new if own else np.minimum(sectors[i], new)
             dram_bytes[i] = pieces * atom if own else np.minimum(whole, pieces * atom)
@@ -221,8 +221,8 @@ def irregular(
     """
     own = np.minimum(asked, buffer_bytes / SECTOR)
     different = own * np.minimum(1.0, buffer_bytes / SECTOR / np.maximum(every, 1e-9))
-    kept = held(buffer_bytes, capacity)
-    misses = kept * different + (1 - kept) * asked
+    resident = resident_share(buffer_bytes, capacity)
+    misses = resident * different + (1 - resident) * asked
     # All together bring no more than the buffer, if L2 keeps it.
     whole = buffer_bytes * np.minimum(1.0, own / np.maximum(every, 1e-9))
     return misses, np.minimum(misses * atom, np.maximum(whole, misses * SECTOR))

@@ -34,9 +34,9 @@ Array = npt.NDArray[Any]
 MERGED_READS = Formula(
     name="reads that L2 sees, for each of an SM",
     unit="1",
-    text="1 - met*(1 - 1/min(alike, most))",
+    text="1 - merged*(1 - 1/min(alike, most))",
     symbols={
-        "met": "share of the reads that meet: see `READS_MET` [1]",
+        "merged": "share of the reads merged with one that is outstanding [1]",
         "alike": "SMs of a GPC whose blocks, handed out one after the other, read the same [1]",
         "most": "SMs that one read of L2 answers, at most [1]",
     },
@@ -44,43 +44,43 @@ MERGED_READS = Formula(
     source="derived; measured of 1 to 16 SMs of a GPC (measurements/h200-merged/merged.csv, "
     "window.csv)",
 )
-READS_MET = Formula(
-    name="share of the reads of neighbours that meet",
+READS_MERGED = Formula(
+    name="share of neighbours' reads merged with an outstanding one",
     unit="1",
     text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**2))",
     symbols={
         "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
-        "first": "share of such reads that meet: see `FRESH_MET` [1]",
-        "step": "share of reads of blocks in step that meet [1]",
+        "first": "share of such reads that are merged: see `FILLS_SHARED` [1]",
+        "step": "share of reads of blocks in step that are merged [1]",
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
         "drift": "other blocks on a full SM that halve it [1]",
     },
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in step meet "
+    "on with them; what L2 has is there so soon that only blocks in step merge "
     "(measurements/h200-merged/kept.csv)",
 )
-FRESH_MET = Formula(
-    name="share of the reads of what DRAM brings that meet",
+FILLS_SHARED = Formula(
+    name="fraction of in-flight DRAM fills shared by several SMs",
     unit="1",
     text="step - min(0.75, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
-        "step": "share of reads of blocks in step that meet [1]",
+        "step": "share of reads of blocks in step that are merged [1]",
         "lost": "what each other block on a full SM loses of it [1]",
-        "n": "blocks that share an SM, 16 where warps do not meet [1]",
+        "n": "blocks that share an SM, 16 where no barrier keeps warps in step [1]",
         "u": "load of the SM's busiest unit [1]",
         "full": "load from which on it is lost [1]",
     },
     holds="as `MERGED_READS`",
-    source="chosen as `READS_MET`; counts of products and of attention were in view",
+    source="chosen as `READS_MERGED`; counts of products and of attention were in view",
 )
 STEP: Final = 0.95
 DRIFT: Final = 2.0
 CHANCE: Final = 0.15
 LOST: Final = 0.05
 FULL: Final = 0.75
-"""See `READS_MET` and `FRESH_MET`."""
+"""See `READS_MERGED` and `FILLS_SHARED`."""
 
 _WHOLE: Final = 16.0
 """Blocks of a GPC that has one on each of its SMs."""
@@ -95,7 +95,7 @@ class _Pace:
     shared : array
         Blocks that share an SM.
     drifting : array
-        The same, or as many as drift where warps never meet at a barrier.
+        The same, or as many as drift where no barrier keeps warps in step.
     load : array
         Of the SM's busiest unit.
     cold : bool
@@ -140,7 +140,7 @@ class _Readers:
     roots: Mapping[int, str | None]
     neighbours: Mapping[int, Array]
 
-    def beside(self, i: int) -> list[int]:
+    def same_loops(self, i: int) -> list[int]:
         """Return the loads of the same loops, a load itself among them."""
         return [j for j in self.loads if self.roots[j] == self.roots[i]]
 
@@ -157,7 +157,7 @@ class _Readers:
         found = self.neighbours[i]
         if self.accesses[i].alike is not None:
             return found
-        others = self.beside(i)
+        others = self.same_loops(i)
         most_alike = largest(*(self.neighbours[j] for j in others))
         for j in others:
             leads = (self.neighbours[j] >= most_alike) & (self.neighbours[i] < most_alike)
@@ -168,7 +168,7 @@ class _Readers:
     def waits_alone(self, i: int) -> Array:
         """Return the share of the reads that wait for data of the block's own: out of step."""
         own = np.zeros(1)
-        for j in self.beside(i):
+        for j in self.same_loops(i):
             access = self.accesses[j]
             waits = access.dram_bytes / SECTOR / np.maximum(access.l1_fill_sectors, 1e-9)
             alone = self.reading(j) < 1.1
@@ -203,21 +203,21 @@ def with_merged_reads(
     shared = side_by_side(held, blocks, device.sm_count)
     pace = _Pace(
         shared=shared,
-        # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
+        # Without barriers warps fall out of step like blocks (measurements/h200-sxm/gemm.csv).
         drifting=shared if instance.kernel.barriers else np.maximum(shared, 16.0),
         load=busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30),
         cold=traffic.cold,
     )
     readers = _readers(instance, requests, traffic.accesses, device, held)
-    asked = merged = np.zeros(1)
+    asked = seen = np.zeros(1)
     accesses = list(traffic.accesses)
     for i in readers.loads:
         fills = accesses[i].l1_fill_sectors
         share = _seen_by_l2(readers, pace, i, 1.0 * device.merged_sms)
         share = share * (1 - _caught_up(traffic, i))
-        asked, merged = asked + fills, merged + fills * share
+        asked, seen = asked + fills, seen + fills * share
         accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
-    part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
+    part = np.where(asked > 0, seen / np.maximum(asked, 1e-9), 1.0)
     return _with_reads(traffic, accesses, part)
 
 
@@ -247,24 +247,24 @@ def _readers(
 
 def _seen_by_l2(readers: _Readers, pace: _Pace, i: int, most: float) -> Array:
     """Return the share of a load's reads that L2 sees, where one answers `most` SMs at most."""
-    requests, others = readers.requests, readers.beside(i)
-    met = _reads_met(readers, pace, i)
+    requests, others = readers.requests, readers.same_loops(i)
+    merged = _reads_merged(readers, pace, i)
     loop = requests[i].access.loop
     _, at_once = loop_unroll(readers.instance, loop, len(others))
     in_parts = _in_parts(requests, i, others) & (at_once * len(others) > 1.5)
-    met = np.where(in_parts, np.minimum(met, CHANCE), met)
-    met = np.where(_split_by_warps(requests[i]), 0.0, met)
+    merged = np.where(in_parts, np.minimum(merged, CHANCE), merged)
+    merged = np.where(_split_by_warps(requests[i]), 0.0, merged)
     # Who waits for data of its own falls out of step.
     own = readers.waits_alone(i)
-    met = met * (1 - own) + np.minimum(met, CHANCE) * own
-    share = MERGED_READS(met=met, alike=readers.in_step(i), most=most)
-    chance = np.minimum(met, CHANCE)
-    by_chance = MERGED_READS(met=chance, alike=readers.neighbours[i], most=most)
+    merged = merged * (1 - own) + np.minimum(merged, CHANCE) * own
+    share = MERGED_READS(merged=merged, alike=readers.in_step(i), most=most)
+    chance = np.minimum(merged, CHANCE)
+    by_chance = MERGED_READS(merged=chance, alike=readers.neighbours[i], most=most)
     return np.asanyarray(np.minimum(share, by_chance))
 
 
-def _reads_met(readers: _Readers, pace: _Pace, i: int) -> Array:
-    """Evaluate `READS_MET` for a load."""
+def _reads_merged(readers: _Readers, pace: _Pace, i: int) -> Array:
+    """Evaluate `READS_MERGED` for a load."""
     access = readers.accesses[i]
     fills, every = access.l1_fill_sectors, readers.reading(i)
     # Blocks of an SM that find in L1 what others brought are one to L2.
@@ -275,9 +275,9 @@ def _reads_met(readers: _Readers, pace: _Pace, i: int) -> Array:
     asking = np.minimum(every, readers.together)
     alone = access.dram_bytes / SECTOR * asking / np.maximum(fills, 1e-9)
     drifting = pace.drifting / np.clip(alone, 1.0, pace.shared)
-    first = FRESH_MET(step=STEP, lost=LOST, n=drifting, u=pace.load, full=FULL)
+    first = FILLS_SHARED(step=STEP, lost=LOST, n=drifting, u=pace.load, full=FULL)
     return np.asanyarray(
-        READS_MET(
+        READS_MERGED(
             fresh=np.clip(fresh, 0.0, 1.0) if pace.cold else 0.0,
             first=first,
             drift=DRIFT,
@@ -304,14 +304,14 @@ def _with_reads(traffic: Traffic, accesses: Sequence[AccessTraffic], part: Array
 
 def _caught_up(traffic: Traffic, i: int) -> Array:
     """Return the share of a load's reads that blocks make which have caught up with others."""
-    met: Array = np.zeros(1)
+    merged: Array = np.zeros(1)
     for t in traffic.tables:
         if i in t.members:
-            met = met + t.met * t.again / np.maximum(t.first + t.again, 1e-9)
-    return met
+            merged = merged + t.merged * t.again / np.maximum(t.first + t.again, 1e-9)
+    return merged
 
 
-def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Array:
+def _in_parts(requests: Sequence[Requests], i: int, others: Sequence[int]) -> Array:
     """Return whether a warp asks for a line in several requests, of other sectors each.
 
     Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
@@ -319,7 +319,7 @@ def _in_parts(requests: Sequence[Requests], i: int, beside: Sequence[int]) -> Ar
     is merged (measurements/h200-reused, walks).
     """
     own, found = requests[i], np.zeros(1, dtype=bool)
-    for j in beside:
+    for j in others:
         r = requests[j]
         if j == i or r.strides is None or own.strides is None:
             continue

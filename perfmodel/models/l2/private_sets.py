@@ -1,8 +1,8 @@
 """Sets that SMs read again and again, part by part: what L2 loses of them near its size.
 
-Where each SM has its own part, data is held once. At first a set of most of L2's size loses more
-than one that has been read for long, whose lines have found their side and their place; that takes
-the longer the larger it is.
+Where each SM has its own part, data is resident once. At first a set of most of L2's size loses
+more than one that has been read for long, whose lines have found their side and their place; that
+takes the longer the larger it is.
 
 Where blocks move on to what others have read, those that find it catch up with those that fetch it.
 In the end blocks run in groups: the first misses for all of them. In step they would miss all.
@@ -59,7 +59,7 @@ PRIVATE_KNEE = Formula(
         "end": "share of L2 from which settled sets lose more [1]",
         "width": "share of L2 beyond, at which they lose all [1]",
     },
-    holds="working sets of 1 to 256 MiB on an H200, each SM its own part; such data is held once",
+    holds="working sets of 1 to 256 MiB on an H200, each SM its own part: resident once",
     source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
     "(measurements/h200-sxm/working-set.csv), the other to the re-reads from the 18th on, "
     "and to warm launches (measurements/h200-l2-sets)",
@@ -131,7 +131,7 @@ class MovedKnee(NamedTuple):
 NEAR: Final = MovedKnee(middle=0.7, width=0.035, steady=0.058, scale=55.0, power=1.6)
 """Blocks that move on to what a close neighbour has read: most are on the same side of L2."""
 FAR: Final = MovedKnee(middle=0.6, width=0.033, steady=0.17, scale=32.0, power=1.1)
-"""To what blocks further away have read, on either side: more of it is held on both."""
+"""To what blocks further away have read, on either side: more of it is resident on both."""
 NEIGHBOURS: Final = 8
 """Blocks in a row on SMs of one side: places.txt, measurements/h200-l2-sets."""
 WARM_DRIFT: Final = 0.6

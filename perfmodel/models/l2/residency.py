@@ -1,8 +1,8 @@
-"""What L2 keeps of data that is read again: beside streams, in a set-aside, at random places.
+"""What stays in L2 of data that is read again: among streams, in a set-aside, at random places.
 
 L2 is taken as 16 ways of least-recently-used lines, split over two partitions. Data that SMs of
-both sides read is held on both. A set-aside is whole ways: persisting lines keep them, clean normal
-lines use what persisting lines leave of them, dirty lines may not.
+both sides read is resident on both. A set-aside is whole ways: persisting lines keep them, clean
+normal lines use what persisting lines leave of them, dirty lines may not.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PICKED = Formula(
     "1/8, 1/4, 1/2 and 3/4 (measurements/h200-sxm-suite/data-reset.csv)",
 )
 ROOM = Formula(
-    name="L2 beside what others keep in the set-aside",
+    name="L2 left by what others keep in the set-aside",
     unit="B",
     text="c - min(others, granted)",
     symbols={
@@ -53,7 +53,7 @@ ROOM = Formula(
         "others": "bytes that other kernels mark persisting, or have left so [B]",
         "granted": "bytes of the ways set aside [B]",
     },
-    holds="sets that are read again and again: 32 to 48 MiB beside 24 and 16 MiB left persisting "
+    holds="sets that are read again and again: 32 to 48 MiB with 24 and 16 MiB left persisting "
     "on an H200, times 4 to 16% over (measurements/h200-after-use/after-use.csv)",
     source="derived: such lines stay until they are reset, used or not",
 )
@@ -70,18 +70,18 @@ LEAK = Formula(
         "c": "capacity of L2 [B]",
         "start": "share of L2 from which streams do harm [1]",
     },
-    holds="tables read in order beside streams; streams marked streaming do no such harm",
+    holds="tables read in order with concurrent streams; streams marked streaming do no such harm",
     source="fitted together with the knee",
 )
 DISTANCE = Formula(
     name="L2 used between two reads of a line",
     unit="B",
-    text="table*kept + read*sr + written*sw",
+    text="table*resident + read*sr + written*sw",
     symbols={
-        "kept": "bytes of the tables that are to stay [B]",
+        "resident": "bytes of the tables that are to stay [B]",
         "sr": "bytes of streams read in one pass over the table [B]",
         "sw": "bytes of streams written in one pass over the table [B]",
-        "table": "L2 that a byte of a table takes: half of it is held on both sides [1]",
+        "table": "L2 that a byte of a table takes: half of it is resident on both sides [1]",
         "read": "L2 that a byte read once takes [1]",
         "written": "L2 that a byte written takes [1]",
     },
@@ -110,7 +110,7 @@ NORMAL_MISSES = Formula(
         "leak": "share lost though there is room [1]",
         "knee": "share lost for lack of room [1]",
     },
-    holds="tables read in order beside streams",
+    holds="tables read in order with concurrent streams",
     source="taken as independent",
 )
 TABLE_MISSES = Formula(
@@ -180,8 +180,8 @@ def granted(set_aside: Any, capacity: float) -> Array:
     return np.asanyarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
 
 
-def room_beside(capacity: float, set_aside: Any, others: Any) -> Array:
-    """Return the L2 that is left beside what other kernels keep in a set-aside [B]."""
+def room_left(capacity: float, set_aside: Any, others: Any) -> Array:
+    """Return the L2 that is left by what other kernels keep in a set-aside [B]."""
     return np.asanyarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
 
 
@@ -271,7 +271,7 @@ def distance(table: float, resident: Any, streams: Streams) -> Array:
             table=table,
             read=READ_WEIGHT,
             written=WRITE_WEIGHT,
-            kept=np.asanyarray(resident, dtype=float),
+            resident=np.asanyarray(resident, dtype=float),
             sr=np.asanyarray(streams.read, dtype=float),
             sw=np.asanyarray(streams.written, dtype=float),
         )

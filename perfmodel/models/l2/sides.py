@@ -92,7 +92,7 @@ def sharpness(fetched: Array, written: Array) -> Array:
     )
 
 
-def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) -> Array:
+def near_lost(used: Any, capacity: float, resident: Any, others: Any, missing: Any) -> Array:
     """Return the share of a table's re-reads that hit, but not on the near side.
 
     Parameters
@@ -101,7 +101,7 @@ def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) 
         L2 used between two reads of a line [B].
     capacity : float
         L2 [B].
-    kept, others : array
+    resident, others : array
         Shares of the table that the set-aside keeps, and of normal lines.
     missing : array
         Share of the re-reads of these that miss: of lines whose copy is gone, too.
@@ -111,8 +111,8 @@ def near_lost(used: Any, capacity: float, kept: Any, others: Any, missing: Any) 
         KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
     )
     lost = NEAR_LOST(first=first, second=second, third=third, later=later)
-    found = np.maximum(kept + others * (1 - missing), 1e-9)
-    return np.asanyarray((kept * lost + others * np.maximum(lost - missing, 0.0)) / found)
+    found = np.maximum(resident + others * (1 - missing), 1e-9)
+    return np.asanyarray((resident * lost + others * np.maximum(lost - missing, 0.0)) / found)
 
 
 def crossing_inputs(traffic: Traffic, device: Device) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""L2's slices as atomics meet them: how many neighbours share one, and how fast its passes are.
+"""L2's slices as atomics use them: how many neighbours share one, and how fast its passes are.
 
 A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
 better for more than that: the busiest slice decides how long atomics to few addresses take.
@@ -153,7 +153,7 @@ alternates between such lines waits. Both of an H200 and an H100 (atomics.csv, f
 
 
 STACK: Final = 16
-"""Slices beside each stack of DRAM: an H100 has 80, an H200 94 of 96."""
+"""Slices at each stack of DRAM: an H100 has 80, an H200 94 of 96."""
 
 
 def working_share(device: Device) -> float:
@@ -176,7 +176,7 @@ def slice_count(device: Device) -> float:
     return 1.0 * (device.l2_slices or _USUAL)
 
 
-def lone_sector(device: Device) -> float:
+def isolated_sector(device: Device) -> float:
     """Return how many sectors of full lines cost L2 as much as one alone of its line.
 
     A slice looks up so many lines a clock, whatever is asked of them.

@@ -16,7 +16,7 @@ from perfmodel.models.l2.access_misses import access_misses, total, with_own_rul
 from perfmodel.models.l2.common_buffers import changed_once
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.record import L2
-from perfmodel.models.l2.slices import lone_sector
+from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.l2.table_costs import random_fills
 from perfmodel.models.l2.table_misses import with_table
 from perfmodel.models.l2.tables import Table, find_tables
@@ -40,7 +40,7 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     misses, left, early = without_local(misses, l1), _ZERO, _ZERO
     if accesses.warm:
         left = left_by_launch(accesses, misses)
-        tables = [replace(t, kept=np.maximum(left, t.kept)) for t in tables]
+        tables = [replace(t, left=np.maximum(left, t.left)) for t in tables]
         misses, early = without_left(accesses, l1, misses, tables, left)
     for table in tables:
         misses = with_table(table, accesses, l1, misses)
@@ -62,7 +62,7 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
         atomic_sectors=asked.atomics,
         hit_rate=np.where(every > 0, 1 - missed / np.maximum(every, 1), 0.0),
         write_cost=asked.write_cost,
-        filled_sectors=random_fills(accesses, tables, lone_sector(accesses.device)),
+        filled_sectors=random_fills(accesses, tables, isolated_sector(accesses.device)),
         repeated_sectors=_repeated(accesses, l1, tables),
     )
 

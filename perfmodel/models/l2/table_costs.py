@@ -70,7 +70,7 @@ def random_waits(accesses: GlobalAccesses, tables: Sequence[Table], rows: float)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
         misses = table.read(accesses.warm) / wide
-        waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
+        waited = waited + misses * random_wait(wide, table.size / table.waves.number, rows)
     return np.asanyarray(waited)
 
 
@@ -109,13 +109,13 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
     return np.asanyarray(extra)
 
 
-HELD_SLOPE: Final = 0.35
-HELD_START: Final = 0.4
+DRAWN_LINES_SLOPE: Final = 0.35
+DRAWN_LINES_START: Final = 0.4
 """What writes lose by each byte read of persisting lines at random places, in dense DRAM bytes: so
 much of the share of the set-aside that these lines fill, beyond where it starts. That there is no
 room then to hold lines on both sides of L2 is the likely cause.
 
-Fitted: tables of 4 and 8 MiB beside a write, hitRatio 1, with 8 and 12 MiB set aside
+Fitted: tables of 4 and 8 MiB concurrent with a write, hitRatio 1, with 8 and 12 MiB set aside
 (measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
 crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
 data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are read (h100-l2). Gathers
@@ -124,7 +124,7 @@ under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with it and 1.3
 """
 
 
-def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
+def drawn_lines_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
     """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
 
     Parameters
@@ -139,8 +139,8 @@ def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Arra
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
     for table in (t for t in tables if t.random):
         share = np.minimum(table.lines.persisting * table.size / np.maximum(granted, 1.0), 1.0)
-        over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
-        found = found + (table.first + table.again) * table.lines.kept * over * alone
+        over = DRAWN_LINES_SLOPE * np.maximum(share - DRAWN_LINES_START, 0.0)
+        found = found + (table.first + table.again) * table.lines.resident * over * alone
     return np.asanyarray(found)
 
 
@@ -164,22 +164,22 @@ def filled_share(
         1158 us alike, with 10 ways an H100 1955 to 2120 (sliding-window.csv of
         h200-sxm-contention and h100-sxm-suite).
     """
-    held = np.zeros(1)
+    resident_share = np.zeros(1)
     for t in tables:
         written = any(i in stored for i in t.members)
         lines = t.lines.persisting * (t.lines.overflow if written else 1.0)
-        held = held + lines * t.size
+        resident_share = resident_share + lines * t.size
     missed = sum((t.read(warm) for t in tables), np.zeros(1))
     marked = sum(marked_reads(tables, warm), np.zeros(1))
     streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
-    share = np.minimum(held / np.maximum(granted, 1.0), 1.0)
+    share = np.minimum(resident_share / np.maximum(granted, 1.0), 1.0)
     return np.asanyarray(share * np.minimum(streams, 1.0))
 
 
-def kept_share(tables: Sequence[Table], granted: Any) -> Array:
+def resident_part(tables: Sequence[Table], granted: Any) -> Array:
     """Return the share of a set-aside's bytes that persisting lines keep."""
-    kept = (t.lines.kept * t.size for t in tables)
-    return np.asanyarray(np.minimum(sum(kept, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
+    resident = (t.lines.resident * t.size for t in tables)
+    return np.asanyarray(np.minimum(sum(resident, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
 
 
 def normal_reads(tables: Sequence[Table], warm: bool) -> Array:

@@ -1,4 +1,4 @@
-"""Table uses: what a launch asks of a table that it reads again, and what passes beside it."""
+"""Table uses: what a launch asks of a table that it reads again, and what passes concurrently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_tables import ONE_ROUND, Rounds
+from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -70,7 +70,7 @@ class TableLaunch:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """One table of a launch, and what passes beside it.
+    """One table of a launch, and what passes concurrently.
 
     Attributes
     ----------
@@ -86,18 +86,18 @@ class TableUse:
     spilled : array
         Share of the persisting ones that find no way.
     capacity : float
-        L2 that is left beside what other kernels keep [B].
+        L2 that is left by what other kernels keep [B].
     read, written : array
         Bytes of streams in one pass over it, with its own lines marked streaming.
-    fleeting_read, fleeting_written : array
+    streaming_read, streaming_written : array
         Of these, what is marked streaming.
-    kept : array
+    resident : array
         Bytes that it and other tables want to keep in L2.
-    beside : array
+    streams : array
         Bytes of streams of other buffers in one pass over it.
     first, again : array
         Bytes that first reads and all others ask for, where it is read in order.
-    rounds : Rounds
+    waves : Waves
         Parts that are drawn from one after the other, where it is read at random places.
     """
 
@@ -112,13 +112,13 @@ class TableUse:
     capacity: float
     read: Array
     written: Array
-    fleeting_read: Array
-    fleeting_written: Array
-    kept: Array
-    beside: Array
+    streaming_read: Array
+    streaming_written: Array
+    resident: Array
+    streams: Array
     first: Array
     again: Array
-    rounds: Rounds = ONE_ROUND
+    waves: Waves = ONE_WAVE
 
 
 def buffer_uses(
@@ -164,14 +164,14 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     accesses, own = launch.accesses, launch.uses[buffer]
     control, claimed, l2_size = accesses.control, accesses.start.claimed, accesses.l2_size
     random = any(r.random for r in launch.requests_of(own))
-    size, rounds = own.touched, ONE_ROUND
+    size, waves = own.touched, ONE_WAVE
     if random:
         whole = buffer_bytes(accesses.instance, accesses.requests[own.members[0]])
-        size, rounds = _drawn_from(launch, own, whole)
+        size, waves = _drawn_from(launch, own, whole)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
     others = {name: use for name, use in launch.uses.items() if name != buffer}
-    read, written, fleeting_read, fleeting_written = _passing(others, tables, passes, control)
+    read, written, streaming_read, streaming_written = _passing(others, tables, passes, control)
     first = np.minimum(size, own.loads)
     return TableUse(
         own=own,
@@ -182,55 +182,57 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         streaming=streaming,
         normal=1 - persisting - streaming,
         spilled=spilled_share(control, buffer, size, random, claimed, l2_size),
-        capacity=number(residency.room_beside(l2_size, control.set_aside, claimed)),
+        capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
         read=read + size * streaming,
         written=written,
-        fleeting_read=fleeting_read + size * streaming,
-        fleeting_written=fleeting_written,
-        kept=_beside_tables(np.asanyarray(size * (1 - streaming)), others, tables, passes, control),
-        beside=read + written,
+        streaming_read=streaming_read + size * streaming,
+        streaming_written=streaming_written,
+        resident=_resident_bytes(
+            np.asanyarray(size * (1 - streaming)), others, tables, passes, control
+        ),
+        streams=read + written,
         first=first,
         again=own.loads - first,
-        rounds=rounds,
+        waves=waves,
     )
 
 
-def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Rounds]:
-    """Return the bytes of a buffer that loads draw from, and the rounds in which they do."""
+def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Waves]:
+    """Return the bytes of a buffer that loads draw from, and the waves in which they do."""
     drawn = [r for r in launch.requests_of(own) if r.random]
     places = [r.places for r in drawn if r.places is not None]
     if len(places) < len(drawn):
-        return size, ONE_ROUND
+        return size, ONE_WAVE
     blocks = launch.accesses.blocks
     whole, live = (
         np.minimum(size, largest(*(p.of(n) for p in places)))
         for n in (blocks, np.maximum(blocks * launch.accesses.running, 1.0))
     )
     alone = smallest(*(p.alone for p in places))
-    return whole, Rounds(np.maximum(whole / live, 1.0), alone)
+    return whole, Waves(np.maximum(whole / live, 1.0), alone)
 
 
 def _passing(
     others: Mapping[str, BufferUse], tables: Sequence[str], passes: Array, control: L2Control
 ) -> tuple[Array, Array, Array, Array]:
     """Return what other buffers read and write in one pass, and how much of both streams [B]."""
-    read = written = fleeting_read = fleeting_written = np.zeros(1)
+    read = written = streaming_read = streaming_written = np.zeros(1)
     for name, use in others.items():
         if name in tables:
             continue
-        _, fleeting = marked(control, name, use.touched)
+        _, streaming = marked(control, name, use.touched)
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
         # What is read and then written takes its lines once.
         loads = np.maximum(loads - stores, 0.0)
         read, written = read + loads, written + stores
-        fleeting_read = fleeting_read + loads * fleeting
-        fleeting_written = fleeting_written + stores * fleeting
-    return read, written, fleeting_read, fleeting_written
+        streaming_read = streaming_read + loads * streaming
+        streaming_written = streaming_written + stores * streaming
+    return read, written, streaming_read, streaming_written
 
 
-def _beside_tables(
-    kept: Array,
+def _resident_bytes(
+    resident: Array,
     others: Mapping[str, BufferUse],
     tables: Sequence[str],
     passes: Array,
@@ -242,6 +244,6 @@ def _beside_tables(
     """
     for name, use in others.items():
         if name in tables:
-            _, fleeting = marked(control, name, use.touched)
-            kept = kept + np.minimum(use.touched, use.loads / passes) * (1 - fleeting)
-    return kept
+            _, streaming = marked(control, name, use.touched)
+            resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
+    return resident

@@ -28,9 +28,9 @@ from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.later_waves import read_by_later_waves
 from perfmodel.models.l2.private_sets import MovedSet, PrivateSet, settled_share
-from perfmodel.models.l2.random_tables import ONE_ROUND, Rounds
+from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, table_use
-from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
+from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -49,7 +49,7 @@ BROUGHT_BY_DRAWS = Formula(
 )
 
 ALONE: Final = 1.5
-"""Power of the share of lines that stay with which those beside them, which do not, miss alone.
+"""Power of the share of lines that stay with which those next to them, which do not, miss alone.
 
 Fitted between one neighbour and both: data-reset with windows of hitRatio 1/4 to 3/4 and 8 MiB set
 aside on an H200 (measurements/h200-l2/grid.csv, fit rows).
@@ -71,7 +71,7 @@ class TableLines:
     streaming_miss: Array
 
     @property
-    def kept(self) -> Array:
+    def resident(self) -> Array:
         """Share of the table that a set-aside keeps."""
         return np.asanyarray(self.persisting * (1 - self.overflow))
 
@@ -119,17 +119,17 @@ class Table:
     lines : TableLines
     misses : array
         Share of the re-reads that miss.
-    gone : array
+    first_misses : array
         Share of the first reads that miss, though the same launch ran before.
     scattered : array
         Share of the misses at places that no neighbour misses at.
     parts : PrivateSet, MovedSet or None
         Where each block has its own part of it.
-    kept : array
+    left : array
         Share of its first reads that the launch before has left in L2, where it is random.
     draws, wide : array
         Of a random one: lines drawn, and bytes that a miss brings of each.
-    rounds : Rounds
+    waves : Waves
         Parts of a random one that are drawn from one after the other.
     crossing : array
         Share of the re-reads that hit whose line has to come from L2's other side, or might be on
@@ -137,10 +137,10 @@ class Table:
     settled, settled_misses : array
         Share of the re-reads, and what misses of them, that come when L2 decides and no longer
         DRAM; none where blocks are not in step.
-    met, waiting : array
-        Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
+    merged, waiting : array
+        Share of the re-reads merged with others' on the way to L2, and of those that wait for DRAM.
     pinned : array
-        What a byte read takes of L2 beyond one, beside persisting lines.
+        What a byte read takes of L2 beyond one, with persisting lines set aside.
     """
 
     buffer: str
@@ -151,17 +151,17 @@ class Table:
     again: Array
     lines: TableLines
     misses: Array
-    gone: Array
+    first_misses: Array
     scattered: Array
     parts: PrivateSet | MovedSet | None = None
-    kept: Array = field(default_factory=lambda: np.zeros(1))
+    left: Array = field(default_factory=lambda: np.zeros(1))
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
-    rounds: Rounds = ONE_ROUND
+    waves: Waves = ONE_WAVE
     crossing: Array = field(default_factory=lambda: np.zeros(1))
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
-    met: Array = field(default_factory=lambda: np.zeros(1))
+    merged: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
     pinned: Array = field(default_factory=lambda: np.zeros(1))
 
@@ -176,7 +176,7 @@ class Table:
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
-        lost = (1 - self.kept if self.random else self.gone) if warm else 1.0
+        lost = (1 - self.left if self.random else self.first_misses) if warm else 1.0
         return np.asanyarray(self.first * lost + self.again * self.misses)
 
 
@@ -232,7 +232,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     misses, competing = lines.misses, lines.competing
     settled, settled_lost = _settled(launch.accesses, found, misses - lines.competing_misses, lines)
     # Lines that a window did not pick lie alone where it picked their neighbours.
-    alone = lines.kept**ALONE * lines.streaming * lines.streaming_miss
+    alone = lines.resident**ALONE * lines.streaming * lines.streaming_miss
     scattered = found.scattered * lines.competing_misses + alone
     left = np.where(launch.accesses.running < 1, 1 - found.left, 0.0)
     table = Table(
@@ -244,16 +244,16 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         again=np.atleast_1d(one.again),
         lines=lines,
         misses=misses,
-        gone=np.maximum(misses, left),
+        first_misses=np.maximum(misses, left),
         parts=found.parts,
         crossing=np.atleast_1d(found.crossing),
         settled=np.atleast_1d(settled),
         settled_misses=np.maximum(misses - competing * (found.lost - settled_lost), 0.0),
         scattered=np.atleast_1d(scattered / np.maximum(misses, 1e-9)),
-        met=np.atleast_1d(competing * found.met),
+        merged=np.atleast_1d(competing * found.merged),
         waiting=np.atleast_1d(competing * found.waiting),
         pinned=found.pinned,
-        rounds=one.rounds,
+        waves=one.waves,
     )
     drawn = found.drawn
     if drawn is None:
@@ -262,7 +262,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         table,
         first=np.atleast_1d(drawn.first),
         again=np.atleast_1d(drawn.again),
-        kept=drawn.kept,
+        left=drawn.left,
         draws=drawn.draws,
         wide=drawn.wide,
     )
@@ -280,7 +280,7 @@ def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> T
         places = np.maximum(size / found.drawn.wide, 1.0)
         at_once = np.maximum(running * found.drawn.draws / places, 1e-9)
         passing = 1 - DRAWN_IN_WAVE(x=at_once)
-    alone = fleeting_misses(size, size * one.streaming, one.capacity, start.full, start.warm)
+    alone = streaming_misses(size, size * one.streaming, one.capacity, start.full, start.warm)
     return TableLines(
         persisting=np.atleast_1d(one.persisting),
         overflow=np.atleast_1d(one.spilled),
@@ -288,7 +288,7 @@ def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> T
         normal=np.atleast_1d(one.normal),
         normal_miss=np.atleast_1d(found.lost),
         streaming=np.atleast_1d(one.streaming),
-        streaming_miss=np.atleast_1d(np.where(one.beside > 0, passing, alone)),
+        streaming_miss=np.atleast_1d(np.where(one.streams > 0, passing, alone)),
     )
 
 

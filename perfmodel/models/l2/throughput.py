@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import busiest_of_table, lone_sector, slice_count
+from perfmodel.models.l2.slices import busiest_of_table, isolated_sector, slice_count
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -24,7 +24,7 @@ L2_READS = Formula(
         "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
         "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
-        "pinned": "what reads of private parts take beyond others beside persisting lines [B]",
+        "pinned": "what reads of private parts take more with persisting lines set aside [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
@@ -32,9 +32,9 @@ L2_READS = Formula(
     },
     holds="as the time of L2",
     source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
-    "(measurements/h200-sxm-suite/gather.csv). What DRAM takes longer than L2 goes on beside "
-    "writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off on an H100, and 7.7% "
-    "where they waited for it (h100-sxm-suite/strided.csv, fit rows)",
+    "(measurements/h200-sxm-suite/gather.csv). What DRAM takes longer than L2 goes on while "
+    "L2 writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off on an H100, and "
+    "7.7% where they waited for it (h100-sxm-suite/strided.csv, fit rows)",
 )
 L2_TIME = Formula(
     name="time of L2",
@@ -47,7 +47,7 @@ L2_TIME = Formula(
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
-        "beside": "share of reads that hit, or of writes if shorter, that runs beside [1]",
+        "beside": "share of reads that hit, or of writes if shorter, that runs concurrently [1]",
     },
     holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
     source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
@@ -107,7 +107,7 @@ def concurrent_reads(traffic: Traffic, device: Device) -> Array:
 
 
 def pinned_bytes(traffic: Traffic) -> Array:
-    """Return what reads of private parts take of L2 beyond others beside persisting lines [B]."""
+    """Return what reads of private parts take of L2 more with persisting lines set aside [B]."""
     return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
 
 
@@ -129,7 +129,7 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     Of a small table at random places the busiest slice decides.
     """
     total = np.zeros(1)
-    lone, slices = lone_sector(device), slice_count(device)
+    lone, slices = isolated_sector(device), slice_count(device)
     busiest = {
         i: busiest_of_table(table.size, slices)
         for table in traffic.tables

@@ -23,7 +23,7 @@ from perfmodel.models.reuse.placement import line_bytes
 
 Array = npt.NDArray[Any]
 
-WARM_HELD = Formula(
+FOUND_WARM = Formula(
     name="share of a launch's data that the next one finds in L2",
     unit="1",
     text="min(1, (1 + 2**((0.4 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
@@ -40,7 +40,7 @@ WARM_HELD = Formula(
 )
 WARM_HALF: Final = 0.713
 WARM_STEP: Final = 0.0365
-"""See `WARM_HELD`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2. By their
+"""See `FOUND_WARM`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2. By their
 times copies of 16 B a lane lose the last of it later, on an H100 at 1.2 times L2."""
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
@@ -60,7 +60,7 @@ UNEVEN_STEP = Formula(
 )
 
 
-def warm_held(
+def found_warm(
     footprint_bytes: Any, capacity: Any, at_random: Any = 0.0, half: float = WARM_HALF
 ) -> Array:
     """Return the share of its data that a launch finds where the same one has just run, 0 to 1.
@@ -72,7 +72,7 @@ def warm_held(
     step = UNEVEN_STEP(
         even=WARM_STEP, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
     )
-    return np.asanyarray(WARM_HELD(f=f, c=c, half=half, step=step))
+    return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step))
 
 
 def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
@@ -83,7 +83,7 @@ def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
     lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
     random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), np.zeros(1))
     half = accesses.device.l2_kept_half or WARM_HALF * working_share(accesses.device)
-    return warm_held(sum(lines, np.zeros(1)), accesses.l2_size, random, half)
+    return found_warm(sum(lines, np.zeros(1)), accesses.l2_size, random, half)
 
 
 def without_left(

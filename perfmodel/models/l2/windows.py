@@ -14,7 +14,7 @@ from perfmodel.models.l2.set_overflow import overflow, random_overflow
 
 Array = npt.NDArray[Any]
 
-FLEETING_MISSES = Formula(
+STREAMING_MISSES = Formula(
     name="re-reads of streaming lines that miss where L2 is full of others' lines",
     unit="1",
     text="1 - 2.0**-min(60, 1.79*(16*streaming/c)**0.68*(size/c)**1.11)",
@@ -30,20 +30,20 @@ FLEETING_MISSES = Formula(
     "(measurements/h200-advised/sets.csv)",
 )
 IN_WAVE = Formula(
-    name="re-reads of streaming lines that find what blocks beside them wait for, in order",
+    name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
     unit="1",
     text="max(0, 1 - size/(2*together))**2",
     symbols={
         "size": "bytes of the table [B]",
         "together": "bytes of it that blocks which run together ask for [B]",
     },
-    holds="tables of 0.25 to 12 MiB beside a write, a copy and a read: DRAM reads within 0.05 of "
-    "the share missed; streaming lines outlast nothing else there",
+    holds="tables of 0.25 to 12 MiB with a write, a copy and a read: DRAM reads within 0.05 of the "
+    "share missed; streaming lines outlast nothing else there",
     source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
     "asked for together; no coefficient of its own (measurements/h200-l2-before/small.csv)",
 )
 DRAWN_IN_WAVE = Formula(
-    name="draws of streaming lines that find what others beside them wait for",
+    name="draws of streaming lines that find what concurrent others wait for",
     unit="1",
     text="1 - (1 - 2.0**(-1.4427*min(x, 40)))/x",
     symbols={"x": "draws of a place among those that run together [1]"},
@@ -51,7 +51,7 @@ DRAWN_IN_WAVE = Formula(
     source="derived: of Poisson many draws of a place at a time the first one misses "
     "(measurements/h200-l2-before/random.csv)",
 )
-OWN_FLEETING = Formula(
+OWN_STREAMING = Formula(
     name="re-reads of streaming lines that miss where L2 holds what the same launch left",
     unit="1",
     text="1/(1 + 2.0**min(60, (0.885 - size/c)/0.0355))",
@@ -64,7 +64,7 @@ OWN_FLEETING = Formula(
     "(measurements/h200-l2-before/sets.csv)",
 )
 PINNED = Formula(
-    name="what private parts take of L2 and DRAM beyond others beside persisting lines",
+    name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
     unit="1",
     text="1.15*max(0, min(picked, set_aside)/c - 0.43)*min(1, max(0, size/c - 0.8)/0.1)",
     symbols={
@@ -76,14 +76,14 @@ PINNED = Formula(
     holds="sets of 40 to 96 MiB on an H200, each block its own part; a set that fits L2 loses "
     "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
     source="fitted: 48 to 64 MiB at hitRatios of 1/2 and 3/4 take 1.0 to 1.25 times as long with "
-    "37 MiB set aside as with 16, at equal DRAM reads. Lines that are kept lie on one side: with "
+    "37 MiB set aside as with 16, at equal DRAM reads. Resident lines lie on one side: with "
     "36 MiB of them 8% of the reads find theirs on the other, with 19 MiB 1% "
     "(measurements/h200-advised/sets.csv, sides.csv)",
 )
 
 
 def pinned(size: Array, picked: Array, set_aside: Array, capacity: float) -> Array:
-    """Return what a byte of private parts takes beyond one, beside persisting lines."""
+    """Return what a byte of private parts takes beyond one, with persisting lines set aside."""
     given = {"size": size, "picked": picked, "set_aside": set_aside, "c": capacity}
     return np.asanyarray(PINNED(**given))
 
@@ -135,7 +135,7 @@ def spilled_share(
     return overflow(inside, _picked(control), ways - claimed / way)
 
 
-def fleeting_misses(
+def streaming_misses(
     size: Array, streaming: Array, capacity: float, full: bool, warm: bool
 ) -> Array:
     """Return the share of re-reads of streaming lines that miss with nothing else passing by.
@@ -152,10 +152,10 @@ def fleeting_misses(
         Whether it holds what the same launch left, and others have not been there.
     """
     if warm:
-        return np.asanyarray(OWN_FLEETING(size=size, c=capacity))
+        return np.asanyarray(OWN_STREAMING(size=size, c=capacity))
     if full:
         given = {"streaming": streaming, "size": size, "c": capacity}
-        return np.asanyarray(FLEETING_MISSES(**given))
+        return np.asanyarray(STREAMING_MISSES(**given))
     return np.asanyarray(np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0))
 
 

@@ -1,1 +1,1 @@
-"""Data that is used again: how long it lies, and who meets at it."""
+"""Data that is used again: after how much else, and by whom."""

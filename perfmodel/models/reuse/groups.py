@@ -186,12 +186,12 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
             steps = np.rint(steps)
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.copysign(_whole_steps(np.abs(steps)), steps)
-        apart = stride != 0
+        separate = stride != 0
         if len(members) > 1 and v.is_block and _tiled(v, order, strides):
             # Threads in a row have neighbours' data next to theirs, be they of the block or not.
             gaps = np.diff(np.sort(left, axis=0), axis=0)
-            apart = apart & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
-        moved[v.name] = np.where(apart, steps, 0.0)
+            separate = separate & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
+        moved[v.name] = np.where(separate, steps, 0.0)
         left = left - moved[v.name] * stride
     # What is left: an unrolled loop's loads, between two steps of its variable.
     rest = _distinct(left)

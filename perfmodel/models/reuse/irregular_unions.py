@@ -25,7 +25,7 @@ from perfmodel.models.reuse.followed_blocks import (
     touched_sectors,
     trips_around,
 )
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
@@ -79,10 +79,10 @@ class Union(NamedTuple):
 
     def filled(self, capacity: Array, sharing: Array) -> Array:
         """Return the share of the sectors asked for that comes into L1, of so many bytes."""
-        kept = held(self.bytes_of_block * sharing, capacity)
-        near = held(_DRIFT * self.block_step_bytes * sharing, capacity)
+        resident = resident_share(self.bytes_of_block * sharing, capacity)
+        near = resident_share(_DRIFT * self.block_step_bytes * sharing, capacity)
         return np.asanyarray(
-            kept * self.in_block + (1 - kept) * (near * self.block_in_step + (1 - near))
+            resident * self.in_block + (1 - resident) * (near * self.block_in_step + (1 - near))
         )
 
     def missing(self, capacity: Array, wave: Array) -> tuple[Array, Array]:
@@ -91,11 +91,11 @@ class Union(NamedTuple):
         Where it holds what the blocks that run together touch; else what they touch at a time.
         """
         bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
-        kept = held(bytes_of_wave, capacity)
-        near = held(_DRIFT * self.bytes_in_step, capacity)
+        resident = resident_share(bytes_of_wave, capacity)
+        near = resident_share(_DRIFT * self.bytes_in_step, capacity)
         shares = ((self.new, self.in_step), (self.new_atoms, self.atoms_in_step))
         new, atoms = (
-            np.asanyarray(kept * whole + (1 - kept) * (near * step + (1 - near)))
+            np.asanyarray(resident * whole + (1 - resident) * (near * step + (1 - near)))
             for whole, step in shares
         )
         return new, atoms

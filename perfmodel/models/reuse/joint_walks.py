@@ -1,9 +1,9 @@
 """Walks through one buffer that go along with each other: what one brings, others find in L2.
 
-Loads of one buffer fall apart where strides no longer say how they meet: neighbours that wrap
+Loads of one buffer fall apart where strides no longer say how they coincide: neighbours that wrap
 around or stop at an edge, what is left of a loop, parts of a row at its ends. Each by itself would
 bring its data. Where addresses are known, blocks in the middle of the launch are followed: what is
-there because an earlier walk of the same blocks, or of some beside them, has it, comes once.
+there because an earlier walk of the same blocks, or of some next to them, has it, comes once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from perfmodel.models.reuse.followed_blocks import (
     touched_sectors,
     trips_around,
 )
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[Any]
 
@@ -47,8 +47,8 @@ def new_shares(
 ) -> dict[int, Array]:
     """Return the share of what loads bring from DRAM that no other walk of the buffer brings.
 
-    Of one configuration; of loads that meet others only, and come back to no earlier loop's data:
-    of those that is known already.
+    Of one configuration; of loads that coincide with others only, and come back to no earlier
+    loop's data: of those that is known already.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def new_shares(
     """
     if math.prod(accesses.instance.shape) != 1:
         return {}
-    resident = held(_at_a_time(accesses, touched), accesses.l2_size)
+    resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size)
     if not agreed(resident > 0):
         return {}
     found: dict[int, Array] = {}

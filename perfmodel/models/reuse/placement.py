@@ -10,7 +10,8 @@ import numpy.typing as npt
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
 from perfmodel.models.dram.throughput import RowCosts, random_cost, read_cost
-from perfmodel.models.l2.random_tables import drawn_share, fetched_by
+from perfmodel.models.l2.drawn_lines import drawn_share
+from perfmodel.models.l2.random_tables import fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests

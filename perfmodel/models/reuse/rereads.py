@@ -23,7 +23,7 @@ from perfmodel.models.launch.waves import taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
-from perfmodel.models.reuse.reuse_windows import held
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ _NEARLY: Final = 0.02
 """Part of what a way goes through that may differ from the other's: by choice."""
 
 
-Turn = tuple[float, ...]
+Position = tuple[float, ...]
 
 _MOSTLY: Final = 0.5
 _WHOLE: Final = 0.9
@@ -86,7 +86,7 @@ class Reread:
         touched = self.per_block * blocks + self.alike
         if self.back:
             return _missing(touched, capacity * L1_BACK)
-        lost = 1 - held(touched, capacity, L1_AGAIN)
+        lost = 1 - resident_share(touched, capacity, L1_AGAIN)
         return np.asanyarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
@@ -95,14 +95,14 @@ class Reread:
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK)
             return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        lost = 1 - held(touched, capacity, L2_AGAIN)
+        lost = 1 - resident_share(touched, capacity, L2_AGAIN)
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
         return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))
 
 
-def _missing(touched: Array, kept: Array | float) -> Array:
-    return np.asanyarray(np.maximum(1 - kept / np.maximum(touched, 1.0), 0.0))
+def _missing(touched: Array, resident: Array | float) -> Array:
+    return np.asanyarray(np.maximum(1 - resident / np.maximum(touched, 1.0), 0.0))
 
 
 def rereads(
@@ -123,17 +123,19 @@ def rereads(
     for i, g in enumerate(groups):
         if requests[g.members[0]].access.kind != "load":
             continue
-        known: list[tuple[Turn, Reread]] = []
+        known: list[tuple[Position, Reread]] = []
         for j, other in enumerate(groups):
-            if order.turns[j] >= order.turns[i] or not _same_blocks(instance, requests, other, g):
+            if order.positions[j] >= order.positions[i] or not _same_blocks(
+                instance, requests, other, g
+            ):
                 continue
             back = _backwards(requests, other) != _backwards(requests, g)
             sizes = order.bytes_of(i), order.bytes_of(j)
             common = _in_common(instance, requests, g, other, *sizes, back)
             if agreed(common > _MOSTLY):
                 own, alike = order.between(i, j)
-                known.append((order.turns[j], Reread(g.members, own, back, common, alike)))
-        if known:  # the last to read it; of several in one turn, the one that reads most of it
+                known.append((order.positions[j], Reread(g.members, own, back, common, alike)))
+        if known:  # the last to read it; of several at one position, the one that reads most of it
             found.append(max(known, key=lambda one: (one[0], float(np.max(one[1].common))))[1])
     return found
 
@@ -145,7 +147,7 @@ class _Order:
         self, instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
     ) -> None:
         self.instance, self.requests, self.groups = instance, requests, groups
-        self.turns = [_turn(instance, requests, g) for g in groups]
+        self.positions = [_position(instance, requests, g) for g in groups]
         self._first = [requests[g.members[0]] for g in groups]
         self._known: dict[tuple[int, frozenset[str]], Array] = {}
 
@@ -160,7 +162,7 @@ class _Order:
         since = self._since(i, j)
         alike = [k for k in since if _by_all_alike(self.instance, self._first[k])]
         loop, other = (self._first[k].access.loop for k in (i, j))
-        # A loop around both, as over the rows of a block, comes back in every turn.
+        # A loop around both, as over the rows of a block, comes back in every iteration.
         around = _nest(self.instance, loop) & _nest(self.instance, other)
         own = self._together((k for k in since if k not in alike), around)
         # Blocks are not in step: some write while this one reads, other data than it reads.
@@ -173,19 +175,22 @@ class _Order:
 
     def _since(self, i: int, j: int) -> list[int]:
         """Return the groups from group j to group i; a loop goes on while group j's does."""
-        loop, turns = self._first[j].access.loop, self.turns
+        loop, positions = self._first[j].access.loop, self.positions
         return [
             k
-            for k, turn in enumerate(turns)
-            if turn < turns[i]
-            and (turn >= turns[j] or (loop is not None and self._first[k].access.loop == loop))
+            for k, position in enumerate(positions)
+            if position < positions[i]
+            and (
+                position >= positions[j]
+                or (loop is not None and self._first[k].access.loop == loop)
+            )
         ]
 
     def _together(self, some: Iterable[int], around: frozenset[str]) -> Array:
         return np.asanyarray(sum((self.bytes_of(k, around) for k in some), np.zeros(1)))
 
 
-def _turn(instance: Instance, requests: Sequence[Requests], group: Group) -> Turn:
+def _position(instance: Instance, requests: Sequence[Requests], group: Group) -> Position:
     """Return what tells the order in which a thread comes to groups.
 
     A program's accesses are in its order. Of a kernel file the loops are, and in each of them, as

@@ -34,7 +34,7 @@ are held by both partitions, once each side has read them, is the likely cause. 
 keep all of 42 MB (0.67), copies half of it (measurements/h200-streams/warm.csv).
 """
 DIRTY_KNEE: Final = (1.2, 2.0)
-"""Data that a warm launch writes, over the room that dirty lines have beside a set-aside, at which
+"""Data that a warm launch writes, over the room that dirty lines have with a set-aside, at which
 lines start to be written back before the next launch writes them, and at which all are.
 
 Fitted: warm writes of 16.8 and 33.6 MB with 16 and 30 MiB set aside
@@ -49,7 +49,7 @@ Fitted: DRAM writes of 14 launches that write 16 to 72 MiB again and again on an
 (measurements/h200-sxm/working-set.csv, kernel working-set-write): 0.04 rms of the share written
 back. The simulator's 200 launches ask for 0.37 and 1.08, with 0.03 rms.
 """
-HELD = Formula(
+RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
     text="min(1, max(0, (high - f/c)/(high - low)))",
@@ -64,11 +64,11 @@ HELD = Formula(
 )
 
 
-def held(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
+def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
     """Return the share of the reuse that survives, 0 to 1."""
     low, high = knee
     return np.asanyarray(
-        HELD(
+        RESIDENT_SHARE(
             f=np.asanyarray(footprint_bytes, float),
             c=np.asanyarray(capacity, float),
             low=low,
@@ -177,7 +177,7 @@ def _fetched_by(
     for level, w in enumerate(walks.windows, start=1):
         if w.name in g.strides:
             outer = outer * w.start / w.stop
-            keeps = held(sizes[level], capacity, cache.knee)
+            keeps = resident_share(sizes[level], capacity, cache.knee)
             here = found[level]
             if np.any((keeps < 1) & reached):
                 # As many iterations as fit, where not all do.

@@ -21,7 +21,7 @@ SERVED_LAST: Final = 0.2
 """How much longer the SM takes that L2 serves last than the mean one would.
 
 Fitted: blocks of 8, 16 and 32 warps, one or two on each of 132 SMs, each warp one load of 32 lines:
-the last of them has its data 13 to 22% later than at the rate of `lone_sector`, beyond its latency;
+the last of them has its data 13 to 22% later than at the rate of `isolated_sector`, past latency;
 loops of such loads reach that rate within 4%. Up to 66 SMs, which L2 could serve faster than they
 ask, have no such last one (measurements/h200-bursts/bursts.csv).
 """

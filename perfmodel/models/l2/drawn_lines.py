@@ -1,0 +1,201 @@
+"""Lines drawn at random: which of them L2 has, on one of its sides or on both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.requests.coalescing import LINE
+
+Array = npt.NDArray[Any]
+
+_MOST_DRAWN: Final = 40.0
+
+
+class Shares(NamedTuple):
+    """Of a table's lines, those that a set-aside keeps, and those marked streaming [1]."""
+
+    resident: Array
+    streaming: Array
+
+
+NONE: Final = Shares(np.zeros(()), np.zeros(()))
+
+
+class OtherTable(NamedTuple):
+    """Another table that the same launch draws from.
+
+    Attributes
+    ----------
+    size : array
+        Bytes.
+    often : array
+        Times that a line of it is drawn in the launch, on average.
+    copied : bool
+        Whether the side that draws keeps a copy: what atomics change stays at home.
+    """
+
+    size: Array
+    often: Array
+    copied: bool
+
+
+def random_line_hits(
+    table: Any,
+    stream: Any,
+    draws: Any,
+    capacity: Any,
+    shares: Shares = NONE,
+    alone: Any = 0.0,
+    others: Sequence[OtherTable] = (),
+) -> tuple[Array, Array, Array]:
+    """Return the share of random draws of a table that find their line in L2, from a cold start on.
+
+    And the share at the end, which the same launch finds again, 0 where nothing has left L2 yet;
+    and the share of the draws that are made with L2 full.
+
+    Parameters
+    ----------
+    table : array
+        Bytes.
+    stream : array
+        Bytes of L2 that streams take for each draw.
+    draws : array
+        Lines drawn in the launch.
+    capacity : array
+        Bytes of L2.
+    shares : Shares
+        What of the table does not compete for that capacity.
+    alone : array
+        Share of it that one SM draws from.
+    others : sequence of OtherTable
+        Tables drawn from concurrently.
+
+    Notes
+    -----
+    Derived: a line is there if it was drawn within the last t draws, and t is such that what
+    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
+    """
+    n = np.maximum(np.asanyarray(table, dtype=float) / LINE, 1.0)
+    drawn = np.maximum(np.asanyarray(draws, dtype=float), 1.0)
+    streams = np.asanyarray(stream, dtype=float) * n
+    y = stay(n * LINE, streams, capacity, shares, alone, rates(others, drawn / n))
+    steady = both_sides(y, shares, alone)[1]
+    # Until t draws have been made nothing leaves.
+    t = np.minimum(y * n, drawn)
+    first = n * (1 - np.exp(-t / n))
+    hits = 1 - (first + (drawn - t) * (1 - steady)) / drawn
+    return np.asanyarray(hits), np.where(t < drawn, steady, 0.0), np.asanyarray(1 - t / drawn)
+
+
+def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
+    """Return the share of draws of persisting lines that find them neither kept nor among others.
+
+    And the share of those from the far side that find no copy there.
+
+    Parameters
+    ----------
+    y : array
+        How often lines that a set-aside does not keep are drawn while they stay: see `stay`.
+    spilled : array
+        Share of the persisting lines that find no way of those set aside.
+
+    Notes
+    -----
+    Derived: what a set-aside lets go was not used for longest, so it goes on among the others only
+    if they stay for longer than it has stayed already. A draw from the far side finds its copy.
+    """
+    away = np.exp(-y / 2)
+    gone = np.exp(-y / 2 * (1 + away))
+    return np.asanyarray(np.minimum(spilled, gone) * (1 + away) / 2), np.asanyarray(away)
+
+
+def rates(others: Sequence[OtherTable], often: Array) -> list[OtherTable]:
+    """Return other tables with their draws for each of a line that is drawn so often."""
+    return [o._replace(often=o.often / np.maximum(often, 1e-9)) for o in others]
+
+
+def stay(
+    table: Array,
+    stream: Array,
+    capacity: Any,
+    shares: Shares = NONE,
+    alone: Any = 0.0,
+    others: Sequence[OtherTable] = (),
+) -> Array:
+    """Return how often each line of a random table is drawn, on average, while an unused one stays.
+
+    Parameters
+    ----------
+    table, stream : array
+        Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
+    capacity, shares, alone
+        As for `random_line_hits`.
+    others : sequence of OtherTable
+        Drawn from concurrently, so often for each time that a line of it is.
+    """
+    low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
+    for _ in range(40):
+        y = (low + high) / 2
+        taken = both_sides(y, shares, alone)[0] * table + stream * y
+        for o in others:
+            lines = both_sides(y * o.often)[0] if o.copied else -np.expm1(-y * o.often)
+            taken = taken + lines * o.size
+        fits = taken <= capacity
+        low, high = np.where(fits, y, low), np.where(fits, high, y)
+    return np.asanyarray((low + high) / 2)
+
+
+def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Array, Array]:
+    """Return the lines of L2 that each line of a random table takes, and the share of hits.
+
+    Parameters
+    ----------
+    times : array
+        How often a line is drawn, on average, while a line that is not used stays.
+    shares : Shares
+        What of the table takes no lines of its own, and what not even copies.
+    alone : array
+        Share of it that one SM draws from.
+
+    Notes
+    -----
+    Derived: of the draws, Poisson, half come from a line's own side, and it is there if one did; a
+    draw from the far side leaves a copy there, which the next ones from there find. Those that do
+    not find one go to the line's own side and use it too. So small tables are there twice, and
+    lines drawn once take 1.5 on average, whether a miss brings all of one or a sector. Lines that
+    one SM draws are drawn from one side: half of them are there twice, however often.
+    """
+    y = np.asanyarray(times, dtype=float)
+    away = np.exp(-y / 2)
+    gone = np.exp(-y / 2 * (1 + away))
+    copied = 1 - shares.streaming
+    own = np.maximum(copied - shares.resident, 0.0)
+    lines = copied * (1 - away) + own * (1 - gone)
+    hits = 1 - (away**2 + gone) / 2
+    once = 1 - np.exp(-y)
+    lines = lines + alone * ((copied / 2 + own) * once - lines)
+    return np.asanyarray(lines), np.asanyarray(hits + alone * (once - hits))
+
+
+def drawn_share(times: Any, places: Any = None) -> Array:
+    """Return the share of lines, or of their parts, that draws at random touch.
+
+    Parameters
+    ----------
+    times : array
+        Draws for each of them.
+    places : array, optional
+        Places in each, where none is drawn twice: a permutation.
+
+    Notes
+    -----
+    Derived: without a limit to draws of a place, Poisson; else each place is drawn or not.
+    """
+    if places is None:
+        return np.asanyarray(1 - np.exp(-np.asanyarray(times, dtype=float)))
+    each = np.maximum(places, 1.0)
+    return np.asanyarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
