@@ -209,7 +209,7 @@ def _rereads(launch: _Launch) -> float:
     once = sum(buffers.values())
     if not loads or asked < 1.1 * once or once * device.l2_partitions < low * device.l2_size:
         return total
-    reads = [_again(launch, Knees(reuse=knee)).dram_bytes for knee in (KNEE, (low, high))]
+    reads = [_again(launch, Knees(reuse=each)).dram_bytes for each in (KNEE, (low, high))]
     return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
 
 
@@ -249,8 +249,8 @@ def _rewritten(launch: _Launch) -> float:
     if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
         return 0.0
 
-    def written(knee: tuple[float, float]) -> float:
-        return _number(_again(launch, Knees(rewritten=knee)).rewritten)
+    def written(ends: tuple[float, float]) -> float:
+        return _number(_again(launch, Knees(rewritten=ends)).rewritten)
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)

@@ -259,7 +259,7 @@ def spread(details: Details, timing: Timing) -> float:
     # Not the predicted time: of this traffic, reads are merged already.
     time = float(way.replay()[0])
     changes = []
-    for name in errors.keys() & way.figures.keys():
+    for name in (name for name in errors if name in way.figures):
         moved: dict[str, Any] = {name: getattr(device, name) * (1 + errors[name])}
         try:
             again = float(way.replay(**moved)[0])

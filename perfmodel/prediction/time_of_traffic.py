@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.hardware.device import Device, quantities
 from perfmodel.models.derivation import figure, recording
+from perfmodel.models.execution import Execution
 from perfmodel.models.replay import Derivation, derivation
 from perfmodel.models.time.stage import TimeModel, Timing, time_model
 from perfmodel.prediction.details import Details
@@ -48,11 +49,13 @@ def recorded_device(device: Device) -> Device:
 
 def _time(device: Device, details: Details, traffic: Traffic, timing: Timing) -> TimeModel:
     return time_model(
-        details.instance,
-        list(details.requests),
-        traffic,
-        details.occupied,
-        device,
-        timing,
-        details.on_chip,
+        Execution(
+            details.instance,
+            details.requests,
+            traffic,
+            details.occupied,
+            device,
+            timing,
+            details.on_chip,
+        )
     )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.latency.chain import Batch
+from perfmodel.models.latency.batch import Batch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
@@ -42,7 +42,7 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     window that keeps their rows, where misses one after the other would make it 18%
     (measurements/h200-gather-blocks/windows.csv, rows marked fit). That the latency of a hit adds
     is measured and not explained, for machine code has both loads out at a time: with the table
-    lookups take 0.18 us a round of blocks longer than without, as if one load waited for the other
+    lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the other
     (measurements/h200-sxm-contention/embedding-parts.csv).
     """
     first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}
@@ -50,17 +50,17 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
 
 
 def _beside(batch: Batch, other: Batch) -> Batch:
-    given, beside = batch.inputs, other.inputs
+    own, loop = batch.latencies, other.latencies
     # A loop without a turn waits for nothing.
-    missing = np.asanyarray(beside["p1"] * beside["p2"] * np.minimum(other.count, 1.0))
-    more = (beside["m"] + given["m"]) / beside["m"]
-    inputs: dict[str, Any] = {
-        **given,
-        "dram": given["l2"] + (given["dram"] - given["l2"]) * (1 - missing),
-        "turn": given["turn"] * (1 - missing),
-        "m": given["m"] ** (1 - missing) * more**missing,
-    }
-    return replace(batch, inputs=inputs)
+    missing = np.asanyarray(loop.l1_miss * loop.l2_miss * np.minimum(other.count, 1.0))
+    more = (loop.reads + own.reads) / loop.reads
+    joined = replace(
+        own,
+        dram_s=own.l2_s + (own.dram_s - own.l2_s) * (1 - missing),
+        write_wait_s=own.write_wait_s * (1 - missing),
+        reads=own.reads ** (1 - missing) * more**missing,
+    )
+    return replace(batch, latencies=joined)
 
 
 def fetched_share(

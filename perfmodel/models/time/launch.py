@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -79,24 +80,24 @@ _NEAR_PIECE: Final = 64
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
-    text="first + more*(first**8 + turn**8)**(1/8) + last + crowd*(1 - 1/held)/2",
+    text="first + more*(first**8 + turn**8)**(1/8) + last + contention*(1 - 1/concurrent)/2",
     symbols={
         "first": "time to start the blocks that all SMs have room for [s]",
-        "more": "rounds of blocks after those [1]",
+        "more": "waves of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "last": "time of one block, what the start-up has of it apart [s]",
-        "crowd": "time of issue or L1 for the first round, whichever is longer, of blocks without "
-        "loops and barriers [s]",
-        "held": "blocks that start together on an SM [1]",
+        "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
+        "without loops and barriers [s]",
+        "concurrent": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",
-    source="derived: blocks start one by one, the first of each round in the place of one of the "
-    "round before, as soon as that one has ended and those before it have started; gathers of 33 "
+    source="derived: blocks start one by one, the first of each wave in the place of one of the "
+    "wave before, as soon as that one has ended and those before it have started; gathers of 33 "
     "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
-    "1.2, 1.6 and 2.4: 0.736 us a round, 0.735 by this, where 1056 empty blocks take 0.634 and a "
+    "1.2, 1.6 and 2.4: 0.736 us a wave, 0.735 by this, where 1056 empty blocks take 0.634 and a "
     "block of gathers 0.70 (measurements/h200-gather/times.csv). Blocks that start together take "
     "turns: each waits for half of what all of them do; of gathers in runs of 8 one lasts 1060 "
-    "clocks alone, 1170 with 3 others, 1390 with 7, in later rounds 1030 (h200-gather-blocks)",
+    "clocks alone, 1170 with 3 others, 1390 with 7, in later waves 1030 (h200-gather-blocks)",
 )
 
 AFTER_TIME = Formula(
@@ -114,16 +115,35 @@ AFTER_TIME = Formula(
 )
 
 
-def last_inputs(
+@dataclass(frozen=True, slots=True)
+class LastBlock:
+    """Until the last block ends: what `LAST_TIME` takes and gives.
+
+    Attributes
+    ----------
+    contention_s : array
+        Issue or L1 for the first wave of blocks, whichever is longer [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
+    time_s : array
+        [s].
+    """
+
+    contention_s: Array
+    concurrent: Array
+    time_s: Array
+
+
+def last_block(
     dispatch: Array,
     running: Array,
-    rounds: Array,
+    waves: Array,
     turn: Array,
     last: Array,
-    crowd: Array,
-    held: Array,
-) -> dict[str, Array]:
-    """Return what `LAST_TIME` takes.
+    busy: Array,
+    concurrent: Array,
+) -> LastBlock:
+    """Return the time until the last block ends.
 
     Parameters
     ----------
@@ -131,22 +151,26 @@ def last_inputs(
         Time to start all blocks [s].
     running : array
         Share of the blocks that SMs have room for at a time.
-    rounds : array
-        Rounds of blocks that have work.
-    turn, last, held : array
+    waves : array
+        Waves of blocks that have work.
+    turn, last : array
         As for `LAST_TIME`.
-    crowd : array
+    busy : array
         Time of issue or L1 for all blocks [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
     """
-    every = np.minimum(rounds, 1 / running)
-    return {
-        "first": dispatch * np.minimum(running, 1.0),
-        "more": np.maximum(every - 1, 0.0),
-        "turn": np.atleast_1d(turn),
-        "last": last,
-        "crowd": crowd * np.minimum(running, 1.0),
-        "held": held,
-    }
+    every = np.minimum(waves, 1 / running)
+    contention = busy * np.minimum(running, 1.0)
+    time = LAST_TIME(
+        first=dispatch * np.minimum(running, 1.0),
+        more=np.maximum(every - 1, 0.0),
+        turn=np.atleast_1d(turn),
+        last=last,
+        contention=contention,
+        concurrent=concurrent,
+    )
+    return LastBlock(contention, concurrent, np.asanyarray(time))
 
 
 def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:

@@ -16,6 +16,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import mean_time, power_mean
+from perfmodel.models.time.issue import Pipe
 
 Array = npt.NDArray[Any]
 
@@ -34,8 +35,8 @@ Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6
 (measurements/h200-pipes/pipes.csv). Products of 32 bits beside as many logic operations take as
 long as the slower of both.
 """
-ROUND_OVERLAP: Final = 1.25
-"""Exponent between what a block waits and what those beside it compute, in one round of blocks,
+WAVE_OVERLAP: Final = 1.25
+"""Exponent between what a block waits and what those beside it compute, in one wave of blocks,
 where the clocks of a lone block are not known from its machine code: else see `ONCE_TIME`.
 
 Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
@@ -71,7 +72,7 @@ AFTER_OLDEST = Formula(
         "own": "what it needs for one of them [s]",
         "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
     },
-    holds="one round of blocks, of which each leaves room for others; few of them do not meet",
+    holds="one wave of blocks, of which each leaves room for others; few of them do not meet",
     source="fitted form: see `LEFT_IDLE`",
 )
 IN_TURN = Formula(
@@ -83,7 +84,7 @@ IN_TURN = Formula(
         "computing": "what it computes, of that [s]",
         "work": "what all blocks of the SM compute [s]",
     },
-    holds="one round of blocks that keep the schedulers busy while they compute: all wait, then "
+    holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
     "all compute",
     source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
     "for 2 to 12 blocks an SM (measurements/h200-crowds/crowds.csv)",
@@ -98,19 +99,19 @@ ONCE_TIME = Formula(
         "own": "what the schedulers and pipes need for one block [s]",
         "computing": "what it takes to compute alone: more, for what waits for its results [s]",
     },
-    holds="one round of blocks",
+    holds="one wave of blocks",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
     "L2 and 28 from DRAM (measurements/h200-crowds/crowds.csv): 4.3% and 5.7% rms, 10.0% and 6.9% "
     "for a power mean of work and waits with an exponent of 1.25, which was here before",
 )
 IN_STEP = Formula(
-    name="rounds of blocks that would bring them out of step as far",
+    name="effective number of waves once DRAM waits desynchronise the blocks",
     unit="1",
-    text="rounds*(1 + far/drift)",
+    text="waves*(1 + far/drift)",
     symbols={
-        "rounds": "rounds of blocks, at least one [1]",
+        "waves": "waves of blocks, at least one [1]",
         "far": "waits of a block for DRAM, one after the other [1]",
-        "drift": "so many that bring half of the blocks out of step: see `DRIFT_WAITS` [1]",
+        "drift": "so many that desynchronise half of the blocks: see `DRIFT_WAITS` [1]",
     },
     holds="blocks that start together",
     source="chosen form: one over it is the share of the time that blocks are in step",
@@ -118,21 +119,19 @@ IN_STEP = Formula(
 TURNS_TIME = Formula(
     name="time of warps that wait and compute in turn",
     unit="s",
-    text="once/rounds + many*(1 - 1/rounds)",
+    text="once/waves + many*(1 - 1/waves)",
     symbols={
         "once": "what a block waits, with what those beside it compute: they start together [s]",
         "many": "what all blocks wait, with what all compute: they have drifted apart [s]",
-        "rounds": "rounds of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
+        "waves": "waves of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
-    source="derived ends; the decay between is assumed, as for rounds",
+    source="derived ends; the decay between is assumed, as for waves",
 )
 
 
-def once_inputs(
-    arithmetic: Array, latency: Array, computing: Array, held: Array
-) -> dict[str, dict[str, Array]]:
-    """Return what `AFTER_OLDEST`, `IN_TURN` and `ONCE_TIME` take: "oldest", "in-turn" and "once".
+def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Array) -> Array:
+    """Return the time of blocks that start together, by `ONCE_TIME` [s].
 
     Parameters
     ----------
@@ -142,62 +141,55 @@ def once_inputs(
         What its blocks wait and compute alone, one after the other [s].
     computing : array
         What they compute, of that [s].
-    held : array
-        Blocks that share an SM.
+    resident : array
+        Blocks that share an SM [1].
     """
     alone = np.maximum(latency, 1e-30)
-    own = arithmetic / np.maximum(held, 1.0)
-    oldest = oldest_inputs(alone, arithmetic, own)
+    own = arithmetic / np.maximum(resident, 1.0)
+    oldest = after_oldest(alone, arithmetic, own)
     computing = np.minimum(np.maximum(computing, own), alone)
-    together = {"alone": alone, "computing": computing, "work": arithmetic}
-    once = {
-        "oldest": np.asanyarray(AFTER_OLDEST(**oldest)),
-        "turn": np.asanyarray(IN_TURN(**together)),
-        "own": np.minimum(own, computing),
-        "computing": np.maximum(computing, 1e-30),
-    }
-    return {"oldest": oldest, "in-turn": together, "once": once}
+    return np.asanyarray(
+        ONCE_TIME(
+            oldest=oldest,
+            turn=np.asanyarray(IN_TURN(alone=alone, computing=computing, work=arithmetic)),
+            own=np.minimum(own, computing),
+            computing=np.maximum(computing, 1e-30),
+        )
+    )
 
 
-def once_roughly(arithmetic: Array, latency: Array, held: Array) -> Array:
-    """Return the time of blocks that start together by `ROUND_OVERLAP` [s]; see `once_inputs`."""
-    beside = arithmetic * (1 - 1 / np.maximum(held, 1.0))
-    return power_mean((beside, latency), ROUND_OVERLAP)
+def once_roughly(arithmetic: Array, latency: Array, resident: Array) -> Array:
+    """Return the time of blocks that start together by `WAVE_OVERLAP` [s]; see `once_time`."""
+    concurrent = arithmetic * (1 - 1 / np.maximum(resident, 1.0))
+    return power_mean((concurrent, latency), WAVE_OVERLAP)
 
 
-def oldest_inputs(alone: Any, work: Any, own: Any) -> dict[str, Any]:
-    """Return what `AFTER_OLDEST` takes; see there."""
-    return {"alone": alone, "work": work, "own": np.minimum(own, alone), "idle": LEFT_IDLE}
+def after_oldest(alone: Array, work: Array, own: Array) -> Array:
+    """Return the time of blocks that start together, the oldest first; see `AFTER_OLDEST` [s]."""
+    part = np.minimum(own, alone)
+    return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE))
 
 
-def turns_inputs(
-    arithmetic: Array, latency: Array, once: Array, rounds: Array, far: Array
-) -> dict[str, Array]:
-    """Return what `TURNS_TIME` takes.
+def turns_time(
+    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array
+) -> Array:
+    """Return the time of warps that wait and compute in turn, by `TURNS_TIME` [s].
 
     Parameters
     ----------
     arithmetic, latency : array
-        As `once_inputs` takes them [s].
+        As `once_time` takes them [s].
     once : array
         Time of blocks that start together, by `ONCE_TIME` [s].
-    rounds : array
-        Rounds of blocks.
-    far : array
-        Waits of a block for DRAM, one after the other.
+    waves : array
+        Waves of blocks [1].
+    far_waits : array
+        Waits of a block for DRAM, one after the other [1].
     """
-    return {
-        "once": once,
-        "many": mean_time(
-            "blocks that have drifted apart", TURNS_OVERLAP, arithmetic=arithmetic, latency=latency
-        ),
-        "rounds": np.asanyarray(IN_STEP(**in_step_inputs(rounds, far))),
-    }
-
-
-def in_step_inputs(rounds: Any, far: Any) -> dict[str, Any]:
-    """Return what `IN_STEP` takes, for at least one round."""
-    return {"rounds": np.maximum(rounds, 1.0), "far": far, "drift": DRIFT_WAITS}
+    drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS)
+    name = "blocks that have drifted apart"
+    many = mean_time(name, TURNS_OVERLAP, arithmetic=arithmetic, latency=latency)
+    return np.asanyarray(TURNS_TIME(once=once, many=many, waves=np.asanyarray(drifting)))
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
@@ -211,11 +203,12 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
         Whether the kernel was translated from PTX, see `queued_pipes`.
     """
     queued = queued_pipes(terms, translated)
-    parts = {name: terms[name] for name in queued}
-    mixed = mean_time("issue and the pipes beside it", TURNS_OVERLAP, **parts)
-    if "wide" in terms:
-        mixed = mean_time("arithmetic", WIDE_OVERLAP, mixed=mixed, wide=terms["wide"])
-    alone = [terms[name] for name in PIPES if name in terms and name not in (*queued, "wide")]
+    parts = {str(name): terms[name] for name in queued}
+    mixed = mean_time("issue and the pipes concurrent with it", TURNS_OVERLAP, **parts)
+    if Pipe.WIDE in terms:
+        mixed = mean_time("arithmetic", WIDE_OVERLAP, mixed=mixed, wide=terms[Pipe.WIDE])
+    besides = (*queued, Pipe.WIDE)
+    alone = [terms[name] for name in PIPES if name in terms and name not in besides]
     return np.asanyarray(largest(mixed, *alone))
 
 
@@ -228,5 +221,5 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     that the profiler counted of nine kernels that only compute (corpora, H200), this is 0.93 to
     1.11 of the measured clocks.
     """
-    free = {"fma32", "fma64", "wide"} | ({"imad"} if translated else set())
-    return tuple(name for name in ("issue", *PIPES) if name in terms and name not in free)
+    free = {Pipe.FMA32, Pipe.FMA64, Pipe.WIDE} | ({Pipe.IMAD} if translated else set())
+    return tuple(name for name in (Pipe.ISSUE, *PIPES) if name in terms and name not in free)
