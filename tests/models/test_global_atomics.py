@@ -1,0 +1,44 @@
+"""Global atomics: how their parts combine, by hand and at their limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel import predict
+from perfmodel.hardware import load_device
+from perfmodel.models.atomics.global_atomics import RETURN_LATENCY, SLICE_TIME, together
+
+H200 = load_device("h200-sxm")
+
+
+def test_passes_of_one_slice_are_serial() -> None:
+    # by hand: a tenth of a million passes, 2 ns each
+    assert SLICE_TIME(passes=1e6, share=0.1, each=2e-9) == pytest.approx(2e-4)
+
+
+def test_parts_that_overlap_take_little_more_than_the_longest() -> None:
+    # by hand: the sixth root of the sum of sixth powers
+    three = (np.full(1, 3.0), np.full(1, 2.0), np.full(1, 1.0))
+    assert together(*three) == pytest.approx((3**6 + 2**6 + 1) ** (1 / 6))
+    assert together(three[0], three[0]) == pytest.approx(3 * 2 ** (1 / 6))
+    assert together(np.zeros(1), three[1]) == pytest.approx(2.0)
+
+
+def test_an_old_value_takes_twice_a_near_hit() -> None:
+    # measured: 530 to 650 clocks against 290 (measurements/h200-sxm-suite/atomics-chain.csv,
+    # atomics-cas.csv)
+    assert pytest.approx((530 + 650) / 2 / 290, rel=0.05) == RETURN_LATENCY
+
+
+def test_parts_of_an_atomic() -> None:
+    # by hand: 2**20 lanes at one address are as many passes of one slice, 1.48 clocks each
+    # (measured: measurements/h200-sxm-suite/atomics.csv), which every other part is far below
+    found = predict("atomic-add", device="h200-sxm", n=1 << 20, addresses=1)
+    (atomic,) = found.details.time.atomics
+    assert atomic.slice_s == pytest.approx((1 << 20) * 1.48 / 1.98e9, rel=0.01)
+    assert atomic.time_s == pytest.approx(atomic.slice_s, rel=1e-6)
+    assert atomic.tries_s is None
+    assert float(atomic.network_s[0]) < 0.1 * float(atomic.slice_s[0])
+    assert float(atomic.load.popular[0]) == pytest.approx(1.0)
+    assert float(atomic.load.even[0]) < 0.02 * float(atomic.load.most[0])
