@@ -10,7 +10,7 @@ near side kept of the same 64 B has to be read from there again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -63,7 +63,8 @@ def lookup_inputs(
     traffic: Traffic,
     atomics: Sequence[AtomicTime],
     looked_up: Array,
-    l2: Mapping[str, Mapping[str, Any]],
+    loads_s: Array,
+    stores_s: Array,
     device: Device,
 ) -> dict[str, Any]:
     """Return what `LOOKUPS_TIME` takes, and what went into "again".
@@ -76,18 +77,17 @@ def lookup_inputs(
     atomics : sequence of AtomicTime
     looked_up : array
         Time of the lookups of all atomics together [s].
-    l2 : mapping
-        What went into the time of L2.
+    loads_s, stores_s : array
+        L2's time for what loads ask for and misses bring in, and for what is stored [s].
     device : Device
     """
-    reads, writes = l2["l2_reads"], l2["l2"]
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
     lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
     return {
-        "loads": (reads["reads"] + reads["filled"]) / reads["read"],
-        "stores": writes["writes"] * writes["cost"] / writes["write"],
+        "loads": loads_s,
+        "stores": stores_s,
         "again": again * AGAIN_COST * lone * (device.l2_partitions > 1),
         "atomics": looked_up,
     }
