@@ -110,20 +110,19 @@ class HotStores:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `HOT_STORES_TIME` takes."""
-        given = {"stores": self.stores, "share": self.share, "n": self.together}
-        return given | {
-            "apart": self.apart,
-            "few": FEW,
-            "clocks": SECTOR_CLOCKS,
-            "clock": self.clock,
-        }
-
-    @property
     def time_s(self) -> Array:
         """Time of the busiest slice [s]."""
-        return np.asanyarray(HOT_STORES_TIME(**self.symbols))
+        return np.atleast_1d(
+            HOT_STORES_TIME(
+                stores=self.stores,
+                share=self.share,
+                n=self.together,
+                apart=self.apart,
+                few=FEW,
+                clocks=SECTOR_CLOCKS,
+                clock=self.clock,
+            )
+        )
 
 
 def hot_stores(
@@ -145,14 +144,6 @@ def hot_stores(
         if np.any(found.time_s > 0):
             worst = _longer(found, worst)
     return worst
-
-
-def hot_stores_inputs(
-    instance: Instance, requests: Sequence[Requests], device: Device
-) -> dict[str, Any] | None:
-    """Return what `HOT_STORES_TIME` takes for the stores that need longest; None without any."""
-    found = hot_stores(instance, requests, device)
-    return None if found is None else found.symbols
 
 
 def _concentrated(

@@ -155,15 +155,18 @@ class SharedLoops:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SHARED_LOOP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"drawn": float(self.drawn), "p": OTHERS_DELAY, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SHARED_LOOP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SHARED_LOOP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                drawn=float(self.drawn),
+                p=OTHERS_DELAY,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_loops(
@@ -199,14 +202,6 @@ def shared_loops(
     if not agreed(serial + chain > 0):
         return None
     return SharedLoops(rounds, serial, chain, drawn, clock)
-
-
-def loop_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SHARED_LOOP_TIME` takes; None if there are no such loops."""
-    found = shared_loops(instance, requests, rounds, held, clock)
-    return None if found is None else found.symbols
 
 
 def _turns_of_others(instance: Instance, r: Requests, rounds: Array, held: Array) -> Array:

@@ -112,15 +112,17 @@ class SharedSwaps:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SWAP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"sent": self.sent, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SWAP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SWAP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                sent=self.sent,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_swaps(
@@ -146,14 +148,6 @@ def shared_swaps(
     if not agreed(serial + chain > 0):
         return None
     return SharedSwaps(rounds, serial, chain, sent, clock)
-
-
-def swap_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SWAP_TIME` takes; None if there are no such loops."""
-    found = shared_swaps(instance, requests, rounds, held, clock)
-    return None if found is None else found.symbols
 
 
 def _chain(r: Requests, mixed: float) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -144,36 +144,32 @@ class Balance:
         Work of all blocks, over a full block's.
     uneven : array
         What unequal blocks add: see `unevenness`.
+    load : array
+        Load of the busiest SM over the average.
     """
 
     busiest: Array
     sms: float
     work: Array
     uneven: Array | float
+    load: Array
 
-    @property
-    def symbols(self) -> dict[str, Any]:
-        """What `BALANCE` takes."""
-        given = {"busiest": self.busiest, "m": self.sms}
-        return given | {"work": self.work, "uneven": self.uneven}
+    @classmethod
+    def of(cls, busiest: Array, sms: float, work: Array, uneven: Array | float) -> Balance:
+        """Return how blocks fall on SMs, with the load by `BALANCE`."""
+        load = np.atleast_1d(BALANCE(busiest=busiest, m=sms, work=work, uneven=uneven))
+        return cls(busiest, sms, work, uneven, load)
 
-    @property
-    def load(self) -> Array:
-        """Load of the busiest SM over the average."""
-        return np.atleast_1d(BALANCE(**self.symbols))
-
-    def of_all(self, blocks: Array, busy: Array, load: Array) -> Array:
+    def of_all(self, blocks: Array, busy: Array) -> Array:
         """Return the load of what all blocks do alike, those without other work too.
 
         Parameters
         ----------
         blocks, busy : array
             Of the grid, and those at work.
-        load : array
-            Of the blocks at work.
         """
         alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
-        return np.where(busy < blocks, alike, load)
+        return np.where(busy < blocks, alike, self.load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +219,7 @@ def balances(
     if instance.kernel.block_work:
         order = np.asanyarray(instance.kernel.block_work)
         busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
-        known = Balance(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
+        known = Balance.of(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
         return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
@@ -240,7 +236,7 @@ def balances(
     at_work = blocks * _share_at_work([*requests, *on_chip])
     work = busy if in_step else np.maximum(at_work, 1e-9)
     of_warps, of_l1 = (
-        Balance(
+        Balance.of(
             busiest=np.maximum(busiest, early),
             sms=1.0 * sm_count,
             work=work * every / np.maximum(found[0][1], 1e-9),
@@ -249,19 +245,6 @@ def balances(
         for busiest, every in found
     )
     return Balances(of_warps, of_l1, busy)
-
-
-def balance_inputs(
-    instance: Instance,
-    requests: Sequence[Requests],
-    sm_count: int,
-    held: Any = 1.0,
-    uneven: Any = 1.0,
-    on_chip: Sequence[Requests] = (),
-) -> tuple[dict[str, Any], dict[str, Any], Array]:
-    """Return what `BALANCE` takes, for warps and for L1, and blocks at work: see `balances`."""
-    found = balances(instance, requests, sm_count, held, uneven, on_chip)
-    return found.warps.symbols, found.l1.symbols, found.busy
 
 
 def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
@@ -284,12 +267,6 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
     return np.asanyarray(
         [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
     )
-
-
-def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
-    """Return `Balance.of_all` of what `BALANCE` takes and gives."""
-    found = Balance(tail["busiest"], tail["m"], tail["work"], tail["uneven"])
-    return found.of_all(blocks, busy, balance)
 
 
 def at_work_share(instance: Instance) -> float:
