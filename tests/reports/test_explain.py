@@ -88,7 +88,7 @@ def test_numbers_between_steps_agree(
         "together": "all of them, together",
         "chain": "time of one block",
         "loads": "loads of one block",
-        "rounds": "rounds of blocks",
+        "rounds": "waves of blocks",
         "efficiency": "DRAM efficiency",
     }
     results: dict[str, float] = {}

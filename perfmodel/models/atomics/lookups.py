@@ -1,6 +1,6 @@
 """Lookups: what loads, stores and atomics share in L2, whatever else each of them waits for.
 
-A slice looks up one tag a clock. A load of a line, or of a lone sector of it, is one lookup, an
+A slice looks up one tag per clock. A load of a line, or of a lone sector of it, is one lookup, an
 atomic one and a half; they add up. What one of them waits for besides runs beside the others: old
 values on their way back, and passes that wait for the one before them at the same sector.
 
@@ -28,7 +28,7 @@ from perfmodel.traffic import Traffic
 Array = npt.NDArray[Any]
 
 LOOKUPS_TIME = Formula(
-    name="time of L2's lookups",
+    name="time of L2's tag lookups",
     unit="s",
     text="loads + stores + again + atomics",
     symbols={
@@ -42,7 +42,7 @@ LOOKUPS_TIME = Formula(
     "(measurements/h200-lookups)",
 )
 CROSSING_AGAIN = Formula(
-    name="loads that cross to the far side for what atomics changed there",
+    name="loads that cross to the far L2 partition for what atomics changed there",
     unit="1",
     text="loads/2*2*changes/(2*changes + loads/2)",
     symbols={
