@@ -11,8 +11,9 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.time.walks import Walk, beside_walk
+from perfmodel.models.time.walks import WALK_TIME, Walk, beside_walk
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.derive import derive
 
 H200 = load_device("h200-sxm")
 PRODUCTS = Path(__file__).parents[2] / "measurements/h200-walks/products.csv"
@@ -153,3 +154,33 @@ def test_products_with_a_cold_b_as_measured() -> None:
     assert len(errors) > 30
     assert np.median(np.abs(errors)) < 0.06
     assert np.max(np.abs(errors)) < 0.16
+
+
+def test_a_warp_finds_what_the_others_of_its_block_have_read() -> None:
+    # by hand: 512 steps of a block of two warps, the second a line ahead of the first, come to 513
+    # lines; a step waits for as much as two lines, so that 256.5 steps' worth is cold
+    found = predict(
+        parse_kernel(
+            """
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = 132
+block = 64
+[buffers]
+table = { length = "513*32" }
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "t*32 + threadIdx.x"
+loop = "t"
+"""
+        ),
+        device=H200,
+        cache="cold",
+    )
+    walks = [node for node in derive(found).formulas if node.name == WALK_TIME.name]
+    cold = {float(np.ravel(getattr(w.named["cold"], "value", w.named["cold"]))[0]) for w in walks}
+    assert cold == {256.5}
