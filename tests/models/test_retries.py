@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.atomics.retries import FAR, NEAR, contenders
+from perfmodel.models.atomics.retries import FAR, NEAR, CasLoops, contenders
 
 DEVICE = load_device("h200-sxm")
 
@@ -80,10 +80,12 @@ def test_a_round_near_and_far(side: float, clocks: float) -> None:
     ],
 )
 def test_a_slices_clocks_for_one_request(params: dict[str, int], clocks: float) -> None:
-    found = predict("cas-loop", device=DEVICE, n=1 << 12, **params).details.time.atomics[0]
-    passes = float(np.ravel(found.inputs["slice"]["passes"])[0]) / (1 << 7)
-    each = float(np.ravel(found.inputs["slice"]["each"])[0]) * DEVICE.sm_clock
-    assert passes * each == pytest.approx(clocks, rel=0.06)
+    details = predict("cas-loop", device=DEVICE, n=1 << 12, **params).details
+    (found,) = details.time.atomics
+    sharing = details.requests[found.position].sharing
+    assert sharing is not None
+    each = float(found.slice_pass.time_s[0]) * DEVICE.sm_clock
+    assert float(np.ravel(sharing.conflicts.passes)[0]) * each == pytest.approx(clocks, rel=0.06)
 
 
 def test_a_line_of_compare_and_swaps_is_two_packets() -> None:
@@ -95,13 +97,19 @@ def test_a_line_of_compare_and_swaps_is_two_packets() -> None:
     assert float(found.conflicts.passes[0]) == 131072 / 32768
 
 
+def loops(n: int, addresses: int) -> CasLoops:
+    """Return the loops of so many lanes."""
+    (found,) = predict("cas-loop", device=DEVICE, n=n, addresses=addresses).details.time.atomics
+    assert isinstance(found.loops, CasLoops)
+    return found.loops
+
+
 # counted: tries of a lane where slices are busy (retries.csv, fit rows)
 @pytest.mark.parametrize(
     ("n", "addresses", "counted"), [(16384, 256, 23.6), (131072, 256, 114.0), (131072, 64, 317.0)]
 )
 def test_tries_as_counted(n: int, addresses: int, counted: float) -> None:
-    found = predict("cas-loop", device=DEVICE, n=n, addresses=addresses).details.time.atomics[0]
-    tries = float(np.ravel(found.inputs["rounds"]["tries"])[0])
+    tries = float(np.ravel(loops(n, addresses).tries)[0])
     assert tries == pytest.approx(counted, rel=0.35)
     # property: never more than where all take turns
     assert tries <= (n / addresses + 1) / 2
@@ -131,11 +139,7 @@ def test_several_waves_of_blocks() -> None:
 def test_a_stream_of_lanes_tries_more_often_than_a_burst() -> None:
     """Counted: 1024 addresses, 33.7 tries of a lane where 131072 lanes start at once, and 81.5 of
     eight times as many (retries.csv, fit rows)."""
-    found = [
-        float(np.ravel(predict("cas-loop", device=DEVICE, n=n, addresses=1024).details.time
-                       .atomics[0].inputs["loop"]["send"])[0]) / n
-        for n in (1 << 17, 1 << 20)
-    ]  # fmt: skip
+    found = [float(np.ravel(loops(n, 1024).send_s)[0]) / n for n in (1 << 17, 1 << 20)]
     assert found[1] / found[0] == pytest.approx(81.5 / 33.7, rel=0.2)
 
 

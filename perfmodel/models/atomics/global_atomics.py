@@ -24,7 +24,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.atomics.locks import spin_locks
+from perfmodel.models.atomics.locks import SpinLocks, spin_locks
 from perfmodel.models.atomics.packets import (
     Packets,
     busiest_slice,
@@ -32,6 +32,7 @@ from perfmodel.models.atomics.packets import (
     packets_of,
 )
 from perfmodel.models.atomics.retries import (
+    CasLoops,
     Contention,
     blocks_at_work,
     cas_loops,
@@ -100,6 +101,8 @@ class AtomicTime:
     tries_s : array or None
         Time of all tries of a loop of compare-and-swap or of a spin lock; None for others, of
         which each lane is done with once.
+    loops : CasLoops, SpinLocks or None
+        What those tries are.
     slice_pass : SlicePass
         A pass through the busiest slice.
     lookups_s : array
@@ -117,6 +120,7 @@ class AtomicTime:
     network_s: Array
     send_s: Array
     tries_s: Array | None
+    loops: CasLoops | SpinLocks | None
     slice_pass: SlicePass
     lookups_s: Array
     load: SliceLoad
@@ -164,10 +168,11 @@ def _atomic_time(
     brief_s = _slice_time(sent, busiest.share, brief_pass_s)
     alone_s = way.unhindered(operands.compares).time_s
     parts = [slice_s, network_s, send_s]
-    tries_s = None
+    loops = tries_s = None
     lookups_s = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief_s, alone_s), 0.0))
     if r.access.operation in ("lock-loop", "cas-loop"):
-        tries_s = _tries_time(instance, r, sent, slice_s, network_s, device)
+        loops = _loops(instance, r, sent, slice_s, network_s, device)
+        tries_s = loops.time_s
         parts.append(tries_s)
         lookups_s = np.zeros(1)
     hot = busiest.hot.granule
@@ -178,6 +183,7 @@ def _atomic_time(
         network_s=network_s,
         send_s=send_s,
         tries_s=tries_s,
+        loops=loops,
         slice_pass=one,
         lookups_s=lookups_s,
         load=SliceLoad(slice_s, _slice_time(sent, _even(device), pass_s), hot),
@@ -196,22 +202,22 @@ def _even(device: Device) -> float:
     return 1 / slice_count(device)
 
 
-def _tries_time(
+def _loops(
     instance: Instance,
     r: Requests,
     sent: Packets,
     slice_s: Array,
     network_s: Array,
     device: Device,
-) -> Array:
-    """Return the time of all tries of a loop or lock; those given are of one try of each lane."""
+) -> CasLoops | SpinLocks:
+    """Return all tries of a loop or lock; the times given are of one try of each lane [s]."""
     shared = r.sharing
     assert shared is not None
     wants = _contention(instance, r, sent)
     if r.access.operation == "lock-loop":
         # Of a full warp, however few lanes the last one has.
         full = np.maximum(wants.together, np.minimum(sent.lanes, WARP_SIZE) * shared.hottest)
-        return spin_locks(replace(wants, together=full), slice_s, network_s, device).time_s
+        return spin_locks(replace(wants, together=full), slice_s, network_s, device)
     span = np.minimum(shared.addresses, sent.lanes / wants.together) * shared.pitch
     conflicts = shared.conflicts
     # Sources state the first reads themselves.
@@ -219,7 +225,7 @@ def _tries_time(
     first = first_reads(r.requests * conflicts.lines, r.requests * conflicts.sectors, device)
     first = first * (r.access.buffer not in loads)
     send_s = way_of_tries(sent, wants.together, device)
-    return cas_loops(wants, span, first, slice_s, send_s, device).time_s
+    return cas_loops(wants, span, first, slice_s, send_s, device)
 
 
 def _contention(instance: Instance, r: Requests, sent: Packets) -> Contention:

@@ -182,6 +182,8 @@ class CasLoops:
         Time of the busiest slice for all tries, and of an SM to send its own [s].
     overlap : array
         `p` of `LOOP_TIME`.
+    tries : array
+        Attempts per lane, over all waves of blocks.
     """
 
     first_s: Array
@@ -189,6 +191,7 @@ class CasLoops:
     slice_s: Array
     send_s: Array
     overlap: Array
+    tries: Array
 
     @property
     def time_s(self) -> Array:
@@ -305,6 +308,7 @@ def cas_loops(
         slice_s=found * slice_s,
         send_s=found * send_s * fewer,
         overlap=(1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
+        tries=found * waves,
     )
 
 
