@@ -40,9 +40,10 @@ def test_elements_that_outgrow_l2_move_the_counted_bytes(pattern: str, rows: int
             cache="cold",
         )
         assert said.traffic["dram_read_bytes"] == pytest.approx(read, rel=0.02)
-        # Changed lines of elements in turn that nearly fit are written back a little less often.
-        near = 0.03 if pattern == "random" or spacing > 8 else 0.25
-        assert said.traffic["dram_write_bytes"] == pytest.approx(written, rel=near, abs=1e5)
+        # Changed lines of elements in turn that nearly fit are written back a little less often:
+        # of 64 MiB by a fifth, of 128 MiB by a fourteenth.
+        more = {4: 1.21, 8: 1.076}.get(spacing, 1.0) if pattern == "modulo" else 1.0
+        assert said.traffic["dram_write_bytes"] == pytest.approx(written * more, rel=0.03, abs=1e5)
 
 
 def test_misses_and_writes_by_hand() -> None:
