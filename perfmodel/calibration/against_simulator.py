@@ -351,7 +351,7 @@ def _table(cache: str) -> Kernel:
     return kernel_from_table(
         {
             "name": "table",
-            "summary": "read a table over and over beside a stream of stores",
+            "summary": "read a table repeatedly, concurrent with a stream of stores",
             "parameters": {"table": {}, "n": {}},
             "launch": {"grid": "ceil_div(n, 1024)", "block": 1024},
             "guard": "i < n",

@@ -27,7 +27,7 @@ def advise(
     """Rank changes by what they are predicted to gain, with the CUDA lines to write.
 
     Tries residency windows (set-aside and hitRatio), fetch granularity, block size, remaps of
-    threads, data layouts, vector loads and stores of up to 16 B a thread, several elements a
+    threads, data layouts, vector loads and stores of up to 16 B per thread, several elements per
     thread, tiles in shared memory, privatised atomics, and a built-in's other mappings. Each is
     named as what it is (remap, vectorisation, tiling, rewrite, ...), and what was not tried is
     listed. "Leave it alone" is an answer too: nothing that was tried gains 2%. With --set-aside

@@ -67,7 +67,7 @@ def calibrate(
 ) -> None:
     """Measure a GPU, fit the model's figures to it, and write a device file.
 
-    The rows that it measured stay beside the device file, in a folder of the same name: an
+    The rows that it measured stay next to the device file, in a folder of the same name: an
     interrupted run goes on there, and --from fits to them again. Rows kept for validation take no
     part; `perfmodel validate --from DIR --device FILE` says how wrong predictions are on them.
     """

@@ -37,7 +37,7 @@ def explain(
         str | None,
         figure_option(
             "--timeline",
-            help="Draw four atomics in single file and side by side into a .svg, .png or .pdf.",
+            help="Draw four atomics to one address and to several into a .svg, .png or .pdf.",
         ),
     ] = None,
     json: JsonOption = False,

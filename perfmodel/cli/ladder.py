@@ -31,7 +31,7 @@ def ladder(
     output: FigureOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Climb the ladder of matrix products: from one thread an element to tensor cores.
+    """Climb the ladder of matrix products: from one thread per element to tensor cores.
 
     Each rung is a mapping of `gemm` (see `perfmodel kernels gemm`) with its default tiles. -D takes
     M, N and K, and parameters of rungs; a rung takes those that it has.

@@ -47,7 +47,7 @@ def sweep(
             metavar="NAME=VALUES",
             help="What to vary: hit-ratio, set-aside, window, fetch-granularity, compression or a "
             "parameter; a list a,b,c or a range start:stop:step or start:stop:*factor. Several "
-            "are drawn side by side.",
+            "have a panel each.",
             show_default=False,
         ),
     ],

@@ -79,7 +79,7 @@ def validate(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Hold predictions against measured times: a scoreboard by regime, beside two rooflines.
+    """Compare predictions with measured times: a scoreboard by regime, with two rooflines.
 
     Cases that were never fitted on come first; the worst ten are named, with what is suspected.
     What is recorded of a GPU takes minutes: a table of a sample, one in so many launches, comes

@@ -260,7 +260,7 @@ class Device:
         "seconds", "the same on every SM by a profiler that leaves caches alone", required=False
     )
     launch_beside: float | None = quantity(
-        "seconds", "what work goes on beside, of an empty kernel by such a profiler", required=False
+        "seconds", "what overlaps with work, of an empty kernel by such a profiler", required=False
     )
     launch_warp: float | None = quantity(
         "seconds", "what a profiler adds to the start of each warp of an SM", required=False

@@ -143,7 +143,7 @@ def _check_name(name: object) -> None:
         base, colon, mapping = str(name).partition(":")
         if colon and base in MAPPINGS:
             raise PerfmodelError(
-                f"unknown kernel {shown(name)}; a mapping is given apart here, as in {base} "
+                f"unknown kernel {shown(name)}; the mapping is its own argument, as in {base} "
                 f"--mapping {mapping or MAPPINGS[base][0]}"
             )
         hint = nearest(str(name), known) or f"; known are {', '.join(known)}"

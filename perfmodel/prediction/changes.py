@@ -249,7 +249,7 @@ def _parameters(base: Prediction) -> Iterator[Change]:
                 yield changed(
                     base,
                     "vector width",
-                    f"move {vector} bytes a thread instead of {base.params['vector']}",
+                    f"move {vector} bytes per thread instead of {base.params['vector']}",
                     cuda=vector_lines(base.details.instance.kernel.accesses, int(vector)),
                     params=dict(base.params) | {"vector": vector},
                 )
@@ -280,7 +280,7 @@ def _privatisation(base: Prediction) -> Iterator[Change]:
     yield changed(
         base,
         "privatisation",
-        "add up within each block in shared memory, then one global atomic a block",
+        "add up within each block in shared memory, then one global atomic per block",
         cuda=private_lines(_counter(base)),
         kernel=kernel,
         params={k: v for k, v in base.params.items() if k in known},

@@ -155,7 +155,7 @@ def wider(base: Prediction) -> Iterator[Change]:
         fewer = (
             f"a {_part(found.words)} of the blocks"
             if found.loop is None
-            else f"a {_part(found.words)} of the turns of loop {found.loop!r}"
+            else f"a {_part(found.words)} of the iterations of loop {found.loop!r}"
         )
         grid = (-(-base.grid[0] // (found.words if found.loop is None else 1)), *base.grid[1:])
         yield changed(
@@ -174,7 +174,7 @@ def coarser(base: Prediction) -> Iterator[Change]:
         yield changed(
             base,
             "coarsening",
-            f"let each thread do what {found.copies} do, a grid apart, all loads before the first "
+            f"let each thread do what {found.copies} do (grid-stride), all loads before the first "
             f"use, in a {_part(found.copies)} of the blocks",
             cuda=coarser_lines(found, base),
             kernel=found.kernel,

@@ -166,8 +166,8 @@ def wider_lines(
         Of each buffer.
     """
     fewer = f"launch {grid[0]} blocks in x" if wider.loop is None else f"loop {wider.loop!r}"
-    turns = "" if wider.loop is None else f" takes one turn in {wider.words}"
-    lines = [f"/* a thread does {wider.words} words side by side; {fewer}{turns} */"]
+    turns = "" if wider.loop is None else f" takes one iteration in {wider.words}"
+    lines = [f"/* a thread does {wider.words} consecutive words; {fewer}{turns} */"]
     places: dict[str, str] = {}
     widest = 0
     moved = list({(a.kind, a.buffer, text(a.index)): a for a in wider.after}.values())

@@ -43,7 +43,7 @@ def known_values(base: Prediction) -> dict[str, Any]:
 
 def words_of_groups(
     base: Prediction, r: Requests, scaled: Sequence[str], words: int
-) -> Literal["side by side", "one"] | None:
+) -> Literal["consecutive", "one"] | None:
     """Say what groups of `words` threads touch: vectors, one element, or neither (None).
 
     Parameters
@@ -73,7 +73,7 @@ def words_of_groups(
             return None
     if len(found) != 1:
         return None
-    return "side by side" if found.pop() else "one"
+    return "consecutive" if found.pop() else "one"
 
 
 def division_work(indices: Iterable[Node]) -> dict[str, int]:

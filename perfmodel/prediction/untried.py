@@ -16,7 +16,7 @@ NEVER: Final = (
 
 _ABSENT: Final[dict[Kind, str]] = {
     "residency": "no buffer is read from L2 twice",
-    "remap": "no lanes touch memory apart, or the thread's number has no second axis to swap",
+    "remap": "no lanes touch memory at a stride, or the thread's number has no second axis to swap",
     "coalescing": "each warp touches whole sectors, or where it does is counted in a sample",
     "vector width": "neighbouring threads touch no whole vectors of words, or those are 16 B now",
     "coarsening": "threads of a block work together, or the grid has several dimensions or few "

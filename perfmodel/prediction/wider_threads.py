@@ -131,9 +131,9 @@ def _wider(base: Prediction, scope: list[Requests], loop: str | None, words: int
     counting = ("threadIdx.x", *(v for v in scaled if v not in ("lane.x", "warp.x")))
     for r in (r for r in scope if not any(r is a for a in affine)):
         touched = words_of_groups(base, r, counting, words)
-        if touched is None or r.width * (words if touched == "side by side" else 1) > WIDEST:
+        if touched is None or r.width * (words if touched == "consecutive" else 1) > WIDEST:
             return None
-        (moving if touched == "side by side" else still).append(r)
+        (moving if touched == "consecutive" else still).append(r)
     if any(r.access.kind == "store" for r in still):
         return None
     guards = [g for g in (kernel.guard, *(r.access.guard for r in scope)) if g is not None]

@@ -15,14 +15,14 @@ from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
 TERMS: Final = {
-    "launch": "as long as an empty kernel",
-    "ramp": "until the first data arrives",
-    "issue": "issuing warp instructions",
+    "launch": "launch overhead (empty kernel)",
+    "ramp": "latency until the first data arrives",
+    "issue": "issue slots of the warp schedulers",
     "fma32": "FP32 pipe",
     "fma64": "FP64 pipe",
     "int32": "integer pipe",
     "imad": "integer multiply pipe",
-    "wide": "products of 64 bits",
+    "wide": "64-bit integer multiplies",
     "conversion": "conversion pipe",
     "tensor16": "tensor cores",
     "bf16_tensor": "tensor cores, bf16",
@@ -32,18 +32,18 @@ TERMS: Final = {
     "sfu": "special function pipe",
     "lsu": "L1's data banks",
     "constant": "constant memory, branch tables",
-    "port": "data coming in at the SMs",
-    "tiles": "first and last steps of tiles",
-    "parts": "adding up parts along K",
+    "port": "bandwidth from L2 into the SMs",
+    "tiles": "prologue and epilogue of tiles",
+    "parts": "reduction of split K",
     "l1": "L1 and shared memory",
     "l2": "L2 bandwidth",
-    "writeback": "write-backs that a set-aside holds up",
+    "writeback": "write-backs delayed by the set-aside",
     "dram": "DRAM bandwidth",
     "atomics": "atomics in L2",
     "shared-loops": "atomics in shared memory",
-    "latency": "blocks one after the other",
-    "stalls": "warps waiting for loads",
-    "dispatch": "starting blocks",
+    "latency": "critical path of a block, times waves",
+    "stalls": "warps stalled on loads",
+    "dispatch": "launching blocks on SMs",
 }
 """What each term is the time of."""
 
@@ -59,10 +59,10 @@ def binding(prediction: Prediction) -> str:
 
 def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     chain = units.seconds(_input(prediction, name, "chain"))
-    rounds = units.several(max(1.0, prediction.occupancy.waves), "round")
+    waves = units.several(max(1.0, prediction.occupancy.waves), "wave")
     return "Waiting for loads takes", (
         f"a block lasts {chain} from its first instruction to its last, an SM holds "
-        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} of that"
+        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {waves} of that"
     )
 
 
@@ -110,7 +110,7 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     reached = _input(prediction, name, "bytes") / prediction.terms_s[name]
     peak = units.percent(reached / prediction.details.device.dram_bandwidth)
     cost = prediction.traffic["dram_read_cost"]
-    apart = f", reads {units.number(cost)} times as dear as a stream's" if cost > 1.005 else ""
+    apart = f", reads {units.number(cost)} times as expensive as a stream's" if cost > 1.005 else ""
     return "DRAM is busy", (
         f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{apart}"
     )

@@ -104,12 +104,12 @@ def _heading(program: Program, facts: KernelFacts) -> list[tuple[str, str]]:
     lines = [("kernel", facts.kernel.name)]
     taken = facts.resources
     if taken is not None:
-        local = f", {_spilled(taken)} B local memory a thread" if taken.local_bytes else ""
+        local = f", {_spilled(taken)} B local memory per thread" if taken.local_bytes else ""
         lines.append(
             (
                 "takes",
-                f"{taken.registers} registers a thread, {_shared(taken, facts.dynamic_shared)} of "
-                f"shared memory a block{local} (for {program.architecture}, "
+                f"{taken.registers} registers per thread, {_shared(taken, facts.dynamic_shared)} "
+                f"of shared memory per block{local} (for {program.architecture}, "
                 f"{by_origin({'': taken})})",
             )
         )

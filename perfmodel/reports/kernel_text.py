@@ -87,9 +87,9 @@ def _allowed(parameter: Parameter) -> str:
 def _launch(launch: Launch) -> Iterator[tuple[str, str]]:
     yield "grid", _dimensions(launch.grid)
     yield "block", _dimensions(launch.block)
-    yield "registers", f"{text(launch.registers)} a thread"
+    yield "registers", f"{text(launch.registers)} per thread"
     if launch.shared_bytes != Number(0):
-        yield "shared", f"{text(launch.shared_bytes)} bytes a block"
+        yield "shared", f"{text(launch.shared_bytes)} bytes per block"
 
 
 def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
@@ -103,7 +103,7 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
     if kernel.pipeline is not None:
         yield "pipeline", "blocks copy the data of later steps while they work"
     if kernel.loads_in_flight is not None:
-        yield "in flight", f"{text(kernel.loads_in_flight)} loads a thread"
+        yield "in flight", f"{text(kernel.loads_in_flight)} loads per thread"
     if kernel.dependent:
         yield "loops", "each instruction waits for the one before"
     if kernel.barriers:
@@ -112,7 +112,7 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         ]
         yield "barriers", ", ".join(times)
     if kernel.strands != Number(1):
-        yield "strands", f"{text(kernel.strands)} of a thread's instructions side by side"
+        yield "strands", f"{text(kernel.strands)} independent chains of a thread's instructions"
     if kernel.longest != Number(1):
         yield "longest", f"{text(kernel.longest)} of an average block"
 
@@ -155,7 +155,7 @@ def _how(access: Access) -> str:
     if access.multicast != _ONE:
         parts.append(f"one read for {text(access.multicast)} blocks")
     if access.moves != Number(0):
-        parts.append(f"moving on by {text(access.moves)} blocks each turn")
+        parts.append(f"moving on by {text(access.moves)} blocks per iteration")
     if access.guard is not None:
         parts.append(f"if {text(access.guard)}")
     return ", ".join(parts)

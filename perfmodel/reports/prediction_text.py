@@ -269,8 +269,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         "L2",
         f"{units.data(traffic['l2_read_sectors'] * SECTOR)} read, "
         f"{units.data(traffic['l2_write_sectors'] * SECTOR)} written"
-        + (f", {units.count(atomics)} passes of atomics" if atomics else "")
-        + f"; {units.percent(traffic['l2_hit_rate'])} of it without a DRAM read",
+        + (f", {units.count(atomics)} atomic transactions" if atomics else "")
+        + f"; L2 hit rate {units.percent(traffic['l2_hit_rate'])}",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
     if parts := control_parts(prediction):
@@ -326,7 +326,7 @@ def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:
     waves = units.count(found.waves) if found.waves >= 0.01 else "<0.01"
     yield (
         "occupancy",
-        f"{found.warps_per_sm} of {most} warps an SM ({units.percent(found.fraction)}) in "
+        f"{found.warps_per_sm} of {most} warps per SM ({units.percent(found.fraction)}) in "
         f"{blocks}, limited by {found.limiter}; {waves} waves",
     )
 

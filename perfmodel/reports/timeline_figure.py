@@ -1,4 +1,4 @@
-"""The timeline of four atomics as a figure: in single file, and side by side."""
+"""The timeline of four atomics as a figure: in single file, and in parallel."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def timeline_figure(prediction: Prediction) -> Figure:
             loc="left", fontsize=10.5,
         )  # fmt: skip
         below.set_title(
-            f"an address each: side by side, {units.number(alone)} clocks of adding",
+            f"an address each: in parallel, {units.number(alone)} clocks of adding",
             loc="left", fontsize=10.5,
         )  # fmt: skip
         below.set_xlabel("SM clocks since the request left")
@@ -89,8 +89,8 @@ def _legend(figure: Figure) -> None:
     figure.legend(
         handles=[
             Patch(color=FAINT, label="way to L2, longer from the far side"),
-            Patch(facecolor="white", edgecolor=GREY, hatch="////", label="waiting for its turn"),
-            Patch(color=VERMILION, label="adding, in turn"),
+            Patch(facecolor="white", edgecolor=GREY, hatch="////", label="queued"),
+            Patch(color=VERMILION, label="adding, serialised"),
             Patch(color=BLUE, label="adding, undisturbed"),
         ],
         loc="lower center", ncols=4, frameon=False, fontsize=9,

@@ -148,8 +148,8 @@ def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
     yield (
         f"What the {teacher} taught, and the data sheets, against measurements of other GPUs: "
         "ours, in the topics that both have and in rows that nothing is fitted on, by regime; and "
-        "what others published, by kernel. Latencies on an SM and in L2 and L2's bandwidth an SM "
-        "carry over in clocks, DRAM's latency beyond L2 and the floors in seconds, DRAM's "
+        "what others published, by kernel. Latencies on an SM and in L2 and L2's bandwidth per "
+        "SM carry over in clocks, DRAM's latency beyond L2 and the floors in seconds, DRAM's "
         "efficiencies as shares. The form of the models was found on H200s, so that only figures "
         "are unseen. The last column is the catalogue's device, with that GPU's own "
         "microbenchmarks in it."

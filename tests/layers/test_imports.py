@@ -16,7 +16,7 @@ pytest.importorskip("importlinter")
 
 
 def kept(folder: Path) -> tuple[bool, str]:
-    """Say whether the imports of the package in a folder keep the contract, and what was printed."""
+    """Say whether the package in a folder keeps the contract, and what it printed."""
     run = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
     done = subprocess.run(
         [sys.executable, "-c", run],

@@ -1,7 +1,7 @@
 """Limits of functions and modules: those over one are listed, and the lists only shrink.
 
-The limits are ruff's, in pyproject.toml; 400 lines a module is checked here. Files over a limit when
-it came are named there (ruff) and below (length). A file that is mended must leave its list.
+The limits are those of ruff in pyproject.toml; 400 lines a module is checked here. Files that were
+over one when it came are named there (ruff) or below (length); a file that is mended must leave.
 """
 
 from __future__ import annotations

@@ -177,8 +177,8 @@ def told(
     line = function.instructions[flow.blocks[found.loop.header].start].line
     if not found.register:
         return (
-            f"the loop at PTX line {line} had not ended when it was left: it is taken to go round "
-            "as often again, and the time may be many times off"
+            f"the loop at PTX line {line} had not ended when it was left: it is taken to run "
+            "as many iterations again, and the time may be many times off"
         )
     more = drift(history, found.loop.header)
     return (

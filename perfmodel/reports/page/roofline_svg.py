@@ -199,7 +199,7 @@ def _memory(plot: _Plot) -> Iterator[Markup]:
         shown = f"{LEVELS[name]} {units.bandwidth(bandwidth)}"
         start, end = (x(left), y(left * bandwidth)), (x(ridge), y(peak))
         told = (
-            f"{LEVELS[name]} roof: {units.bandwidth(bandwidth)}; meets "
+            f"{LEVELS[name]} roof: {units.bandwidth(bandwidth)}; intersects "
             f"{units.flop_rate(peak)} at {units.number(ridge)} FLOP/B"
         )
         # A wide line that nobody sees is easier to point at.
