@@ -1,4 +1,4 @@
-"""GPUs from their data sheets in TOML alone (docs/devices): what is inherited, and what is said of it."""
+"""GPUs from their data sheets in TOML alone (docs/devices), and what is said of the rest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_sizes_and_bandwidth_are_in_their_units() -> None:
 
 
 def test_every_other_figure_counts_as_inherited(name: str) -> None:
-    base, old, new = GPUS[name]
+    base, old, _ = GPUS[name]
     device = load_device(DEVICES / f"{name}.toml")
     assert device.inherited is not None
     assert (device.inherited.device, device.inherited.compute_capability) == (base, old)
