@@ -24,7 +24,7 @@ ROW, COLUMN, WIDTH, HEIGHT, MARGIN = 74, 200, 116, 34, 24
 COLUMNS: Final = {
     **{"cli": 1.5, "reports": 1.5, "calibration": 3.0},
     **{"operators": 0.0, "drills": 1.0, "validation": 3.0},
-    **{"prediction": 0.5, "cuda": 1.6, "frontends": 1.6},
+    **{"prediction": 0.5, "cuda": 1.6},
     **{"models": 0.0, "trace": 1.0, "measure": 2.8},
     **{"hardware": 0.5, "kernels": 1.7, "expressions": 1.7},
 }
@@ -37,7 +37,7 @@ def layers() -> list[list[str]]:
     """Return the names in each layer of the contract that exist, top first; files without names."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     (contract,) = table["tool"]["importlinter"]["contracts"]
-    rows = [[name.strip(" ()") for name in row.split("|")] for row in contract["layers"]]
+    rows = [[name.strip() for name in row.split("|")] for row in contract["layers"]]
     found = [[name for name in row if (PACKAGE / name).is_dir()] for row in rows]
     return [row for row in found if row]
 

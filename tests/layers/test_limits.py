@@ -6,17 +6,13 @@ over one when it came are named there (ruff) or below (length); a file that is m
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tomllib
 from pathlib import Path
 from typing import Final
 
+import over_limits
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-LIMITS: Final = ("C901", "PLR0912", "PLR0913", "PLR0915")
 MOST_LISTED: Final = 67
 """Files listed when the limits came; lower it with the list."""
 
@@ -32,53 +28,15 @@ LONG: Final = {
 """Modules that were longer when the limit came, by file name, with the most they may have."""
 
 
-def listed() -> dict[str, set[str]]:
-    """Return the files that pyproject.toml excuses one by one from a limit."""
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    ignores = table["tool"]["ruff"]["lint"]["per-file-ignores"]
-    found = {path: set(codes) & set(LIMITS) for path, codes in ignores.items() if "*" not in path}
-    return {path: codes for path, codes in found.items() if codes}
-
-
-def over() -> dict[str, set[str]]:
-    """Return the files over a limit, those that pyproject.toml excuses by a pattern left out."""
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    lint = table["tool"]["ruff"]["lint"]
-    wide = {path: codes for path, codes in lint["per-file-ignores"].items() if "*" in path}
-    ignores = ", ".join(f"{json.dumps(path)} = {json.dumps(codes)}" for path, codes in wide.items())
-    pylint = [f"lint.pylint.{key} = {value}" for key, value in lint["pylint"].items()]
-    settings = (
-        f"lint.mccabe.max-complexity = {lint['mccabe']['max-complexity']}",
-        f"lint.per-file-ignores = {{ {ignores} }}",
-        *pylint,
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache"]
-        + ["--select", ",".join(LIMITS), "--output-format", "json"]
-        + [part for setting in settings for part in ("--config", setting)]
-        + ["perfmodel", "tests", "benchmarks", "docs", "measurements"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stderr
-    found: dict[str, set[str]] = {}
-    for one in json.loads(done.stdout):
-        path = Path(one["filename"]).relative_to(ROOT).as_posix()
-        found.setdefault(path, set()).add(one["code"])
-    return found
-
-
 def test_exactly_the_listed_files_are_over_a_limit() -> None:
     pytest.importorskip("ruff")
-    found = over()
-    lines = [f'"{path}" = {json.dumps(sorted(codes))}' for path, codes in sorted(found.items())]
-    assert found == listed(), "the list in pyproject.toml should be:\n" + "\n".join(lines)
+    assert over_limits.listed() == over_limits.over(), (
+        "python tests/layers/over_limits.py lists them"
+    )
 
 
 def test_list_only_shrinks() -> None:
-    assert len(listed()) <= MOST_LISTED
+    assert len(over_limits.listed()) <= MOST_LISTED
 
 
 def test_modules_are_no_longer_than_400_lines() -> None:
