@@ -1,4 +1,6 @@
-"""Settings of all tests."""
+"""Settings of all tests, and which of them are slow."""
+
+from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
@@ -10,11 +12,28 @@ from hypothesis import settings
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+ROOT: Final = Path(__file__).parent
+SLOW: Final = tuple(
+    line
+    for line in (ROOT / "slow_files.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+"""Files and folders below tests/ whose tests are marked slow."""
+
 _LONGEST: Final = ("measurements", "trace", "prediction", "cuda", "models")
 """Folders whose files take longest, in that order: first, so that all workers end together."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {name: at for at, name in enumerate(_LONGEST)}
-    root = Path(__file__).parent
-    items.sort(key=lambda i: order.get(i.path.relative_to(root).parts[0], len(order)))
+    for item in items:
+        if is_slow(item.path):
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda i: order.get(i.path.relative_to(ROOT).parts[0], len(order)))
+
+
+def is_slow(path: Path) -> bool:
+    """Say whether a file, or a folder that it is in, is listed as slow."""
+    place = path.relative_to(ROOT).as_posix()
+    return any(place == slow or place.startswith(f"{slow}/") for slow in SLOW)

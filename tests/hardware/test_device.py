@@ -25,7 +25,7 @@ def test_derived_figures(h100: Device) -> None:
 
 
 def test_fields_are_the_schema() -> None:
-    others = {"name", "title", "compute_capability", "figures", "inherited"}
+    others = {"name", "title", "compute_capability", "figures", "coefficients", "inherited"}
     assert {f.name for f in dataclasses.fields(Device)} == set(quantities()) | others
     dimensions = {unit.dimension for unit in UNITS.values()}
     assert all(what.dimension in dimensions and what.doc for what in quantities().values())
