@@ -24,6 +24,11 @@ _LONGEST: Final = ("measurements", "trace", "prediction", "cuda", "models")
 """Folders whose files take longest, in that order: first, so that all workers end together."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # to import the slow files alone takes a good part of what the others take
+    return True if config.option.markexpr == "not slow" and is_slow(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {name: at for at, name in enumerate(_LONGEST)}
