@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
 from perfmodel.models.launch.occupancy import check_block, occupancy
@@ -71,7 +72,7 @@ def evaluate(
             traffic, instance, occupied, gpu, cache, simulable(setting), sets
         )
         notes = simulation_notes(simulation, instance.kernel)
-    time = time_model(instance, requests, traffic, occupied, gpu, timing, on_chip)
+    time = time_model(Execution(instance, requests, traffic, occupied, gpu, timing, on_chip))
     return Details(
         instance,
         gpu,

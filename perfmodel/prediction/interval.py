@@ -23,6 +23,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.hardware.watched import watched
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.execution import Execution
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.late_rereads import shorter_at_best
@@ -263,13 +264,15 @@ def spread(details: Details, timing: Timing) -> float:
 def time_on(device: Device, details: Details, timing: Timing) -> float:
     """Return the time of a prediction's traffic with other figures of its device [s]."""
     model = time_model(
-        details.instance,
-        list(details.requests),
-        details.traffic,
-        details.occupied,
-        device,
-        timing,
-        details.on_chip,
+        Execution(
+            details.instance,
+            details.requests,
+            details.traffic,
+            details.occupied,
+            device,
+            timing,
+            details.on_chip,
+        )
     )
     return float(model.time_s[0])
 

@@ -10,6 +10,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.l1.throughput import PORT_CLOCKS
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.issue import TENSOR_PIPES
+from perfmodel.models.time.pipeline import PORT
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
@@ -58,7 +59,9 @@ def binding(prediction: Prediction) -> str:
 
 
 def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    chain = units.seconds(_input(prediction, name, "chain"))
+    found = prediction.details.time.resources
+    assert found is not None
+    chain = units.seconds(scalar(found.latency.chain_s))
     rounds = units.several(max(1.0, prediction.occupancy.waves), "round")
     return "Waiting for loads takes", (
         f"a block lasts {chain} from its first instruction to its last, an SM holds "
@@ -68,9 +71,8 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     traffic = prediction.traffic
-    data, fills, tags, port = (
-        _input(prediction, name, stage) for stage in ("data", "fills", "tags", "port")
-    )
+    stages = prediction.details.time.sm.l1.stages
+    data, fills, tags, port = map(scalar, (stages.data, stages.fills, stages.tags, stages.port))
     requests = (
         traffic["global_load_requests"]
         + traffic["global_store_requests"]
@@ -107,7 +109,8 @@ def _l2_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
-    reached = _input(prediction, name, "bytes") / prediction.terms_s[name]
+    streamed = scalar(prediction.details.time.dram.cost_bytes)
+    reached = streamed / prediction.terms_s[name]
     peak = units.percent(reached / prediction.details.device.dram_bandwidth)
     cost = prediction.traffic["dram_read_cost"]
     apart = f", reads {units.number(cost)} times as dear as a stream's" if cost > 1.005 else ""
@@ -117,10 +120,11 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    given = prediction.details.time.inputs["port-cycles"]
-    taken = scalar(given["sectors"]) * SECTOR
+    pipeline = prediction.details.time.pipeline
+    assert pipeline is not None
+    taken = scalar(pipeline.taken_sectors) * SECTOR
     return "Taking in data keeps the SMs busy", (
-        f"{units.data(taken)} in tiles, {units.number(scalar(given['port']))} B a clock and SM"
+        f"{units.data(taken)} in tiles, {units.number(PORT)} B a clock and SM"
     )
 
 
@@ -144,7 +148,8 @@ _BUSY: Final = {
 
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     what = _BUSY.get(name, f"The {TERMS[name]} is busy")
-    return what, f"{units.count(_input(prediction, name, 'cycles'))} clocks on each SM"
+    clocks = scalar(prediction.details.time.sm.pipes[name].clocks)
+    return what, f"{units.count(clocks)} clocks on each SM"
 
 
 def _tensor_binds(prediction: Prediction, name: str) -> tuple[str, str]:
@@ -156,7 +161,9 @@ def _tensor_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _dispatch_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    blocks, rate = _input(prediction, name, "b"), _input(prediction, name, "rate")
+    details = prediction.details
+    blocks = scalar(np.asarray(details.instance.blocks, dtype=float))
+    rate = details.device.require("block_dispatch_rate")
     return "Starting blocks takes", f"{units.count(blocks)} of them, {units.count(rate)} a second"
 
 
@@ -185,8 +192,3 @@ _BINDING: Final = {
     **dict.fromkeys(("issue", *PIPES), _pipe_binds),
     **dict.fromkeys(TENSOR_PIPES, _tensor_binds),
 }
-
-
-def _input(prediction: Prediction, term: str, name: str) -> float:
-    """Return a number that went into a term's formula."""
-    return scalar(prediction.details.time.inputs[term][name])

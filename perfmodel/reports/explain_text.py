@@ -14,7 +14,6 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import explain, left_out
-from perfmodel.reports.explain_time import SM_CLOCKS, TIME
 from perfmodel.reports.formula_text import legend, pieces
 from perfmodel.reports.prediction_text import doubted, parameters, title
 from perfmodel.reports.step import Step
@@ -22,6 +21,8 @@ from perfmodel.reports.tables import plain
 
 WIDTH: Final = 100
 _NARROWEST: Final = 40
+TIME: Final = "Time"
+SM_CLOCKS: Final = "clocks of an SM"
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,6 @@ def test_instruction_counts() -> None:
         prediction = predict(kernel, device=DEVICE, **params)
         counted = row["instructions"] / (row["n"] / 32)
         issued = prediction.terms_s["issue"] * DEVICE.sm_clock * DEVICE.schedulers_per_sm
-        balance = float(prediction.details.time.inputs["issue"]["balance"][0])
+        balance = float(prediction.details.time.sm.pipes["issue"].balance[0])
         per_warp = issued * DEVICE.sm_count / balance / (row["n"] / 32)
         assert per_warp == pytest.approx(counted, rel=0.06)

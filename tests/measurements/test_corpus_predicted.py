@@ -195,7 +195,7 @@ def test_passes_through_l1_of_trees_in_shared_memory() -> None:
     found = [c for c in cases() if c.kernel in trees]
     assert len(found) >= 7
     for case in found:
-        predicted = 132 * float(np.max(case.prediction.details.time.inputs["l1"]["data"]))
+        predicted = 132 * float(np.max(case.prediction.details.time.sm.l1.stages.data))
         assert predicted == pytest.approx(case.measured("l1_data_wavefronts"), rel=0.2), case.kernel
 
 

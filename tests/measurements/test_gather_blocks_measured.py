@@ -159,9 +159,9 @@ def test_blocks_that_start_together_take_turns() -> None:
         found = predict(
             "gather", device=CUPTI, cache="warm", n=270336, run=run, table_bytes=2 * MIB
         )
-        given = found.details.time.inputs["last"]
-        held = float(np.ravel(given["held"])[0])
-        turns = float(np.ravel(given["crowd"])[0]) * (1 - 1 / held) / 2 * CUPTI.sm_clock
+        last = found.details.time.least.last
+        held = float(np.ravel(last.concurrent)[0])
+        turns = float(np.ravel(last.contention_s)[0]) * (1 - 1 / held) / 2 * CUPTI.sm_clock
         assert held == 8
         assert turns == pytest.approx(many - alone, rel=0.25)
 

@@ -39,7 +39,7 @@ def test_translations_miss_where_tables_are_larger_than_their_reach() -> None:
     # derived: at random places a share of 1 - reach/table has no translation; one look-up a lane
     for mib in (64, 1024, 8192):
         found = gather(135168, 1, mib * MIB).details
-        pages = float(found.time.inputs["l1"]["pages"][0])
+        pages = float(found.time.sm.l1.stages.pages[0])
         share = max(0.0, 1 - PAGE_REACH / (mib * MIB))
         apart = mib / 2 * (1 - (1 - 2 / mib) ** 32) / 32  # of 32 lanes, on pages of their own
         assert pages == pytest.approx(6.2 * 135168 / 132 * share * apart, rel=0.02)

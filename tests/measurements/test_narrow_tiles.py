@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.measure.folders import root
 from perfmodel.measure.recorded import read_recording
-from perfmodel.models.time.pipeline import ROUNDS
+from perfmodel.models.time.tiles import ROUNDS
 from perfmodel.prediction.predict import predict, predict_many
 
 RECORDING = read_recording(root() / "h200-narrow-tiles")

@@ -28,7 +28,7 @@ from perfmodel.models.dram.throughput import (
     room_early,
 )
 from perfmodel.models.time.launch import COLD_CODE, launch_floor
-from perfmodel.models.time.queueing import BANDWIDTH_TIME
+from perfmodel.models.time.memory_load import BANDWIDTH_TIME
 from perfmodel.prediction.predict import predict
 
 SUITE_ROWS = root() / "h200-sxm-suite"

@@ -43,7 +43,7 @@ def test_warps_start_later_under_cupti(kernel: str) -> None:
 def test_events_know_nothing_of_a_profiler() -> None:
     sizes: dict[str, Any] = {"bytes": 32 << 20, "vector": 4, "block": 1024}
     one, other = (predict("write", device=d, timing="events", **sizes) for d in (CUPTI, H200))
-    fetch = other.details.time.inputs["ramp"]["fetch"] - CUPTI.launch_fetch
+    fetch = other.details.time.resources.waits.ramp.fetch_s - CUPTI.launch_fetch
     assert other.time_s - one.time_s == pytest.approx(fetch)
 
 
@@ -71,7 +71,7 @@ def test_loads_before_the_last_add_their_latency_though_l2_is_busy() -> None:
         assert times[depth] - times[depth - 1] == pytest.approx(H200.l2_latency * 1e6, abs=0.05)
     p = predict("gather", device=CUPTI, cache="warm", n=270336, run=1, table_bytes=2 << 20)
     time = p.details.time
-    l2, before = time.inputs["memory"]["bandwidth"], time.chain.before
+    l2, before = time.resources.queueing.bandwidth_s, time.chain.before
     assert before == pytest.approx(H200.l2_latency, rel=0.1)
     assert p.time_s >= CUPTI.launch_floor - 0.13e-6 + time.terms_s["ramp"] + l2 + before
     copy = predict("copy", device=CUPTI, cache="warm", bytes=1 << 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.latency.chain import BATCH_LATENCY, Batch, slowest_sm
+from perfmodel.models.latency.batch import Batch, BatchLatency
+from perfmodel.models.latency.chain import slowest_sm
 from perfmodel.models.latency.joined_waits import join_waits
 
 MEASURED = Path(__file__).parents[2] / "measurements"
@@ -62,22 +64,26 @@ def test_dram_is_at_work_for_its_share_of_a_round(kernel: str) -> None:
     # for DRAM alone in a copy, for all of it and with its instructions in a gather
     device = load_device("h200-sxm")
     found = predict(kernel, device=device, cache="cold").details.time
-    chain, rounds = found.chain, found.inputs["latency"]["rounds"]
-    without = [BATCH_LATENCY(**{**b.inputs, "load": np.zeros(1)}) for b in chain.batches]
+    chain, rounds = found.chain, found.resources.latency.waves
+    without = [replace(b.latencies, dram_load=np.zeros(1)).seconds for b in chain.batches]
     besides = sum(without) + chain.between / chain.clock
     if kernel == "copy":
         besides = np.array([device.dram_latency])
     busy = found.terms_s["dram"] / rounds
     for b in chain.batches:
-        assert float(b.inputs["load"][0]) == pytest.approx(float((busy / (busy + besides))[0]))
-        assert 0 < float(b.inputs["out"][0]) < 1
+        assert float(b.latencies.dram_load[0]) == pytest.approx(float((busy / (busy + besides))[0]))
+        assert 0 < float(b.latencies.written_share[0]) < 1
 
 
 def batch(loop: str | None, missing: float, joins: str = "", count: float = 1.0) -> Batch:
     one = np.ones(1)
-    inputs = {"l1": 2e-8, "l2": 15e-8, "dram": 35e-8, "p1": one, "p2": missing * one}
-    inputs |= {"spread": 4e-8, "m": one, "turn": 0.0, "out": 0.0, "load": 0.0}
-    return Batch(loop, count * one, one, one, one, inputs, joins=joins)
+    latencies = BatchLatency(
+        *(2e-8, 15e-8, 35e-8, one, missing * one, one),
+        *(0.0, 0.0),
+        spread_s=4e-8,
+        write_wait_s=0.0,
+    )
+    return Batch(loop, count * one, one, one, one, latencies, joins=joins)
 
 
 def test_loads_that_are_waited_for_together() -> None:

@@ -7,13 +7,8 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
-from perfmodel.models.time.steps import (
-    AHEAD_TIME,
-    STEPS_TIME,
-    block_ahead,
-    rounds_of_steps,
-    steps_time,
-)
+from perfmodel.models.time.step_work import BlockWork
+from perfmodel.models.time.steps import Steps, steps_time
 from perfmodel.models.time.turns import LEFT_IDLE
 
 
@@ -38,31 +33,34 @@ def test_a_block_reads_from_as_many_pages_as_its_rows_are_apart() -> None:
     assert pages(32, 32) == pytest.approx(2, abs=0.5)
 
 
+def steps(blocks: float, resident: float, lead: float) -> Steps:
+    """Return blocks of 1 us of work and 10 waits of 0.1 us; of `lead` for the block ahead [s]."""
+    one, none = np.ones(1), np.zeros(1)
+    return Steps(
+        work=BlockWork(1e-6 * one, none, none, none, none, warps=4.0 * one, strands=one),
+        blocks=blocks * one,
+        resident=resident * one,
+        steps=10 * one,
+        load_s=1e-7 * one,
+        lead_s=lead * one,
+        barriers=one,
+        arriving=one,
+        outside_s=none,
+        barrier_clocks=0.0,
+        warp_clocks=0.0,
+        clock=1e9,
+    )
+
+
 def test_the_block_ahead_counts_where_it_is_the_last() -> None:
     """Limits: blocks that compute as long as they like, and such that only wait."""
-    one = np.ones(1)
-    given = {
-        **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
-        **{"sfu": 0.0 * one, "operands": 0.0 * one},
-        "blocks": one,
-        **{"held": one, "steps": 10 * one, "load": 1e-7 * one, "lead": 5e-7 * one},
-        **{"barriers": one, "met": one, "strands": one, "alone": one * 0, "outside": 0.0 * one},
-        **{"clock": 1e9, "start": 0.0, "warp": 0.0},
-    }
-    assert steps_time(given)[0] == pytest.approx(AHEAD_TIME(**block_ahead(given))[0])
-    assert steps_time(given)[0] == pytest.approx(1e-6 + 10 * 5e-7)
-    many = {**given, "blocks": 128 * one, "held": 64 * one}
-    assert steps_time(many)[0] == pytest.approx(STEPS_TIME(**rounds_of_steps(many))[0])
+    assert steps_time(steps(1, 1, lead=5e-7))[0] == pytest.approx(1e-6 + 10 * 5e-7)
+    # of many, whose work takes longer, nobody waits for it
+    many, ahead = (steps(128, 64, lead) for lead in (5e-7, 0.0))
+    assert steps_time(many)[0] == steps_time(ahead)[0]
 
 
 def test_the_last_of_blocks_in_steps_leave_schedulers_idle_in_one_round() -> None:
     # derived: 64 blocks of 1 us of work, and a lone one's 10 waits of 0.1 us that nobody fills
-    one = np.ones(1)
-    given = {
-        **{"issue": 1e-6 * one, "l1": 0.0 * one, "tensor": 0.0 * one, "warps": 4.0 * one},
-        **{"sfu": 0.0 * one, "operands": 0.0 * one},
-        **{"blocks": 64 * one, "held": 64 * one, "steps": 10 * one, "load": 1e-7 * one},
-        **{"lead": 1e-7 * one, "barriers": one, "met": one, "strands": one, "alone": one * 0},
-        **{"outside": 0.0 * one, "clock": 1e9, "start": 0.0, "warp": 0.0},
-    }
-    assert steps_time(given)[0] == pytest.approx(64e-6 + LEFT_IDLE * 10 * 1e-7)
+    found = steps_time(steps(64, 64, lead=1e-7))[0]
+    assert found == pytest.approx(64e-6 + LEFT_IDLE * 10 * 1e-7)

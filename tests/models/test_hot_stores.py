@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 
 from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.reports.explain import explain
 
@@ -46,8 +43,8 @@ def stored(index: str, **parameters: int) -> Prediction:
 
 def hot(p: Prediction) -> float:
     """Return the time of the busiest slice [s]; 0 where no store is hot."""
-    given: dict[str, Any] | None = p.details.time.inputs.get("hot_stores")  # type: ignore[attr-defined]
-    return 0.0 if given is None else float(np.max(HOT_STORES_TIME(**given)))
+    found = p.details.time.resources.memory.l2.hot_stores_s
+    return 0.0 if found is None else float(np.max(found))
 
 
 def test_a_constant_place_is_one_place_by_formula_or_by_count() -> None:
@@ -62,7 +59,7 @@ def test_streams_have_no_hot_places(index: str) -> None:
     # property: what each thread stores for itself is in L2's bandwidth alone
     p = stored(index)
     assert hot(p) == 0
-    assert "slowest_slice" not in p.details.time.inputs  # type: ignore[attr-defined]
+    assert p.details.time.resources.memory.l2.hot_stores_s is None
 
 
 def test_explanations_show_the_busiest_slice() -> None:

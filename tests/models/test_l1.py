@@ -10,8 +10,8 @@ from measured import FOLDER, rows
 
 from perfmodel import predict
 from perfmodel.models.l1.throughput import PORT_CLOCKS, l1_stages
+from perfmodel.models.latency.batch import MOST_SPREAD
 from perfmodel.models.latency.batches import DRAM_SPREAD
-from perfmodel.models.latency.chain import MOST_SPREAD
 from perfmodel.validation.sweeps import KERNELS
 
 MEASURED = FOLDER.parent / "h200-l1"
@@ -36,8 +36,8 @@ def test_data_wavefronts_where_loads_wait(in_flight: int, tmp_path: Path) -> Non
             rows=row["blocks"] * row["block"],
             columns=row["width"],
         )
-        stages = found.details.time.inputs["l1"]
-        clocks = float((stages["data"] + stages["fills"])[0]) * 132
+        stages = found.details.time.sm.l1.stages
+        clocks = float((stages.data + stages.fills)[0]) * 132
         assert clocks == pytest.approx(row["data_wavefronts"], rel=0.32), row
 
 
@@ -113,7 +113,7 @@ def test_lines_in_a_row_are_later_by_half_as_much(floats: int, loads: int, tmp_p
         for b in predict(path, device="h200-sxm", cache="cold").details.time.chain.batches
         if b.loop == "j"
     ]
-    later = batch.inputs["spread"] * np.log2(batch.inputs["m"])
+    later = batch.latencies.spread_s * np.log2(batch.latencies.reads)
     assert float(later[0]) == pytest.approx(measured, abs=30e-9)
 
 

@@ -8,21 +8,21 @@ import pytest
 from perfmodel.kernels.instance import bind
 from perfmodel.kernels.library import find_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.latency.meeting import MEETING_TIME, meeting_inputs, read_again
+from perfmodel.models.latency.meeting import LoadingBlocks, meeting_time, read_again
 from perfmodel.models.requests.warp_requests import access_requests
 
 
 def meeting(wait: float, bandwidth: float, held: float, rounds: float, load: float = 0.0) -> float:
     """Return the time of blocks that compute all of `wait`, loads apart."""
-    memory = {
-        "latency": np.array([wait]),
-        "busy": np.array([wait - load * rounds]),
-        "bandwidth": np.array([bandwidth]),
-        "load": np.array([load]),
-        "held": np.array([held]),
-        "rounds": np.array([rounds]),
-    }
-    return float(np.ravel(MEETING_TIME(**meeting_inputs(memory)))[0])
+    blocks = LoadingBlocks(
+        latency_s=np.array([wait]),
+        busy_s=np.array([wait - load * rounds]),
+        bandwidth_s=np.array([bandwidth]),
+        load_s=np.array([load]),
+        concurrent=np.array([held]),
+        waves=np.array([rounds]),
+    )
+    return float(np.ravel(meeting_time(blocks))[0])
 
 
 def test_nobody_hides_what_the_only_block_of_an_sm_computes() -> None:

@@ -13,9 +13,8 @@ from perfmodel.models.time.pipeline import (
     LINE_CLOCKS,
     OVERLAP,
     PORT,
-    STORE_RATE,
-    TURN,
 )
+from perfmodel.models.time.tiles import STORE_RATE, TURN
 from perfmodel.prediction.predict import predict_many
 from perfmodel.reports.explain import explain
 

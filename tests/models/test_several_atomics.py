@@ -13,7 +13,7 @@ import pytest
 from perfmodel import Prediction, predict
 from perfmodel.models.atomics.several_atomics import APART, BUSIEST_OF_SEVERAL
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.time.combined import ATOMICS_OVERLAP
+from perfmodel.models.time.atomic_terms import ATOMICS_OVERLAP
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-beside"
 FLOOR = 5.38

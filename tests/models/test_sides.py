@@ -75,7 +75,7 @@ def test_a_gpu_without_the_figure_has_no_such_limit() -> None:
     blind = replace(H200, l2_crossing_bandwidth=None)
     sizes: dict[str, Any] = {"persistent_bytes": 16 * MIB, "stream_bytes": 512 * MIB}
     time = predict("stream-persistent", device=blind, **sizes).details.time
-    assert float(np.max(time.inputs["sides"]["crossing"])) == 0.0
+    assert float(np.max(time.resources.memory.l2.crossing_s)) == 0.0
 
 
 def test_blocks_without_work_do_not_lengthen_a_launch() -> None:

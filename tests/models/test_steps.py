@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from perfmodel.kernels import kernel_from_table
 from perfmodel.models.requests.wavefronts import data_wavefronts
 from perfmodel.models.time.step_work import (
     OPERANDS_OVERLAP,
-    WARPS_TIME,
+    BlockWork,
     warps_times,
     work_times,
 )
-from perfmodel.models.time.steps import BLOCK_TIME, block_queue
+from perfmodel.models.time.steps import block_time as queued_block_time
 from perfmodel.prediction import predict
 
 seconds = st.floats(1e-9, 1e-3)
@@ -26,10 +27,9 @@ seconds = st.floats(1e-9, 1e-3)
 
 def work(
     issue: float, l1: float, warps: float = 8, strands: float = 1, tensor: float = 0
-) -> dict[str, Any]:
-    one = {"issue": issue, "l1": l1, "tensor": tensor, "warps": warps, "strands": strands}
-    one |= {"sfu": 0, "operands": 0}
-    return {name: np.array([float(value)]) for name, value in one.items()}
+) -> BlockWork:
+    times = [np.array([float(time)]) for time in (issue, l1, tensor, 0, 0)]
+    return BlockWork(*times, warps=np.array([float(warps)]), strands=np.array([float(strands)]))
 
 
 @given(seconds, seconds)
@@ -51,19 +51,19 @@ def test_no_queue_is_faster_than_its_slower_unit(
 def test_equal_units_share_a_queue_as_the_textbook_says(time: float) -> None:
     # published: two equal stations and n customers pass n/(n + 1) of a station's rate
     for n, each in enumerate(warps_times(work(time, time, warps=4), 12), 1):
-        assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 1) / n)
+        assert float(each[0]) == pytest.approx(time * (n + 1) / n)
     # and three of them n/(n + 2)
     for n, each in enumerate(warps_times(work(time, time, warps=4, tensor=time), 12), 1):
-        assert float(WARPS_TIME(**each)[0]) == pytest.approx(time * (n + 2) / n)
+        assert float(each[0]) == pytest.approx(time * (n + 2) / n)
 
 
 @given(seconds, seconds, seconds)
 def test_operands_are_read_while_products_are_made(tensor: float, sfu: float, l1: float) -> None:
     # limits: nothing to read, and nothing but that; between, neither one after the other nor free
-    given = work(0, 0, warps=4, tensor=tensor) | {"sfu": np.array([sfu])}
+    given = replace(work(0, 0, warps=4, tensor=tensor), sfu_s=np.array([sfu]))
     alone = work_times(given, [1])[0][0]
     assert alone == pytest.approx(tensor + sfu)
-    found = work_times(given | {"operands": np.array([l1])}, [1])[0][0]
+    found = work_times(replace(given, operands_s=np.array([l1])), [1])[0][0]
     assert found == pytest.approx(
         (alone**OPERANDS_OVERLAP + l1**OPERANDS_OVERLAP) ** (1 / OPERANDS_OVERLAP)
     )
@@ -71,8 +71,8 @@ def test_operands_are_read_while_products_are_made(tensor: float, sfu: float, l1
 
 
 def block_time(wait: float, works: list[float], blocks: int) -> float:
-    given = block_queue(np.array([wait]), [np.array([w]) for w in works], np.array([blocks]))
-    return float(BLOCK_TIME(**given)[0])
+    each = [np.array([w]) for w in works]
+    return float(queued_block_time(np.array([wait]), each, np.array([blocks]))[0])
 
 
 @given(seconds, st.lists(seconds, min_size=1, max_size=6))
@@ -172,8 +172,8 @@ def test_steps_end_with_their_last_block() -> None:
     # waits one after the other are a lower bound of the launch, as they are elsewhere
     stepped = predict("gemm", mapping="warptile", device="h200-sxm", N=1024)
     scattered = predict("gather", device="h200-sxm", n=100_000, table_bytes=1 << 30)
-    assert "last" not in stepped.details.time.inputs
-    assert "last" in scattered.details.time.inputs
+    assert stepped.details.time.least is None
+    assert scattered.details.time.least.last is not None
 
 
 def test_the_block_with_most_steps_ends_last() -> None:

@@ -49,8 +49,8 @@ def test_copies_ahead_are_waited_for_once() -> None:
     assert float(early.count[0]) == float(there.count[0])
     assert float(np.max(early.waited)) == 1.0
     assert float(np.max(there.waited)) == float(there.count[0])
-    assert float(past.inputs["steps"]["load"][0]) > 0
-    assert float(ahead.inputs["steps"]["load"][0]) == 0
+    assert float(past.resources.steps.load_s[0]) > 0
+    assert float(ahead.resources.steps.load_s[0]) == 0
     assert ahead.time_s[0] < past.time_s[0]
 
 
@@ -59,7 +59,7 @@ def test_copies_fill_a_row_of_banks_at_a_time() -> None:
     # blocks bring 64 steps of 128 times 16 bytes to 132 SMs
     sectors = 264 * 64 * 128 * 16 / 32 / 132
     past, ahead = (
-        predict(copying(cache), device=H200, cache="warm").details.time.inputs["l1"]["fills"]
+        predict(copying(cache), device=H200, cache="warm").details.time.sm.l1.stages.fills
         for cache in ("l2", "shared")
     )
     assert float(ahead[0]) == pytest.approx(sectors / 4)

@@ -11,12 +11,10 @@ from perfmodel.models.power_mean import power_mean
 from perfmodel.models.time.turns import (
     DRIFT_WAITS,
     LEFT_IDLE,
-    ONCE_TIME,
     TURNS_OVERLAP,
-    TURNS_TIME,
     mixed_pipes,
-    once_inputs,
-    turns_inputs,
+    once_time,
+    turns_time,
 )
 
 
@@ -25,14 +23,12 @@ def one(value):
 
 
 def together(work, alone, computing, held):
-    given = once_inputs(one(work), one(alone), one(computing), one(held))
-    return float(ONCE_TIME(**given["once"])[0])
+    return float(once_time(one(work), one(alone), one(computing), one(held))[0])
 
 
 def in_turns(work, alone, held, rounds, far=0.0, computing=4.0):
     once = one(together(work, alone, computing, held))
-    given = turns_inputs(one(work), one(alone), once, one(rounds), one(far))
-    return float(TURNS_TIME(**given)[0])
+    return float(turns_time(one(work), one(alone), once, one(rounds), one(far))[0])
 
 
 def test_a_block_that_has_its_sm_to_itself_waits_for_itself_only():

@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.time.walks import BESIDE_WALK, WALK_TIME, beside_walk
+from perfmodel.models.time.walks import Walk, beside_walk
 from perfmodel.prediction import Prediction, predict
 
 H200 = load_device("h200-sxm")
@@ -125,17 +125,17 @@ load = "table"
 index = "blockIdx.x*16384 + threadIdx.x*512"
 vector = 4
 """
-    assert walked(132, first).details.time.inputs["walk"]["cold"] < 512
+    assert walked(132, first).details.time.least.walk.cold < 512
 
 
 def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
     # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
-    given = dict.fromkeys(("waits", "near", "new", "spread", "first", "cold", "most"), np.zeros(1))
+    none, one = np.zeros(1), np.ones(1)
     for own, expected in ((3.0, 10.0), (8.0, 13.0)):
-        walk = {**given, "own": np.full(1, own), "dram": 0.0, "m": np.ones(1), "s": np.ones(1)}
-        assert WALK_TIME(**walk) == own
-        found = beside_walk(np.full(1, 10.0), walk, np.zeros(1), np.full(1, 5.0))
-        assert BESIDE_WALK(**found) == pytest.approx(expected)
+        waits = {"waits": none, "near_s": none, "new_s": none, "cold": none}
+        walk = Walk(own * one, **waits, dram_s=none, spread_s=none, lines=one, sms=one)
+        assert walk.time_s == own
+        assert beside_walk(10.0 * one, walk, none, 5.0 * one) == pytest.approx(expected)
 
 
 def test_products_with_a_cold_b_as_measured() -> None:

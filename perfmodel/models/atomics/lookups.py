@@ -10,7 +10,7 @@ near side kept of the same 64 B has to be read from there again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -119,21 +119,6 @@ def lookups(
     lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
     again_s = again * AGAIN_COST * lone * (device.l2_partitions > 1)
     return Lookups(loads_s, stores_s, again_s, looked_up_s)
-
-
-def lookup_inputs(
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    atomics: Sequence[AtomicTime],
-    looked_up: Array,
-    l2: Mapping[str, Mapping[str, Any]],
-    device: Device,
-) -> dict[str, Any]:
-    """Return what `LOOKUPS_TIME` takes; `l2` is what went into the time of L2."""
-    reads, writes = l2["l2_reads"], l2["l2"]
-    loads_s = (reads["reads"] + reads["filled"]) / reads["read"]
-    stores_s = writes["writes"] * writes["cost"] / writes["write"]
-    return lookups(requests, traffic, atomics, looked_up, loads_s, stores_s, device).symbols
 
 
 def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:

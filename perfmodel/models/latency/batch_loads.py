@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.execution import Execution
 from perfmodel.models.launch.waves import at_work_share, taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.traffic import Traffic
+from perfmodel.traffic import AccessTraffic
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlace:
+    """Where loads that are waited for together stand in a kernel.
+
+    Attributes
+    ----------
+    loop : str or None
+        Variable of their loop; None outside all loops.
+    depth : int
+        Loads, one after the other, that they wait for before they go out.
+    ahead : bool
+        Whether they are copied to shared memory while the block works on earlier ones.
+    """
+
+    loop: str | None
+    depth: int
+    ahead: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +46,9 @@ class BatchLoads:
 
     Attributes
     ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the whole launch.
-    traffic : Traffic
-    device : Device
-    loop : str or None
-        Variable of the loop that they are in.
+    execution : Execution
+        The whole launch.
+    place : BatchPlace
     members : tuple of int
         Their positions among the requests.
     times : array
@@ -42,8 +57,6 @@ class BatchLoads:
         Iterations whose loads are in one batch.
     count : array
         Batches, one after the other.
-    blocks, warps : array
-        Of the launch.
     sectors : array
         Sectors that they bring into L1.
     filled : array
@@ -58,17 +71,12 @@ class BatchLoads:
         Share of a block's warps that have work.
     """
 
-    instance: Instance
-    requests: Sequence[Requests]
-    traffic: Traffic
-    device: Device
-    loop: str | None
+    execution: Execution
+    place: BatchPlace
     members: tuple[int, ...]
     times: Array
     unroll: Array
     count: Array
-    blocks: Array
-    warps: Array
     sectors: Array
     filled: Array
     fresh: Array
@@ -79,7 +87,17 @@ class BatchLoads:
     @property
     def own(self) -> list[Requests]:
         """Requests of these loads."""
-        return [self.requests[i] for i in self.members]
+        return [self.execution.requests[i] for i in self.members]
+
+    @property
+    def traffic(self) -> list[AccessTraffic]:
+        """What these loads move."""
+        return [self.execution.traffic.accesses[i] for i in self.members]
+
+    @property
+    def loop(self) -> str | None:
+        """Variable of the loop that they are in."""
+        return self.place.loop
 
     @property
     def in_order(self) -> bool:
@@ -93,7 +111,7 @@ class BatchLoads:
         So they do for atomics: none is found in L1.
         """
         atomic = all(r.access.kind == "atomic" for r in self.own)
-        return atomic or (bool(self.instance.kernel.paces) and self.in_order)
+        return atomic or (bool(self.execution.kernel.paces) and self.in_order)
 
     @property
     def scattered(self) -> bool:
@@ -110,45 +128,37 @@ class BatchLoads:
 
 
 def batch_loads(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    loop: str | None,
-    depth: int,
-    depths: Sequence[int],
-    ahead: bool,
+    execution: Execution, place: BatchPlace, depths: Sequence[int]
 ) -> BatchLoads | None:
-    """Return the loads of one loop that wait for `depth` others; None if there are none.
+    """Return the loads of one place; None if there are none.
 
-    Parameters as for `perfmodel.models.latency.batches.load_batch`.
+    Parameters
+    ----------
+    execution : Execution
+    place : BatchPlace
+    depths : sequence of int
+        Of each request, by `depths_of`.
     """
-    loops = loops_of(instance, (r.access for r in requests))
-    every = [
-        i
-        for i, r in enumerate(requests)
-        if loops[i] == loop
-        and (r.access.kind == "load" or _returns(instance, r))
-        and (r.access.ahead or r.access.cache == "shared") == ahead
-    ]
-    members = [i for i in every if depths[i] == depth]
+    instance, loop = execution.instance, place.loop
+    every = _loads_of(execution, place)
+    members = [i for i in every if depths[i] == place.depth]
     if not members:
         return None
-    own = [requests[i] for i in members]
+    own = [execution.requests[i] for i in members]
     times, unroll = loop_unroll(instance, loop, len(every))
     runs = times / unroll
     count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    sectors = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    blocks, warps = execution.blocks, execution.warps
+    accesses = execution.traffic.accesses
+    sectors = sum((accesses[i].l1_fill_sectors for i in members), np.zeros(1))
     filled = np.asanyarray(sectors / np.maximum(count * blocks, 1))
     lines = sum((r.lines * _fresh(r, loop) for r in own), np.zeros(1))
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     brought = np.ones(1)
     if loop is None and all(r.access.kind == "load" for r in own):
         # Of several waits of straight code some are for what L1 has from others.
-        share = filled * count * blocks / np.maximum(_sum(own, "sectors"), 1)
-        asked = _sum(own, "requests") * unroll / np.maximum(warps, 1)
+        share = filled * count * blocks / np.maximum(_sum(r.sectors for r in own), 1)
+        asked = _sum(r.requests for r in own) * unroll / np.maximum(warps, 1)
         brought = np.where(unroll < 1, np.clip(asked * share, 0.0, 1.0), 1.0)
         some = fresh * np.minimum(share, 1.0) / np.maximum(brought, 1e-9)
         fresh = np.where(unroll < 1, np.maximum(some, 1.0), fresh)
@@ -156,12 +166,10 @@ def batch_loads(
     if instance.kernel.block_work:
         part = np.minimum(part, at_work_share(instance))
     return BatchLoads(
-        *(instance, requests, traffic, device, loop, tuple(members)),
+        *(execution, place, tuple(members)),
         times=times,
         unroll=unroll,
         count=count,
-        blocks=blocks,
-        warps=warps,
         sectors=np.asanyarray(sectors),
         filled=filled,
         fresh=fresh,
@@ -169,6 +177,19 @@ def batch_loads(
         brought=brought,
         part=part,
     )
+
+
+def _loads_of(execution: Execution, place: BatchPlace) -> list[int]:
+    """Return the positions of what a loop loads, copied ahead or not, whatever it waits for."""
+    instance, requests = execution.instance, execution.requests
+    loops = loops_of(instance, (r.access for r in requests))
+    return [
+        i
+        for i, r in enumerate(requests)
+        if loops[i] == place.loop
+        and (r.access.kind == "load" or _returns(instance, r))
+        and (r.access.ahead or r.access.cache == "shared") == place.ahead
+    ]
 
 
 def depths_of(instance: Instance, requests: Sequence[Requests]) -> list[int]:
@@ -187,8 +208,8 @@ def depths_of(instance: Instance, requests: Sequence[Requests]) -> list[int]:
     return [depth(r.access.name) for r in requests]
 
 
-def _sum(requests: Sequence[Requests], field: str) -> Array:
-    return np.asanyarray(sum((getattr(r, field) for r in requests), np.zeros(1)))
+def _sum(values: Iterable[Array]) -> Array:
+    return np.asanyarray(sum(values, np.zeros(1)))
 
 
 def _returns(instance: Instance, r: Requests) -> bool:

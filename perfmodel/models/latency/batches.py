@@ -9,13 +9,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
+from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
-from perfmodel.models.latency.batch_loads import BatchLoads, batch_loads
-from perfmodel.models.latency.chain import MOST_SPREAD, Batch, Firsts
+from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
+from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.first_passes import first_passes
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
 from perfmodel.models.latency.in_phase import firsts, in_phase
@@ -23,8 +22,6 @@ from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -69,59 +66,68 @@ h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into
 
 
 def load_batch(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    missing: Array,
-    loop: str | None,
-    depth: int,
+    execution: Execution,
+    place: BatchPlace,
     depths: Sequence[int],
+    missing: Array,
     late: Array,
-    ahead: bool,
     wave: Array,
 ) -> Batch | None:
-    """Return the batches of loads of one loop (None: outside all) that wait for `depth` others.
+    """Return the batches of loads of one place; None if there are no such loads.
 
-    Those that are copied `ahead` to shared memory, or those that are not. None if there are no such
-    loads.
+    Parameters
+    ----------
+    execution : Execution
+    place : BatchPlace
+    depths : sequence of int
+        Of each request, by `perfmodel.models.latency.batch_loads.depths_of`.
+    missing : array
+        Share of the SMs' L2 reads that go to DRAM [1].
+    late : array
+        How much later data from L2 is at the slowest SM [s].
+    wave : array
+        Blocks that run at a time [1].
     """
-    b = batch_loads(instance, requests, traffic, device, loop, depth, depths, ahead)
+    b = batch_loads(execution, place, depths)
     if b is None:
         return None
     of_first = _own_missing(b, missing, wave)
     missing = _own_missing(b, missing, np.ones(1))
-    share, new = waiting_share(b)
-    lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
-    inputs: dict[str, Any] = {
-        **_latencies(b, late),
-        "m": _reads_apart(b, missing),
-        "p1": share,
-        "p2": batch_misses(traffic, requests, b.members, missing, lines),
-    }
-    if loop is not None and b.regular:
-        inputs |= in_phase(b.own, loop, b.unroll, new, inputs, device)
     first_time = _first_time(b)
-    inputs["p1"] = np.minimum(inputs["p1"], first_time)
-    inputs |= _met_before(b, inputs)
-    if b.scattered:  # the slowest of its places
-        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, MOST_SPREAD)
-        inputs["m"] = np.where(b.alone, np.maximum(inputs["m"], several), several)
-    inputs |= _of_others(b, inputs)
+    latencies = _latencies(b, missing, late, first_time)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
-    leading = {
-        "p2": np.minimum(np.asanyarray(inputs["p2"]) * more, 1.0),
-        "m": np.maximum(pages_at_once(b.own), inputs["m"]),
-    }
+    leading = Leading(
+        l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
+        reads=np.maximum(pages_at_once(b.own), latencies.reads),
+    )
     # Those that are used before the loop's first loads go out are waited for by themselves.
     joins = {r.access.joins for r in b.own}
     return Batch(
-        *(loop, b.count, b.filled, b.fresh, b.unroll, inputs, depth, ahead),
+        *(b.loop, b.count, b.filled, b.fresh, b.unroll, latencies, place.depth, place.ahead),
         firsts=_walk(b, first_time),
         leading=leading,
         joins=joins.pop() if len(joins) == 1 else "",
         first_time=first_time,
     )
+
+
+def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) -> BatchLatency:
+    """Return the latencies of a batch; `missing` is the share of its L2 reads that miss."""
+    share, new = waiting_share(b)
+    lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
+    traffic, requests = b.execution.traffic, b.execution.requests
+    reads = _reads_apart(b, missing)
+    misses = batch_misses(traffic, requests, b.members, missing, lines)
+    found = _unloaded(b, late, reads, share, misses)
+    if b.loop is not None and b.regular:
+        found = in_phase(b.own, b.loop, b.unroll, new, found, b.execution.device)
+    found = replace(found, l1_miss=np.minimum(found.l1_miss, first_time))
+    found = _met_before(b, found)
+    if b.scattered:  # the slowest of its places
+        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, MOST_SPREAD)
+        reads = np.where(b.alone, np.maximum(found.reads, several), several)
+        found = replace(found, reads=reads)
+    return _of_others(b, found)
 
 
 def _reads_apart(b: BatchLoads, missing: Array) -> Array:
@@ -135,9 +141,11 @@ def _reads_apart(b: BatchLoads, missing: Array) -> Array:
     return np.asanyarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
 
 
-def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:
-    """Return what `BATCH_LATENCY` takes besides probabilities; blocks are `late` [s]."""
-    device, traffic = b.device, b.traffic
+def _unloaded(
+    b: BatchLoads, late: Array, reads: Array, l1_miss: Array, l2_miss: Array
+) -> BatchLatency:
+    """Return the latencies of a batch where DRAM has nothing else to do; blocks are `late` [s]."""
+    device, traffic = b.execution.device, b.execution.traffic
     far = RETURN_LATENCY if any(r.access.kind == "atomic" for r in b.own) else 1.0
     written = traffic.dram_write_bytes * traffic.dram_write_cost
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
@@ -150,16 +158,19 @@ def _latencies(b: BatchLoads, late: Array) -> dict[str, Any]:
     meanwhile = sum(passes, np.zeros(1)) * b.unroll - longest
     apart_clocks = np.maximum(LINE_CLOCKS * far_apart - np.maximum(meanwhile, 0.0), 0.0)
     wide = (WIDE_CLOCKS * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
-    parts = PASS_CLOCKS / device.sm_clock if b.instance.kernel.paces else 0.0
-    return {
-        "l1": device.l1_latency + parts * (most_passes(b.own) - 1),
-        "l2": device.l2_latency * far + wide + late,
-        "dram": max(device.dram_latency, device.l2_latency * far) + wide + late,
-        "spread": DRAM_SPREAD,
-        "turn": WRITE_TURN,
-        "out": np.atleast_1d(written / np.maximum(moved, 1)),
-        "load": np.zeros(1),
-    }
+    parts = PASS_CLOCKS / device.sm_clock if b.execution.kernel.paces else 0.0
+    return BatchLatency(
+        l1_s=device.l1_latency + parts * (most_passes(b.own) - 1),
+        l2_s=device.l2_latency * far + wide + late,
+        dram_s=max(device.dram_latency, device.l2_latency * far) + wide + late,
+        l1_miss=l1_miss,
+        l2_miss=l2_miss,
+        reads=reads,
+        written_share=np.atleast_1d(written / np.maximum(moved, 1)),
+        dram_load=np.zeros(1),
+        spread_s=DRAM_SPREAD,
+        write_wait_s=WRITE_TURN,
+    )
 
 
 def _first_time(b: BatchLoads) -> Array:
@@ -168,63 +179,66 @@ def _first_time(b: BatchLoads) -> Array:
     Where clocks are not known, what a loop waits for is in those of all instructions, which were
     fitted.
     """
-    known = any(p.loop == b.loop for p in b.instance.kernel.paces)
+    known = any(p.loop == b.loop for p in b.execution.kernel.paces)
     if b.loop is None or not known or not b.in_order:
         return np.ones(1)
-    at_work = np.maximum(b.blocks * b.part, 1e-9)
-    each = [b.traffic.accesses[i].l1_fill_sectors / at_work for i in b.members]
-    return first_passes(b.instance, b.own, each, b.loop)
+    at_work = np.maximum(b.execution.blocks * b.part, 1e-9)
+    each = [a.l1_fill_sectors / at_work for a in b.traffic]
+    return first_passes(b.execution.instance, b.own, each, b.loop)
 
 
-def _met_before(b: BatchLoads, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the probabilities where whole iterations find what an earlier loop has touched."""
-    accesses = [b.traffic.accesses[i] for i in b.members]
-    l1 = largest(*(a.again_l1 for a in accesses))
-    l2 = largest(*(a.again_l2 for a in accesses))
-    return {"p1": np.minimum(inputs["p1"], l1), "p2": np.minimum(inputs["p2"], l2)}
+def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:
+    """Return the latencies where whole iterations find what an earlier loop has touched."""
+    l1 = largest(*(a.again_l1 for a in b.traffic))
+    l2 = largest(*(a.again_l2 for a in b.traffic))
+    l1_miss, l2_miss = np.minimum(found.l1_miss, l1), np.minimum(found.l2_miss, l2)
+    return replace(found, l1_miss=l1_miss, l2_miss=l2_miss)
 
 
-def _of_others(b: BatchLoads, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the probabilities of loads that wait for lines which their neighbours fetch."""
+def _of_others(b: BatchLoads, found: BatchLatency) -> BatchLatency:
+    """Return the latencies of loads that wait for lines which their neighbours fetch."""
+    instance, requests = b.execution.instance, b.execution.requests
     if b.loop is None:
-        if all(r.access.name != needing.access.needs for needing in b.requests for r in b.own):
-            return {}
+        if all(r.access.name != needing.access.needs for needing in requests for r in b.own):
+            return found
         # Indices are read once, in order (a table is not): warps that share a line wait for it.
-        once_read = [i for i in b.members if b.requests[i].period is None]
-        share = fetched_share(b.instance, b.requests, b.traffic, once_read)
-        return {
-            "p1": np.where(share > 0, 1.0, inputs["p1"]),
-            "p2": np.where(share > 0, share, inputs["p2"]),
-        }
-    if b.instance.kernel.paces:
-        return {}
-    waits, fetches = neighbours_wait(b.instance, b.requests, b.traffic, b.members)
-    return {
-        "m": np.where(waits > inputs["p2"], inputs["m"] * fetches, inputs["m"]),
-        "p2": np.maximum(inputs["p2"], waits),
-    }
+        once_read = [i for i in b.members if requests[i].period is None]
+        share = fetched_share(instance, requests, b.execution.traffic, once_read)
+        return replace(
+            found,
+            l1_miss=np.where(share > 0, 1.0, found.l1_miss),
+            l2_miss=np.where(share > 0, share, found.l2_miss),
+        )
+    if instance.kernel.paces:
+        return found
+    waits, fetches = neighbours_wait(instance, requests, b.execution.traffic, b.members)
+    return replace(
+        found,
+        reads=np.where(waits > found.l2_miss, found.reads * fetches, found.reads),
+        l2_miss=np.maximum(found.l2_miss, waits),
+    )
 
 
 def _walk(b: BatchLoads, first_time: Array) -> Firsts | None:
     """Return what warps that walk together wait for in a batch."""
     if b.loop is None or not b.in_order:
         return None
-    found = firsts(b.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
+    found = firsts(b.execution.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
     return replace(found, advance=found.advance * first_time)
 
 
 def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:
     """Return the share of these loads' L2 reads that wait for DRAM, from that of all loads."""
-    own = [b.traffic.accesses[i] for i in b.members]
+    own, traffic = b.traffic, b.execution.traffic
     # Neighbouring blocks that ask for the same at a time all wait for it.
     waited = (a.alike or reading_alike(r, wave) for a, r in zip(own, b.own, strict=True))
     fetched = sum((a.dram_bytes * w for a, w in zip(own, waited, strict=True)), np.zeros(1))
     # As do blocks that have caught up with others.
-    for t in b.traffic.tables:
+    for t in traffic.tables:
         part = len({*b.members} & {*t.members}) / len(t.members)
         fetched = fetched + part * t.again * t.waiting
     filled = sum((a.l1_fill_sectors for a in own), np.zeros(1))
-    loads = [a for a in b.traffic.accesses if a.kind == "load"]
+    loads = [a for a in traffic.accesses if a.kind == "load"]
     every = sum((a.dram_bytes for a in loads), np.zeros(1))
     all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
     relative = fetched * all_filled / np.maximum(filled * every, 1e-9)

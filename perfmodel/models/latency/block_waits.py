@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch_loads import depths_of
 from perfmodel.models.latency.chain import Chain
@@ -19,15 +19,14 @@ from perfmodel.models.latency.latency import (
     BLOCK_START,
     LATENCY_TIME,
     RAMP_TIME,
+    WarpWork,
     block_chain,
     first_touch,
 )
 from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.requests.passes import conflict_clocks
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.time.issue import issued, looped_instructions
+from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 from perfmodel.models.time.launch import code_fetch, constant_fetch
-from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -54,131 +53,192 @@ DISPATCH_TIME = Formula(
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class Latency:
+    """Time of the blocks one after the other, bandwidth apart: what `LATENCY_TIME` takes and gives.
+
+    Attributes
+    ----------
+    chain_s : array
+        One block, from its first instruction to its last [s].
+    ramp_s : array
+        What of it the start-up has [s].
+    waves : array
+        Waves of blocks [1].
+    time_s : array
+        All of it [s].
+    """
+
+    chain_s: Array
+    ramp_s: Array
+    waves: Array
+    time_s: Array
+
+
+def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
+    """Return the time of waves of blocks; see `Latency`."""
+    time = LATENCY_TIME(chain=chain_s, ramp=ramp_s, rounds=waves)
+    return Latency(chain_s, ramp_s, waves, np.atleast_1d(time))
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """The start-up of a launch: what `RAMP_TIME` takes and gives.
+
+    Attributes
+    ----------
+    fetch_s : array
+        A launch with any work, beyond an empty one [s].
+    block_s : array
+        Start of a block's warps, and its first batch of loads [s].
+    touch_s : array
+        First reads of a cold launch beyond DRAM's latency [s].
+    time_s : array
+        All of it [s].
+    """
+
+    fetch_s: Array
+    block_s: Array
+    touch_s: Array
+    time_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWaits:
     """What blocks wait, arrays over configurations.
 
     Attributes
     ----------
     chain : Chain
         What one block does, one thing after the other.
-    beside : array
-        Blocks that share an SM.
-    terms_s : mapping of str to array
-        Seconds of "ramp", "latency", "dispatch" (where the rate is known) and "stalls".
-    inputs : mapping of str to mapping of str to array
-        What went into each term's formula, and into "rounds".
+    concurrent : array
+        Blocks that share an SM [1].
+    resident_waves : array
+        Blocks of the busiest SM over those that it holds at a time [1].
+    ramp : Ramp
+    latency : Latency
+    stalls_s : array
+        Waits for loads, one wave of blocks after the other [s].
+    dispatch_s : array or None
+        Time to start all blocks [s]; None where the rate is not known.
     """
 
     chain: Chain
-    beside: Array
-    terms_s: dict[str, Array]
-    inputs: dict[str, dict[str, Any]]
+    concurrent: Array
+    resident_waves: Array
+    ramp: Ramp
+    latency: Latency
+    stalls_s: Array
+    dispatch_s: Array | None
 
 
 def block_waits(
-    instance: Instance,
-    requests: list[Requests],
-    on_chip: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
+    execution: Execution,
     instructions: Mapping[str, Array],
-    held: Array,
     busiest: Array,
-    uneven: Any,
-    dram: Array,
-    crowd: Array,
-    profiled: float = 0.0,
-    timing: str = "profiler",
-) -> Waits:
+    uneven: Array,
+    dram_s: Array,
+    contention: Array,
+) -> BlockWaits:
     """Return what blocks wait.
 
     Parameters
     ----------
-    instance, requests, on_chip, traffic, device
-        A launch, its requests in global and in shared memory, its traffic, and where it runs.
+    execution : Execution
     instructions : mapping of str to array
         Warp instructions of each pipe, of the warps that have most to do.
-    held : array
-        Blocks that an SM has room for [1].
     busiest : array
         Work of the SM that ends last, in whole blocks: see `perfmodel.models.launch.handout` [1].
-    uneven
+    uneven : array
         See `perfmodel.models.launch.waves.unevenness`.
-    dram : array
+    dram_s : array
         Time of DRAM [s].
-    crowd : array
+    contention : array
         Time of the arithmetic pipes over that of issue [1].
-    profiled : float
-        What a profiler adds to the start of each warp [s].
-    timing : {"profiler", "events"}
-        Whether the kernel alone is timed, or what two events around it see.
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    sms = 1.0 * device.sm_count
-    inputs: dict[str, dict[str, Any]] = {}
-    terms: dict[str, Array] = {}
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    per_warp = issued(instructions) / warps
-    looped = looped_instructions(instance, [*requests, *on_chip]) / warps
-    inputs["rounds"] = {"x": busiest / held, "uneven": 1.0}
+    instance, device, resident = execution.instance, execution.device, execution.resident
+    resident_waves = busiest / resident
     if instance.kernel.block_work:
-        beside = 1.0 if instance.kernel.unequal is None else uneven
-        uneven = in_turn(instance, held, device.sm_count) / ROUNDS(**inputs["rounds"]) * beside
-    inputs["rounds"]["uneven"] = uneven
-    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
-    floats = instructions.get("fma32", np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
-    chain = block_chain(
-        *(instance, requests, traffic, device, per_warp, looped, dram / rounds, crowd, rounds),
-        turned=1 - floats,
+        unequal = 1.0 if instance.kernel.unequal is None else uneven
+        waves = ROUNDS(x=resident_waves, uneven=1.0)
+        uneven = in_turn(instance, resident, device.sm_count) / waves * unequal
+    waves = np.atleast_1d(ROUNDS(x=resident_waves, uneven=uneven))
+    work = _warp_work(execution, instructions, contention)
+    concurrent = side_by_side(resident, execution.blocks, device.sm_count)
+    chain = block_chain(execution, work, dram_s / waves, waves)
+    chain = _with_shared_accesses(execution, chain, concurrent)
+    waves = np.atleast_1d(ROUNDS(x=resident_waves, uneven=_uneven(instance, uneven, chain)))
+    dispatch = _dispatch_time(execution)
+    ramp = _ramp(execution, chain, dispatch, dram_s)
+    stalls = STALL_TIME(
+        loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), rounds=waves
     )
-    beside = side_by_side(held, blocks, device.sm_count)
-    slower = profiled * device.sm_clock * beside
-    once, turns = conflict_clocks(instance, on_chip, depths_of(instance, on_chip))
-    chain = replace(
+    # The floor is an empty kernel, which has the start of a block in it.
+    started = ramp.block_s + BLOCK_START / device.sm_clock
+    return BlockWaits(
+        chain=chain,
+        concurrent=concurrent,
+        resident_waves=resident_waves,
+        ramp=ramp,
+        latency=latency_of(np.atleast_1d(chain.total), started, waves),
+        stalls_s=np.atleast_1d(stalls),
+        dispatch_s=dispatch,
+    )
+
+
+def _warp_work(
+    execution: Execution, instructions: Mapping[str, Array], contention: Array
+) -> WarpWork:
+    """Return the instructions of a warp of those that have most to do."""
+    warps = execution.warps
+    per_warp = issued(instructions) / warps
+    every = [*execution.requests, *execution.on_chip]
+    looped = looped_instructions(execution.instance, every) / warps
+    floats = instructions.get(Pipe.FMA32, np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
+    return WarpWork(per_warp, looped, late_share=1 - floats, contention=contention)
+
+
+def _with_shared_accesses(execution: Execution, chain: Chain, concurrent: Array) -> Chain:
+    """Return the chain with what shared accesses, and a profiler, make a block take longer."""
+    instance, on_chip, device = execution.instance, execution.on_chip, execution.device
+    profiled = (device.launch_warp or 0.0) if execution.timing == "profiler" else 0.0
+    slower = profiled * device.sm_clock * concurrent
+    once, looped = conflict_clocks(instance, on_chip, depths_of(instance, on_chip))
+    return replace(
         chain,
         once=None if chain.once is None else chain.once + once,
-        paced=None if chain.paced is None else chain.paced + turns,
-        barriers=aggregated_clocks(instance, on_chip, beside) + chain.barriers,
-        overhead={**chain.overhead, "slower": np.atleast_1d(slower)},
+        paced=None if chain.paced is None else chain.paced + looped,
+        barriers=aggregated_clocks(instance, on_chip, concurrent) + chain.barriers,
+        overhead=replace(chain.overhead, profiler=np.atleast_1d(slower)),
     )
-    inputs["rounds"]["uneven"] = _uneven(instance, uneven, chain)
-    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
-    idle: Any = 0.0
-    if device.block_dispatch_rate is not None:
-        inputs["dispatch"] = {"b": blocks, "rate": device.block_dispatch_rate}
-        terms["dispatch"] = np.atleast_1d(DISPATCH_TIME(**inputs["dispatch"]))
-        # Warps that meet hold up one another; warm launches were fitted without.
-        if traffic.cold and not instance.kernel.barriers:
-            idle = np.maximum(terms["dispatch"] - dram, 0.0)
-    inputs["ramp"] = {
-        "fetch": (code_fetch(device, blocks) if instance.kernel.accesses else 0.0)
-        + constant_fetch(
-            device,
-            timing,
-            traffic.cold,
-            np.asanyarray(instance.number(instance.kernel.constants), dtype=float),
-        ),
-        "block": np.atleast_1d(chain.ramp),
-        "touch": first_touch(
-            *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, sms, chain.far_waits),
-            idle=idle,
-        ),
-    }
-    terms["ramp"] = np.atleast_1d(RAMP_TIME(**inputs["ramp"]))
-    inputs["latency"] = {
-        "chain": np.atleast_1d(chain.total),
-        # The floor is an empty kernel, which has the start of a block in it.
-        "ramp": inputs["ramp"]["block"] + BLOCK_START / device.sm_clock,
-        "rounds": rounds,
-    }
-    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
-    inputs["stalls"] = {
-        "loads": np.atleast_1d(chain.loads),
-        "first": np.atleast_1d(chain.slowest),
-        "rounds": rounds,
-    }
-    terms["stalls"] = np.atleast_1d(STALL_TIME(**inputs["stalls"]))
-    return Waits(chain, beside, terms, inputs)
+
+
+def _dispatch_time(execution: Execution) -> Array | None:
+    """Return the time to start all blocks [s]; None where the rate is not known."""
+    rate = execution.device.block_dispatch_rate
+    if rate is None:
+        return None
+    return np.atleast_1d(DISPATCH_TIME(b=execution.blocks, rate=rate))
+
+
+def _ramp(execution: Execution, chain: Chain, dispatch: Array | None, dram_s: Array) -> Ramp:
+    """Return the start-up of a launch."""
+    kernel, traffic, device = execution.kernel, execution.traffic, execution.device
+    blocks = execution.blocks
+    idle: Array | float = 0.0
+    # Warps that meet hold up one another; warm launches were fitted without.
+    if dispatch is not None and traffic.cold and not kernel.barriers:
+        idle = np.maximum(dispatch - dram_s, 0.0)
+    constants = np.asanyarray(execution.instance.number(kernel.constants), dtype=float)
+    code = code_fetch(device, blocks) if kernel.accesses else 0.0
+    fetch = code + constant_fetch(device, execution.timing, traffic.cold, constants)
+    block = np.atleast_1d(chain.ramp)
+    touch = first_touch(
+        *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, 1.0 * device.sm_count),
+        waits=chain.far_waits,
+        idle=idle,
+    )
+    time = np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
+    return Ramp(fetch, block, touch, time)
 
 
 def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.latency.batch import Batch
 
 Array = npt.NDArray[Any]
 
@@ -40,26 +40,6 @@ BLOCK_OVERHEAD = Formula(
     holds="blocks that follow one another on an SM",
     source="fitted: lifetimes of empty blocks on an H200",
 )
-BATCH_LATENCY = Formula(
-    name="latency of a batch of loads",
-    unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out*load - l2)",
-    symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "DRAM reads of the batch [1]",
-        "turn": "how much later a read is for the writes between [s]",
-        "out": "share of writes in what DRAM takes time for [1]",
-        "load": "DRAM's time for a round of blocks, over that and what a block takes without: see "
-        "`behind_writes` [1]",
-        "l1": "latency of an L1 hit [s]",
-        "l2": "latency of an L2 hit [s]",
-        "dram": "latency of a DRAM read [s]",
-        "p1": "probability that a load of the batch misses L1 [1]",
-        "p2": "probability that such a load misses L2 too [1]",
-    },
-    holds="unloaded memory; queues show in the bandwidth terms",
-    source="derived: the batch is as slow as its slowest load",
-)
 SLOWEST_SM = Formula(
     name="how much longer the way to L2 is from the slowest SM",
     unit="1",
@@ -82,98 +62,42 @@ warp each (measurements/h200-sxm-suite/chains.csv, past L1; fit rows and 33 SMs 
 places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
 (measurements/h200-sxm-contention/slice-latency.csv).
 """
-MOST_SPREAD: Final = 16.0
-"""DRAM reads of a batch up to which the slowest is later; no more were measured.
-
-Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
-from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
-"""
 
 
 @dataclass(frozen=True, slots=True)
-class Firsts:
-    """Sectors of a walk that are new to L1: who comes later waits for them with the first.
+class BlockOverhead:
+    """What a block takes besides its loads and instructions, as `BLOCK_OVERHEAD` has it.
 
     Attributes
     ----------
-    advance : array
-        Sectors that a warp goes on by in one batch; below 1 where some batches ask for the same.
-    new : array
-        Probability that one of a batch's that it goes on to is new to L1.
+    warps : array
+        Warps of the block [1].
+    start, warp : float
+        From one block to the next, and to start each warp [clocks].
+    profiler : array
+        What a profiler adds for each warp [clocks].
+    issue : array
+        By how much each warp beyond the first of every scheduler is later [clocks].
     """
 
-    advance: Array
-    new: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Batches of loads that a warp issues together, then waits for.
-
-    Attributes
-    ----------
-    loop : str or None
-        Variable of the loop that they are in.
-    count : array
-        Batches, one after the other.
-    filled : array
-        Sectors that a block brings into L1 for one batch.
-    fresh : array
-        Lines of one batch that a warp had not met before.
-    unroll : array
-        Iterations whose loads are in one batch.
-    inputs : mapping
-        What `BATCH_LATENCY` takes.
-    depth : int
-        Batches of the same iteration that it has to wait for: those that bring its indices.
-    ahead : bool
-        Whether they are copied while the block works on earlier ones: waited for at the start only.
-    firsts : Firsts or None
-        Of a walk, what warps that go together wait for.
-    joins : str
-        Loop with whose first loads it is waited for, or empty.
-    leading : mapping or None
-        What is else in `inputs` for the block that is ahead of all that read the same: it misses L2
-        for them, and its warps wait for one another. None where it is as the others.
-    first_time : array
-        Share of the batches that ask for data which no earlier pass of the block has brought.
-    """
-
-    loop: str | None
-    count: Array
-    filled: Array
-    fresh: Array
-    unroll: Array
-    inputs: Mapping[str, Any]
-    depth: int = 0
-    ahead: bool = False
-    firsts: Firsts | None = None
-    leading: Mapping[str, Any] | None = None
-    joins: str = ""
-    first_time: Array | float = 1.0
+    warps: Array
+    start: float = 0.0
+    warp: float = 0.0
+    profiler: Array | float = 0.0
+    issue: Array | float = 0.0
 
     @property
-    def waited(self) -> Array:
-        """Batches that a block waits for, one after the other."""
-        return np.minimum(self.count, 1.0) if self.ahead else self.count
-
-    @property
-    def latency(self) -> Array:
-        """Latency of one batch [s]."""
-        return np.asanyarray(BATCH_LATENCY(**self.inputs))
-
-    @property
-    def latency_first(self) -> Array:
-        """Latency of a batch that asks for new data [s]."""
-        missed = np.minimum(self.inputs["p1"] / np.maximum(self.first_time, 1e-9), 1.0)
-        return np.asanyarray(BATCH_LATENCY(**{**self.inputs, "p1": missed}))
-
-    @property
-    def latency_ahead(self) -> Array:
-        """Latency of one batch in the block that is ahead [s]."""
-        if self.leading is None:
-            return self.latency
-        return np.asanyarray(BATCH_LATENCY(**{**self.inputs, **self.leading}))
+    def clocks(self) -> Array:
+        """All of it [clocks]."""
+        return np.asanyarray(
+            BLOCK_OVERHEAD(
+                start=self.start,
+                warps=self.warps,
+                warp=self.warp,
+                slower=self.profiler,
+                turn=self.issue,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +106,7 @@ class Chain:
 
     Attributes
     ----------
-    overhead : mapping
-        What `BLOCK_OVERHEAD` takes.
+    overhead : BlockOverhead
     instructions : array
         Instructions of a warp outside loops.
     looped : array
@@ -204,11 +127,11 @@ class Chain:
         the kernel does not say.
     barriers : array
         Clocks that a block's barriers take, outside of loops.
-    crowd : array
-        Clocks from one instruction to the next of warps that crowd a scheduler and its pipes.
+    contention : array
+        Clocks from one instruction to the next of warps that contend for a scheduler and its pipes.
     """
 
-    overhead: Mapping[str, Any]
+    overhead: BlockOverhead
     instructions: Array
     looped: Array
     unroll: Array
@@ -220,12 +143,12 @@ class Chain:
     once: Array | None = None
     paced: Array | None = None
     barriers: Array | float = 0.0
-    crowd: Array | float = 1.0
+    contention: Array | float = 1.0
 
     @property
     def start(self) -> Array:
         """From one block to the next [s]."""
-        return np.asanyarray(BLOCK_OVERHEAD(**self.overhead) / self.clock)
+        return np.asanyarray(self.overhead.clocks / self.clock)
 
     @property
     def clocks_in_loops(self) -> Array:
@@ -248,7 +171,7 @@ class Chain:
     @property
     def far_waits(self) -> Array:
         """Those of them that reach DRAM [1]."""
-        far = (b.waited * b.inputs["p1"] * b.inputs["p2"] for b in self.batches)
+        far = (b.waited * b.latencies.l1_miss * b.latencies.l2_miss for b in self.batches)
         return np.asanyarray(sum(far, np.zeros(1)))
 
     @property
@@ -260,7 +183,7 @@ class Chain:
     def between(self) -> Array:
         """Clocks of the instructions between loads: a warp's own, or the turns of all of them."""
         own = self.alone + self.in_loops + self.barriers
-        return np.asanyarray(np.maximum(own, self.turns * (self.instructions + self.looped)))
+        return np.asanyarray(np.maximum(own, self.issue_clocks * (self.instructions + self.looped)))
 
     @property
     def alone(self) -> Array:
@@ -277,10 +200,10 @@ class Chain:
         return np.asanyarray(self.clocks_in_loops * self.looped)
 
     @property
-    def turns(self) -> Array:
+    def issue_clocks(self) -> Array:
         """Clocks of one instruction of each warp of a scheduler's, between barriers; 0 without."""
         one = self.schedulers or np.inf
-        return np.asanyarray(self.overhead["warps"] / one * self.crowd)
+        return np.asanyarray(self.overhead.warps / one * self.contention)
 
     @property
     def slowest(self) -> Array:
@@ -301,18 +224,18 @@ class Chain:
     @property
     def ramp(self) -> Array:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
-        warps: Array = self.overhead["warps"] * self.overhead["warp"] / self.clock
+        warps: Array = self.overhead.warps * self.overhead.warp / self.clock
         return warps + self.slowest
 
 
-def behind_writes(chain: Chain, dram_round: Any, latency: float, scattered: bool) -> Chain:
+def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
     """Return the chain with the share of a round for which DRAM is at work, in all its batches.
 
     Parameters
     ----------
     chain : Chain
         Whose reads wait for no writes.
-    dram_round : array
+    dram_wave : array
         What DRAM needs for the blocks that run at a time [s].
     latency : float
         Of a DRAM read [s].
@@ -329,15 +252,17 @@ def behind_writes(chain: Chain, dram_round: Any, latency: float, scattered: bool
     (mixed: 3.8% rms, 4.6% without), but copies of runs and sliding windows, which come out 5 to 7%
     too fast already, would be 2 to 3% faster.
     """
-    waits = sum((b.count * b.inputs["p1"] * b.inputs["p2"] for b in chain.batches), np.zeros(1))
+    waits = sum(
+        (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)
+    )
     whole = chain.between / chain.clock + sum(
         (b.count * b.latency for b in chain.batches), np.zeros(1)
     )
     found = []
     for b in chain.batches:
         apart = whole if scattered else np.maximum(waits, b.count) * latency
-        load = np.atleast_1d(dram_round / np.maximum(dram_round + apart, 1e-30))
-        found.append(replace(b, inputs={**b.inputs, "load": load}))
+        load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))
+        found.append(replace(b, latencies=replace(b.latencies, dram_load=load)))
     return replace(chain, batches=tuple(found))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.latency.chain import MOST_SPREAD, Firsts
+from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.launch.waves import warps_let_in
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -25,10 +26,10 @@ def in_phase(
     loop: str,
     unroll: Array,
     new: Array,
-    inputs: Mapping[str, Any],
+    latencies: BatchLatency,
     device: Device,
-) -> dict[str, Array]:
-    """Return the probabilities of lanes that come to new sectors in the same iterations.
+) -> BatchLatency:
+    """Return the latencies where lanes come to new sectors in the same iterations.
 
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
     in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
@@ -37,7 +38,7 @@ def in_phase(
     some come to new ones in every eighth iteration (measurements/h200-textbook, compare_strings).
     """
     if not all(r.strides is not None and r.access.kind == "load" for r in requests):
-        return {}
+        return latencies
     together = np.ones(1, dtype=bool)
     reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
     for r in requests:
@@ -51,11 +52,13 @@ def in_phase(
         rows = np.maximum(rows, footprint(lanes, r.width, LINE))
     first = np.clip(np.maximum(new, often), 0.0, 1.0)
     atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
-    return {
-        "p1": np.minimum(inputs["p1"], first),
-        "p2": np.where(together, np.minimum(inputs["p2"], atom), inputs["p2"]),
-        "m": np.where(together, np.clip(rows, inputs["m"], MOST_SPREAD), inputs["m"]),
-    }
+    own = latencies
+    return replace(
+        own,
+        l1_miss=np.minimum(own.l1_miss, first),
+        l2_miss=np.where(together, np.minimum(own.l2_miss, atom), own.l2_miss),
+        reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD), own.reads),
+    )
 
 
 def in_step(r: Requests, warps: Array) -> Array:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.latency.chain import Batch
+from perfmodel.models.latency.batch import Batch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
@@ -50,17 +50,17 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
 
 
 def _beside(batch: Batch, other: Batch) -> Batch:
-    given, beside = batch.inputs, other.inputs
+    own, loop = batch.latencies, other.latencies
     # A loop without a turn waits for nothing.
-    missing = np.asanyarray(beside["p1"] * beside["p2"] * np.minimum(other.count, 1.0))
-    more = (beside["m"] + given["m"]) / beside["m"]
-    inputs: dict[str, Any] = {
-        **given,
-        "dram": given["l2"] + (given["dram"] - given["l2"]) * (1 - missing),
-        "turn": given["turn"] * (1 - missing),
-        "m": given["m"] ** (1 - missing) * more**missing,
-    }
-    return replace(batch, inputs=inputs)
+    missing = np.asanyarray(loop.l1_miss * loop.l2_miss * np.minimum(other.count, 1.0))
+    more = (loop.reads + own.reads) / loop.reads
+    joined = replace(
+        own,
+        dram_s=own.l2_s + (own.dram_s - own.l2_s) * (1 - missing),
+        write_wait_s=own.write_wait_s * (1 - missing),
+        reads=own.reads ** (1 - missing) * more**missing,
+    )
+    return replace(batch, latencies=joined)
 
 
 def fetched_share(

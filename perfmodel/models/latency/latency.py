@@ -7,23 +7,22 @@ its instructions between them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.batch_loads import depths_of
+from perfmodel.models.latency.batch import Batch
+from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import DRAM_SPREAD, load_batch
-from perfmodel.models.latency.chain import Chain, behind_writes, slowest_sm
+from perfmodel.models.latency.chain import BlockOverhead, Chain, behind_writes, slowest_sm
 from perfmodel.models.latency.joined_waits import join_waits
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -122,100 +121,99 @@ def first_touch(
     return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
 
-def met_once(kernel: Kernel) -> bool:
+def synchronised_once(kernel: Kernel) -> bool:
     """Say whether a block's warps wait for one another, but in no loop."""
     return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
 
 
-def block_chain(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    instructions_per_warp: Any,
-    looped_per_warp: Any,
-    dram_round: Any = 0.0,
-    crowd: Any = 1.0,
-    rounds: Any = 1.0,
-    turned: Any = 1.0,
-) -> Chain:
+@dataclass(frozen=True, slots=True)
+class WarpWork:
+    """Instructions of a warp, of those that have most to do.
+
+    Attributes
+    ----------
+    instructions, looped : array
+        All of them, and those in loops [1].
+    late_share : array
+        Share of them for which the warps of a block are one later than the other: see `WARP_TURN`.
+    contention : array
+        Clocks from one instruction to the next where warps contend for a scheduler's pipes.
+    """
+
+    instructions: Array
+    looped: Array
+    late_share: Array | float = 1.0
+    contention: Array | float = 1.0
+
+
+def block_chain(execution: Execution, work: WarpWork, dram_wave: Array, waves: Array) -> Chain:
     """Return the chain of one block.
 
     Parameters
     ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses, in the order of ``traffic.accesses``.
-    traffic : Traffic
-    device : Device
-    instructions_per_warp, looped_per_warp, dram_round : array
-        All instructions, those in loops; what DRAM needs for the blocks that run at a time [s].
-    crowd : array
-        Clocks from one instruction to the next where warps crowd a scheduler's pipes.
-    rounds : array
-        Rounds of blocks, one after the other.
-    turned : array
-        Share of the instructions for which warps take turns: see `WARP_TURN`.
+    execution : Execution
+    work : WarpWork
+    dram_wave : array
+        What DRAM needs for the blocks that run at a time [s].
+    waves : array
+        Of blocks, one after the other [1].
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
+    traffic, device = execution.traffic, execution.device
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * asked
     missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
-    once = np.asanyarray(instructions_per_warp) - np.asanyarray(looped_per_warp)
-    overhead = {
-        "start": BLOCK_START,
-        "warps": np.atleast_1d(warps / blocks),
-        "warp": WARP_START,
-        "slower": 0.0,
-        # Those that meet at a barrier take the turns that `Chain.turns` counts.
-        "turn": WARP_TURN * once * turned if requests and not met_once(instance.kernel) else 0.0,
-    }
-    loops = (None, *(loop.variable for loop in instance.kernel.loops))
-    depths = depths_of(instance, requests)
-    late = slowest_sm(blocks, rounds, device)
-    wave = blocks / np.maximum(rounds, 1.0)
-    found = (
-        load_batch(
-            instance,
-            requests,
-            traffic,
-            device,
-            missing,
-            loop,
-            depth,
-            depths,
-            late,
-            ahead,
-            wave,
-        )
-        for loop in loops
-        for depth in range(1 + max(depths, default=0))
-        for ahead in (False, True)
-    )
-    batches = join_waits([b for b in found if b is not None])
-    looped = np.asanyarray(looped_per_warp, dtype=float)
+    batches = _batches(execution, missing, waves)
     unroll = np.ones(1)
     for b in batches:
         unroll = np.maximum(unroll, b.unroll)
-    clocks, paced = _paced(instance)
+    overhead = _overhead(execution, work)
+    clocks, paced = _paced(execution.instance)
+    synchronised = synchronised_once(execution.kernel)
     chain = Chain(
         overhead=overhead,
-        instructions=once,
-        looped=looped,
+        instructions=work.instructions - work.looped,
+        looped=work.looped,
         unroll=unroll,
         missing=missing,
         batches=batches,
         clock=device.sm_clock,
-        dependent=instance.kernel.dependent,
-        schedulers=1.0 * device.schedulers_per_sm if met_once(instance.kernel) else 0.0,
+        dependent=execution.kernel.dependent,
+        schedulers=1.0 * device.schedulers_per_sm if synchronised else 0.0,
         once=clocks,
-        crowd=crowd,
+        contention=work.contention,
         paced=paced,
-        barriers=_barriers(instance, np.atleast_1d(warps / blocks)) if clocks is not None else 0.0,
+        barriers=_barriers(execution.instance, overhead.warps) if clocks is not None else 0.0,
     )
-    scattered = any(r.random for r in requests)
-    return behind_writes(chain, dram_round, device.dram_latency, scattered)
+    scattered = any(r.random for r in execution.requests)
+    return behind_writes(chain, dram_wave, device.dram_latency, scattered)
+
+
+def _overhead(execution: Execution, work: WarpWork) -> BlockOverhead:
+    """Return what a block takes besides its loads and instructions."""
+    # Those that are synchronised by a barrier issue in turn as `Chain.issue_clocks` counts.
+    staggered = execution.requests and not synchronised_once(execution.kernel)
+    once = work.instructions - work.looped
+    return BlockOverhead(
+        warps=np.atleast_1d(execution.warps / execution.blocks),
+        start=BLOCK_START,
+        warp=WARP_START,
+        issue=WARP_TURN * once * work.late_share if staggered else 0.0,
+    )
+
+
+def _batches(execution: Execution, missing: Array, waves: Array) -> tuple[Batch, ...]:
+    """Return the batches of loads of a block; `missing` is the share of L2 reads that miss."""
+    loops = (None, *(loop.variable for loop in execution.kernel.loops))
+    depths = depths_of(execution.instance, execution.requests)
+    late = slowest_sm(execution.blocks, waves, execution.device)
+    wave = execution.blocks / np.maximum(waves, 1.0)
+    found = (
+        load_batch(execution, BatchPlace(loop, depth, ahead), depths, missing, late, wave)
+        for loop in loops
+        for depth in range(1 + max(depths, default=0))
+        for ahead in (False, True)
+    )
+    return join_waits([b for b in found if b is not None])
 
 
 def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:

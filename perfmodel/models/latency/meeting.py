@@ -7,7 +7,8 @@ could, and those that started together are at the same phase.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -63,6 +64,34 @@ PASSES_TIME = Formula(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LoadingBlocks:
+    """Blocks that load and compute, arrays over configurations.
+
+    Attributes
+    ----------
+    latency_s : array
+        Waves of blocks one after the other, with what they wait for an SM's busiest unit [s].
+    busy_s : array
+        Issue and L1 of the busiest SM [s].
+    load_s : array
+        Latency of the slowest load [s].
+    bandwidth_s : array
+        The slower of L2 and DRAM [s].
+    concurrent : array
+        Blocks that share an SM [1].
+    waves : array
+        Waves of blocks [1].
+    """
+
+    latency_s: Array
+    busy_s: Array
+    load_s: Array
+    bandwidth_s: Array
+    concurrent: Array
+    waves: Array
+
+
 def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     """Return the share of what loads in loops ask for that an earlier pass of them has read.
 
@@ -86,20 +115,22 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
-def meeting_inputs(memory: Mapping[str, Any], passes: bool = False) -> dict[str, Any]:
-    """Return what `MEETING_TIME` takes, from what `perfmodel.models.time.queueing` knows.
+def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
+    """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
 
     Data is on its way while a block waits for the first of it; in `passes` it asks bit by bit.
     """
-    wait = memory["latency"]
-    computing = np.minimum(memory["busy"], wait)
-    loaded = np.maximum(computing, wait - memory["load"] * memory["rounds"])
-    return {
-        "wait": wait,
-        "apart": computing if passes else loaded,
-        "bandwidth": memory["bandwidth"],
-        "held": memory["held"],
-        "few": FEW_BLOCKS,
-        "first": 0.0 if passes else FIRST_ROUND,
-        "rounds": memory["rounds"],
-    }
+    wait = blocks.latency_s
+    computing = np.minimum(blocks.busy_s, wait)
+    loaded = np.maximum(computing, wait - blocks.load_s * blocks.waves)
+    return np.asanyarray(
+        MEETING_TIME(
+            wait=wait,
+            apart=computing if passes else loaded,
+            bandwidth=blocks.bandwidth_s,
+            held=blocks.concurrent,
+            few=FEW_BLOCKS,
+            first=0.0 if passes else FIRST_ROUND,
+            rounds=blocks.waves,
+        )
+    )

@@ -23,11 +23,11 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
     Before what earlier passes and other loops have left: see
     `perfmodel.models.latency.batches.load_batch`.
     """
-    each = b.warps / b.blocks
+    each = b.execution.warps / b.execution.blocks
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
-    met = b.loop is None or any(i.loop == b.loop for i in b.instance.kernel.barriers)
+    met = b.loop is None or any(i.loop == b.loop for i in b.execution.kernel.barriers)
     apart = sum((in_step(r, each) for r in b.own), np.zeros(1)) * b.unroll
-    at_most = np.asanyarray(b.instance.runs(b.loop), dtype=float)
+    at_most = np.asanyarray(b.execution.instance.runs(b.loop), dtype=float)
     done = np.where(at_most > 0, b.times / np.maximum(at_most, 1e-9), 1.0)
     asked = (in_step(r, each) * np.minimum(_there(r, b.part) / done, b.part) for r in b.own)
     new = np.minimum(b.filled / np.maximum(sum(asked, np.zeros(1)) * b.unroll, 1e-9), 1.0)
@@ -51,12 +51,13 @@ def _some_new(b: BatchLoads, new: Array, at_once: Array, apart: Array) -> Array:
     some = np.asanyarray(1 - (1 - new) ** at_once)
     if b.loop is None or any(r.strides is not None for r in b.own):
         return some
-    once = sum((reached_bytes(b.instance, r) for r in b.own), np.zeros(1)) / SECTOR
+    once = sum((reached_bytes(b.execution.instance, r) for r in b.own), np.zeros(1)) / SECTOR
+    blocks, device = b.execution.blocks, b.execution.device
     early = early_misses(
-        *(new, at_once, b.scattered, b.warps / b.blocks * b.unroll * len(b.members)),
-        *(b.blocks, once / np.maximum(apart, 1e-9), b.device),
+        *(new, at_once, b.scattered, b.execution.warps / blocks * b.unroll * len(b.members)),
+        *(blocks, once / np.maximum(apart, 1e-9), device),
     )
-    kept = b.sectors <= 1.05 * np.minimum(b.blocks, b.device.sm_count) * once
+    kept = b.sectors <= 1.05 * np.minimum(blocks, device.sm_count) * once
     return np.where(kept, early if not b.scattered else np.minimum(some, early), some)
 
 
@@ -66,11 +67,11 @@ def _share_of_waits(b: BatchLoads) -> Array:
     Each wait is for as many of the loads as any other; which of them is taken for chance.
     """
     misses = np.zeros(1)
-    warps, turns = b.warps / b.blocks, b.instance.runs(b.loop) * b.blocks
-    for i in b.members:
-        r = b.requests[i]
+    blocks = b.execution.blocks
+    warps, turns = b.execution.warps / blocks, b.execution.instance.runs(b.loop) * blocks
+    for r, access in zip(b.own, b.traffic, strict=True):
         asked = np.maximum(in_step(r, warps) * turns * _there(r, b.part), 1e-9)
-        new = np.clip(b.traffic.accesses[i].l1_fill_sectors / asked, 0.0, 1.0)
+        new = np.clip(access.l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(b.members)
     return np.asanyarray(1 - (1 - misses) ** (len(b.members) * b.unroll))

@@ -6,7 +6,6 @@ served alike: with no more blocks to hand out, the one that gets its data last d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,8 @@ import numpy.typing as npt
 
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
+from perfmodel.models.time.memory_times import L2Time
+from perfmodel.models.time.sm_times import L1Time
 
 Array = npt.NDArray[Any]
 
@@ -48,28 +49,28 @@ BURST_TIME = Formula(
 )
 
 
-def burst_inputs(
-    inputs: Mapping[str, Mapping[str, Any]], chain: Chain, rounds: Array
-) -> dict[str, Any]:
-    """Return what `BURST_TIME` takes.
+def burst_time(l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Array) -> Array:
+    """Return the time of blocks that ask for their data at once, by `BURST_TIME` [s].
 
     Parameters
     ----------
-    inputs : mapping
-        What went into the formulas of L2, of L1 and of the time of memory.
-    chain : Chain
-        What one block does.
-    rounds : array
+    l1, l2, chain
+        Time of L1 and L2, and what one block does.
+    at_once : array
+        1 where all loads are outside loops, else 0.
+    waves : array
         Blocks over those that all SMs hold at a time.
     """
-    reads, l1, memory = inputs["l2_reads"], inputs["l1"], inputs["memory"]
-    return {
-        "reads": reads["reads"] / reads["read"],
-        "late": SERVED_LAST,
-        "more": l1["fills"] * np.maximum(l1["balance"] - 1.0, 0.0) / l1["clock"],
-        "pages": l1["pages"] * l1["balance"] / l1["clock"],
-        "own": chain.total - chain.start - chain.slowest,
-        "rounds": rounds,
-        "together": np.clip(2.0 - rounds, 0.0, 1.0),
-        "outside": (memory["share"] >= 1) * 1.0,
-    }
+    streams = l2.streams
+    return np.asanyarray(
+        BURST_TIME(
+            reads=streams.read_bytes / streams.read_bandwidth,
+            late=SERVED_LAST,
+            more=l1.stages.fills * np.maximum(l1.balance - 1.0, 0.0) / l1.clock,
+            pages=l1.stages.pages * l1.balance / l1.clock,
+            own=chain.total - chain.start - chain.slowest,
+            rounds=waves,
+            together=np.clip(2.0 - waves, 0.0, 1.0),
+            outside=at_once,
+        )
+    )

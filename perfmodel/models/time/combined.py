@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy.typing as npt
 
 from perfmodel.kernels.kernel import PIPES, Kernel
 from perfmodel.models.extremes import largest
-from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.time.queueing import memory_time
+from perfmodel.models.time.issue import Pipe
+from perfmodel.models.time.queueing import Queueing, memory_time
+from perfmodel.models.time.sm_times import L1Time
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -30,92 +32,59 @@ Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/h200-parts/over
 """
 OVERLAP: Final = 8.0
 """Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
-LOADED_TIME = Formula(
-    name="bandwidth and atomics, at the least",
-    unit="s",
-    text="(bandwidth**p + atomics**p)**(1/p)",
-    symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
-        "atomics": "time of global atomics, and of what they miss [s]",
-        "p": "how sharply one of both decides [1]",
-    },
-    holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
-    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
-    "lane to many, after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 "
-    "and 13.5 with 8 (measurements/h200-beside/tails.csv, fit rows). Integers at one word, which "
-    "stand close where nobody is between them, ask for less, and floats for 1.7",
-)
-ATOMICS_OVERLAP: Final = 1.7
-"""`p` of `LOADED_TIME`."""
-STAGES_TIME = Formula(
-    name="atomics in shared memory, then global ones",
-    unit="s",
-    text="max(shared, l2) + min(shared, l2)/rounds",
-    symbols={
-        "shared": "time of loops in shared memory [s]",
-        "l2": "time of global atomics [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
-    },
-    holds="blocks of a round are as far as one another; those of others overlap",
-    source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
-)
 
 
-MISSING_TIME = Formula(
-    name="atomics and what they miss",
-    unit="s",
-    text="sqrt(l2**2 + dram**2)",
-    symbols={
-        "l2": "time of global atomics [s]",
-        "dram": "DRAM's time to read what they miss [s]",
-    },
-    holds="cold tables of 16 to 256 MiB at random places within 17%",
-    source="fitted form: misses hold up hits, 45.5 us where all hit in 42.1 and DRAM reads for 8, "
-    "15.2 where these are 12.4 and 7.6 (measurements/h200-contended/tables.csv, fit rows)",
-)
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What an SM issues and what its L1 serves, which overlap.
+
+    Attributes
+    ----------
+    arithmetic_s : array
+        Issue and the arithmetic pipes, by `mixed_pipes` [s].
+    l1 : L1Time
+    overlap : array or float
+        Exponent between both: see `front_overlap`.
+    """
+
+    arithmetic_s: Array
+    l1: L1Time
+    overlap: Array | float = FRONT_OVERLAP
 
 
 def combine(
-    terms: Mapping[str, Array],
-    memory: Mapping[str, Any],
-    arithmetic: Array,
-    in_turns: Array,
-    beside: Mapping[str, Array],
-    in_steps: Array | None = None,
-    overlap: Array | float = FRONT_OVERLAP,
+    front: Front, memory: Queueing, stalls: Array, in_turns: Array, others: Mapping[str, Array]
 ) -> Array:
-    """Combine the terms of all resources into one time, launch and ramp apart [s].
+    """Combine the times of all resources into one, launch and ramp apart [s].
 
     Parameters
     ----------
-    terms : mapping of str to array
-        Seconds of each resource.
-    memory : mapping
-        What `memory_time` takes, and "own": L1 without the port that L2's sectors come through [s].
-    arithmetic : array
-        Issue and the arithmetic pipes, by `mixed_pipes` [s].
+    front : Front
+    memory : Queueing
+    stalls : array
+        Time that warps wait for loads [s].
     in_turns : array
         Time of warps that wait and compute in turn [s].
-    beside : mapping of str to array
-        Seconds of what works beside memory: see `beside_memory`.
-    in_steps : array, optional
-        Time of blocks that work in steps: issue, L1, the waits for loads and bandwidth [s].
-    overlap : array or float
-        Exponent between issue and L1: see `front_overlap`.
+    others : mapping of str to array
+        Time of what works beside memory: see `perfmodel.models.time.atomic_terms` [s].
     """
-    others = beside.values()
-    if in_steps is not None:
-        return power_mean((in_steps, *others), OVERLAP)
-    # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-    busy = power_mean((arithmetic, memory["own"]), overlap)
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = [memory_time(memory), *others]
-    if not memory.get("queued", False):
-        parts.append(busy)  # else it is in the blocks' waits already
+    parts = [memory_time(memory), *others.values()]
+    if not memory.synchronised:  # else it is in the blocks' waits already
+        # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
+        parts.append(power_mean((front.arithmetic_s, front.l1.own_s), front.overlap))
     # The waits for loads stand in the queue too: they count once.
-    front = power_mean((arithmetic, terms["l1"]), overlap)
-    front = power_mean((front, terms["stalls"]), FRONT_OVERLAP)
-    return np.asanyarray(np.maximum(np.maximum(front, in_turns), power_mean(parts, OVERLAP)))
+    busy = power_mean((front.arithmetic_s, front.l1.time_s), front.overlap)
+    busy = power_mean((busy, stalls), FRONT_OVERLAP)
+    return np.asanyarray(np.maximum(np.maximum(busy, in_turns), power_mean(parts, OVERLAP)))
+
+
+def combine_steps(memory: Queueing, others: Mapping[str, Array]) -> Array:
+    """Combine the time of blocks that work in steps with that of all other resources [s].
+
+    Issue, L1, the waits for loads and bandwidth are in the steps; see `combine`.
+    """
+    return power_mean((memory_time(memory), *others.values()), OVERLAP)
 
 
 def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | float:
@@ -143,23 +112,10 @@ def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | flo
     return shown
 
 
-def beside_memory(
-    terms: Mapping[str, Array], inputs: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Array]:
-    """Return the time of atomics, in shared memory and in L2, and of starting blocks, by name."""
-    found = {n: terms[n] for n in ("atomics", "shared-loops", "dispatch") if n in terms}
-    if "missing" in inputs:
-        found["atomics"] = np.atleast_1d(MISSING_TIME(**inputs["missing"]))
-    if "stages" in inputs:
-        del found["atomics"], found["shared-loops"]
-        found["stages"] = np.atleast_1d(STAGES_TIME(**inputs["stages"]))
-    return found
-
-
 def busiest_pipe(terms: Mapping[str, Array]) -> Array:
     """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
 
     Every arithmetic instruction was issued first: the slowest of them, not their sum.
     """
-    found = [terms[name] for name in ("issue", *PIPES) if name in terms]
+    found = [terms[name] for name in (Pipe.ISSUE, *PIPES) if name in terms]
     return np.asanyarray(largest(*found))

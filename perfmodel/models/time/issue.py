@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,10 +14,31 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
+
+
+class Pipe(StrEnum):
+    """Issue, memory accesses, and the pipes of `perfmodel.kernels.kernel.PIPES` with own rules."""
+
+    ISSUE = "issue"
+    MEMORY = "memory"
+    FMA32 = "fma32"
+    FMA64 = "fma64"
+    IMAD = "imad"
+    WIDE = "wide"
+    CONVERSION = "conversion"
+    SFU = "sfu"
+    TENSOR16 = "tensor16"
+    LSU = "lsu"
+    CONSTANT = "constant"
+    SHUFFLE = "shuffle"
+    MASKED = "masked"
+    UNIFORM = "uniform"
+
 
 ISSUE_CYCLES = Formula(
     name="issue clocks an SM",
@@ -93,11 +116,12 @@ def issue_slots(pipe: str, count: Any) -> Array:
     The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
     banks are those of instructions counted elsewhere. Doubles take two slots each.
     """
-    if pipe in TENSOR_PIPES or pipe in ("lsu", "constant"):
+    if pipe in TENSOR_PIPES or pipe in (Pipe.LSU, Pipe.CONSTANT):
         return np.zeros(np.shape(count))
-    if pipe == "fma64":
+    if pipe == Pipe.FMA64:
         return np.asanyarray(count, dtype=float) * FP64_SLOTS
-    return np.asanyarray(count, dtype=float) / (MACS_PER_INSTRUCTION if pipe == "tensor16" else 1.0)
+    each = MACS_PER_INSTRUCTION if pipe == Pipe.TENSOR16 else 1.0
+    return np.asanyarray(count, dtype=float) / each
 
 
 def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array]:
@@ -151,7 +175,7 @@ def warp_instructions(
     kernel = instance.kernel
     threads = np.asanyarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
-    totals: dict[str, Array] = {"memory": np.asanyarray(memory_requests, dtype=float)}
+    totals: dict[str, Array] = {Pipe.MEMORY: np.asanyarray(memory_requests, dtype=float)}
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
         if guarded and work.loop not in taken:
             continue
@@ -159,6 +183,35 @@ def warp_instructions(
         times = times * taken.get(work.loop or "", 1.0)
         totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
     return totals
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`.
+
+    Attributes
+    ----------
+    executed : mapping of str to array
+        All that its warps execute [1].
+    guarded : mapping of str to array
+        Of these, those in loops that a guard ends, and memory accesses [1].
+    most : mapping of str to array
+        As many as there were if all warps had as much to do as those that have most [1].
+    """
+
+    executed: Mapping[str, Array]
+    guarded: Mapping[str, Array]
+    most: Mapping[str, Array]
+
+
+def instructions_of(execution: Execution) -> Instructions:
+    """Return the warp instructions of a launch."""
+    instance, requests = execution.instance, execution.traffic.requests
+    taken = turns_taken(instance.kernel, execution.requests)
+    executed = warp_instructions(instance, requests, taken)
+    # The warps that have most to do decide how long a block takes.
+    most = warp_instructions(instance, requests) if taken else executed
+    return Instructions(executed, warp_instructions(instance, requests, taken, True), most)
 
 
 def issued(instructions: Mapping[str, Any]) -> Array:
@@ -169,7 +222,7 @@ def issued(instructions: Mapping[str, Any]) -> Array:
     measurements/h200-corpus-blind8).
     """
     slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
-    hidden = np.minimum(instructions.get("uniform", 0.0), instructions.get("fma64", 0.0))
+    hidden = np.minimum(instructions.get(Pipe.UNIFORM, 0.0), instructions.get(Pipe.FMA64, 0.0))
     return np.asanyarray(sum(slots, np.zeros(1)) - hidden)
 
 
@@ -193,19 +246,20 @@ def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
     conversions, if there are both, are one pipe's (XU): 8 of each take as long as 16 of either
     (measurements/h200-mixes).
     """
-    if "sfu" in instructions and "conversion" in instructions:
-        both = np.asanyarray(instructions["sfu"]) + instructions["conversion"]
-        instructions = {n: i for n, i in instructions.items() if n != "conversion"} | {"sfu": both}
-    if "wide" not in instructions:
+    if Pipe.SFU in instructions and Pipe.CONVERSION in instructions:
+        both = np.asanyarray(instructions[Pipe.SFU]) + instructions[Pipe.CONVERSION]
+        kept = {n: i for n, i in instructions.items() if n != Pipe.CONVERSION}
+        instructions = {**kept, Pipe.SFU: both}
+    if Pipe.WIDE not in instructions:
         return instructions
-    wide = WIDE_TURNS * np.asanyarray(instructions["wide"])
-    return {**instructions, "wide": wide, "imad": instructions.get("imad", 0.0) + wide}
+    wide = WIDE_TURNS * np.asanyarray(instructions[Pipe.WIDE])
+    return {**instructions, Pipe.WIDE: wide, Pipe.IMAD: instructions.get(Pipe.IMAD, 0.0) + wide}
 
 
 def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
-    cycles = {
-        "issue": np.asanyarray(
+    cycles: dict[str, Array] = {
+        Pipe.ISSUE: np.asanyarray(
             ISSUE_CYCLES(
                 i=np.atleast_1d(issued(instructions)),
                 m=1.0 * device.sm_count,
@@ -223,9 +277,9 @@ def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, 
                     l=1.0 * getattr(device, lanes),
                 )
             )
-    if "constant" in instructions:
-        words = np.atleast_1d(instructions["constant"])
-        cycles["constant"] = np.asanyarray(
+    if Pipe.CONSTANT in instructions:
+        words = np.atleast_1d(instructions[Pipe.CONSTANT])
+        cycles[Pipe.CONSTANT] = np.asanyarray(
             PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS)
         )
     for pipe in TENSOR_PIPES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -114,16 +115,35 @@ AFTER_TIME = Formula(
 )
 
 
-def last_inputs(
+@dataclass(frozen=True, slots=True)
+class LastBlock:
+    """Until the last block ends: what `LAST_TIME` takes and gives.
+
+    Attributes
+    ----------
+    contention_s : array
+        Issue or L1 for the first wave of blocks, whichever is longer [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
+    time_s : array
+        [s].
+    """
+
+    contention_s: Array
+    concurrent: Array
+    time_s: Array
+
+
+def last_block(
     dispatch: Array,
     running: Array,
-    rounds: Array,
+    waves: Array,
     turn: Array,
     last: Array,
-    crowd: Array,
-    held: Array,
-) -> dict[str, Array]:
-    """Return what `LAST_TIME` takes.
+    busy: Array,
+    concurrent: Array,
+) -> LastBlock:
+    """Return the time until the last block ends.
 
     Parameters
     ----------
@@ -131,22 +151,26 @@ def last_inputs(
         Time to start all blocks [s].
     running : array
         Share of the blocks that SMs have room for at a time.
-    rounds : array
-        Rounds of blocks that have work.
-    turn, last, held : array
+    waves : array
+        Waves of blocks that have work.
+    turn, last : array
         As for `LAST_TIME`.
-    crowd : array
+    busy : array
         Time of issue or L1 for all blocks [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
     """
-    every = np.minimum(rounds, 1 / running)
-    return {
-        "first": dispatch * np.minimum(running, 1.0),
-        "more": np.maximum(every - 1, 0.0),
-        "turn": np.atleast_1d(turn),
-        "last": last,
-        "crowd": crowd * np.minimum(running, 1.0),
-        "held": held,
-    }
+    every = np.minimum(waves, 1 / running)
+    contention = busy * np.minimum(running, 1.0)
+    time = LAST_TIME(
+        first=dispatch * np.minimum(running, 1.0),
+        more=np.maximum(every - 1, 0.0),
+        turn=np.atleast_1d(turn),
+        last=last,
+        crowd=contention,
+        held=concurrent,
+    )
+    return LastBlock(contention, concurrent, np.asanyarray(time))
 
 
 def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:

@@ -2,83 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.atomics.lookups import LOOKUPS_TIME
-from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import Chain
-from perfmodel.models.time.bursts import BURST_TIME
-from perfmodel.models.time.combined import LOADED_TIME
-from perfmodel.models.time.launch import AFTER_TIME, LAST_TIME
-from perfmodel.models.time.walks import BESIDE_WALK, beside_walk
+from perfmodel.models.latency.latency import LATENCY_TIME
+from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
+from perfmodel.models.time.bursts import burst_time
+from perfmodel.models.time.issue import Pipe
+from perfmodel.models.time.launch import AFTER_TIME, LastBlock, last_block
+from perfmodel.models.time.resources import Resources
+from perfmodel.models.time.walks import Walk, beside_walk, walk
 
 Array = npt.NDArray[Any]
 
-BEFORE_WALK: Final = {"loaded": LOADED_TIME, "lookups": LOOKUPS_TIME}
-AFTER_WALK: Final = {"last": LAST_TIME, "after": AFTER_TIME, "burst": BURST_TIME}
-"""Least times by name, those that a walk over common data adds to, and those that hold with it."""
-
 
 @dataclass(frozen=True, slots=True)
-class LeastTime:
-    """One step from the time of all resources together to the time with what nothing hides.
+class LeastTimes:
+    """The time of all resources with what no overlap hides.
 
     Attributes
     ----------
-    name : str
-        Of what went into it, among the inputs of the time model.
-    formula : Formula
-    inputs : mapping of str to array
-    adds : bool
-        Whether the formula's value takes the place of the time so far, which is one of its inputs;
-        else the larger of both counts.
+    time_s : array
+        Launch and ramp apart [s].
+    walk : Walk or None
+        Of a loop in which blocks go over common data.
+    last : LastBlock or None
+        Until the last block ends; None where the rate of starting blocks is not known.
     """
 
-    name: str
-    formula: Formula
-    inputs: Mapping[str, Any]
-    adds: bool = False
-
-    def after(self, together: Array) -> Array:
-        """Return the time with this step, from that so far [s]."""
-        found = np.asanyarray(self.formula(**self.inputs))
-        return found if self.adds else np.asanyarray(np.maximum(together, found))
+    time_s: Array
+    walk: Walk | None = None
+    last: LastBlock | None = None
 
 
-def least_times(
-    together: Array, inputs: Mapping[str, Mapping[str, Any]], chain: Chain, busy: Array
-) -> tuple[Array, tuple[LeastTime, ...]]:
-    """Return the time with what no overlap hides [s], and the steps that lead to it, in order.
+def least_times(found: Resources, together: Array) -> LeastTimes:
+    """Return the time with what no overlap hides, from that of all resources together [s]."""
+    execution, chain, queueing = found.execution, found.waits.chain, found.queueing
+    bandwidth, in_l2 = queueing.bandwidth_s, found.atomics.in_l2
+    if in_l2 is not None:
+        if found.atomics.shared_s is None:
+            together = np.maximum(together, loaded_time(execution, in_l2, bandwidth))
+        together = np.maximum(together, lookups_time(execution, in_l2, found.memory.l2))
+    common = walk(execution, chain)
+    if common is not None:
+        together = beside_walk(together, common, chain.slowest, _first_wave(found, together))
+    last = _last_block(found)
+    if last is not None:
+        together = np.maximum(together, last.time_s)
+    together = np.maximum(together, AFTER_TIME(bandwidth=bandwidth, before=chain.before))
+    every = execution.device.sm_count * execution.resident
+    outside_loops = (queueing.share >= 1) * 1.0
+    waves = execution.blocks / every
+    burst = burst_time(found.sm.l1, found.memory.l2, chain, outside_loops, waves)
+    return LeastTimes(np.asanyarray(np.maximum(together, burst)), common, last)
 
-    Parameters
-    ----------
-    together : array
-        Time of all resources together [s].
-    inputs : mapping
-        What went into each formula; a least time holds where it has inputs.
-    chain : Chain
-    busy : array
-        Time that an SM's issue, arithmetic and L1 need [s].
-    """
-    steps: list[LeastTime] = []
-    for name, formula in BEFORE_WALK.items():
-        if name in inputs:
-            steps.append(LeastTime(name, formula, inputs[name]))
-            together = steps[-1].after(together)
-    if "walk" in inputs:
-        # Blocks that are left wait as long as all others, and compute less, as they are few.
-        turns, rounds = inputs["latency"]["rounds"], inputs["rounds"]["x"]
-        first = np.maximum(together / np.maximum(turns, 1.0), busy / np.maximum(rounds, 1.0))
-        given = beside_walk(together, inputs["walk"], chain.slowest, first)
-        steps.append(LeastTime("walk", BESIDE_WALK, given, adds=True))
-        together = steps[-1].after(together)
-    for name, formula in AFTER_WALK.items():
-        if name in inputs:
-            steps.append(LeastTime(name, formula, inputs[name]))
-            together = steps[-1].after(together)
-    return together, tuple(steps)
+
+def _first_wave(found: Resources, together: Array) -> Array:
+    """Return the time of all resources for the first wave of blocks [s]."""
+    busy = np.maximum(found.queueing.blocks.busy_s, found.front.arithmetic_s)
+    # Blocks that are left wait as long as all others, and compute less, as they are few.
+    waits = together / np.maximum(found.latency.waves, 1.0)
+    return np.asanyarray(np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)))
+
+
+def _last_block(found: Resources) -> LastBlock | None:
+    """Return the time until the last block ends; None where blocks start at no known rate."""
+    waits, latency, execution = found.waits, found.latency, found.execution
+    if waits.dispatch_s is None:
+        return None
+    # Whether blocks ask for all of their data at once, and wait for nobody else.
+    at_once = np.asanyarray((found.queueing.share >= 1) & (not execution.kernel.barriers))
+    one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, rounds=1.0)
+    return last_block(
+        waits.dispatch_s,
+        execution.device.sm_count * execution.resident / execution.blocks,
+        waits.resident_waves,
+        turn=waits.chain.total,
+        last=np.atleast_1d(one_wave),
+        busy=np.maximum(found.sm.pipes_s[Pipe.ISSUE], found.sm.l1.own_s) * at_once,
+        concurrent=waits.concurrent,
+    )

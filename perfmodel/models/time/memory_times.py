@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE
+from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE, hot_stores_inputs
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.sides import (
     ALONE_SHARP,
@@ -33,7 +34,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
-Inputs = dict[str, dict[str, Any]]
 
 BYTES_TIME = Formula(
     name="time of a transfer",
@@ -63,98 +63,212 @@ class L2Streams:
     write_bandwidth: float
 
 
-def l2_time(
-    traffic: Traffic, device: Device, hot: dict[str, Any] | None, load: Any = 1.0
-) -> tuple[Array, Inputs, L2Streams]:
-    """Return L2's time [s], what went into its formulas, and what it moves.
+@dataclass(frozen=True, slots=True)
+class L2Time:
+    """L2's time for the sectors of a launch.
 
-    `hot` is of `HOT_STORES_TIME`, `load` of `perfmodel.models.launch.gpcs.busiest_gpc`.
+    Attributes
+    ----------
+    streams : L2Streams
+        What it gives out and takes in.
+    filled_bytes : array
+        What misses bring in [B].
+    write_cost : array
+        Time of a written byte over that of one in whole lines [1].
+    own_s : array
+        Without what crosses between its sides [s].
+    crossing_s : array
+        What crosses between its sides [s].
+    gpc_load : array
+        Load of the busiest GPC over the mean [1].
+    hot_stores_s : array or None
+        Busiest slice for stores to the same places [s]; None without any.
+    time_s : array
+        All of it [s].
     """
+
+    streams: L2Streams
+    filled_bytes: Array
+    write_cost: Array
+    own_s: Array
+    crossing_s: Array
+    gpc_load: Array
+    hot_stores_s: Array | None
+    time_s: Array
+
+    @property
+    def loads_s(self) -> Array:
+        """What loads ask for and misses bring in [s]."""
+        streams = self.streams
+        return np.asanyarray((streams.read_bytes + self.filled_bytes) / streams.read_bandwidth)
+
+    @property
+    def stores_s(self) -> Array:
+        """What is stored [s]."""
+        streams = self.streams
+        return np.asanyarray(streams.written_bytes * self.write_cost / streams.write_bandwidth)
+
+
+@dataclass(frozen=True, slots=True)
+class DramTime:
+    """DRAM's time for the bytes of a launch.
+
+    Attributes
+    ----------
+    cost_bytes : array
+        As many bytes of streams as cost the same [B].
+    read_share : array
+        Bytes read over all that it moves [1].
+    time_s : array
+        [s].
+    """
+
+    cost_bytes: Array
+    read_share: Array
+    time_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class WritebackTime:
+    """Write-backs that a set-aside holds up.
+
+    Attributes
+    ----------
+    lost_s : array
+        What they lose [s].
+    time_s : array
+        L2 and DRAM with that [s].
+    """
+
+    lost_s: Array
+    time_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTimes:
+    """L2, DRAM, and write-backs that a set-aside holds up; None where it holds up none."""
+
+    l2: L2Time
+    dram: DramTime
+    writeback: WritebackTime | None
+
+
+def memory_times(execution: Execution, dram: DramTime, gpc_load: Array) -> MemoryTimes:
+    """Return the times of L2 and DRAM.
+
+    Parameters
+    ----------
+    execution : Execution
+    dram : DramTime
+    gpc_load : array
+        By `perfmodel.models.launch.gpcs.gpc_load` [1].
+    """
+    l2 = l2_time(execution, gpc_load)
+    lost = writeback_time(execution.traffic, execution.device, dram.time_s, l2.own_s)
+    return MemoryTimes(l2, dram, lost)
+
+
+def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
+    """Return L2's time; `gpc_load` is that of `perfmodel.models.launch.gpcs.gpc_load`."""
+    traffic, device = execution.traffic, execution.device
     # What makes sectors whole is read while L2 takes other stores.
     fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
-    asked: dict[str, Any] = {
-        "reads": np.atleast_1d(read_sectors(traffic, device) * SECTOR),
-        "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
-        "unpacked": np.atleast_1d(unpacked_bytes(traffic, device)),
-        "pinned": np.atleast_1d(pinned_bytes(traffic)),
-        "scattered": np.atleast_1d(traffic.scattered_bytes),
-        "packed": np.atleast_1d(np.where(traffic.compression > 1, fetched, 0.0)),
-        "dram": device.dram_read_bandwidth,
-        "read": device.l2_read_bandwidth,
-    }
-    own = {
-        "asked": np.atleast_1d(L2_READS(**asked)),
-        # What several SMs ask for at a time is fetched more often than L2 gives it out.
-        "hits": np.maximum(asked["reads"] + asked["unpacked"] - np.atleast_1d(fetched), 0.0),
-        "writes": np.atleast_1d(traffic.l2_write_sectors * SECTOR),
-        "cost": np.atleast_1d(traffic.l2_write_cost),
-        "read": device.l2_read_bandwidth,
-        "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
-        "beside": concurrent_reads(traffic, device),
-    }
+    streams = L2Streams(
+        read_bytes=np.atleast_1d(read_sectors(traffic, device) * SECTOR),
+        written_bytes=np.atleast_1d(traffic.l2_write_sectors * SECTOR),
+        read_bandwidth=device.l2_read_bandwidth,
+        write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
+    )
+    own = _own_l2_time(traffic, device, streams, fetched)
     crossing = crossing_inputs(traffic, device)
-    sides = {
-        "own": np.atleast_1d(L2_TIME(**own)),
-        "crossing": np.atleast_1d(CROSSING_TIME(**crossing)),
-        "p": np.where(
-            traffic.compression > 1,
-            ALONE_SHARP,
-            sharpness(crossing["fetched"], crossing["written"]),
-        ),
-    }
-    inputs = {"l2_reads": asked, "crossing": crossing, "l2": own, "sides": sides}
-    if np.any(np.asanyarray(load) > 1):
-        inputs["busiest_gpc"] = {"own": sides["own"], "load": np.atleast_1d(load)}
-        sides["own"] = np.atleast_1d(BUSIEST_GPC(**inputs["busiest_gpc"]))
-    if hot is not None:
-        inputs["hot_stores"] = hot
-        slowest = {"own": sides["own"], "hot": np.atleast_1d(HOT_STORES_TIME(**hot))}
-        inputs["slowest_slice"] = slowest
-        sides["own"] = np.atleast_1d(SLOWEST_SLICE(**slowest))
-    streams = L2Streams(asked["reads"], own["writes"], own["read"], own["write"])
-    return np.asanyarray(SIDES_TIME(**sides)), inputs, streams
+    crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
+    if np.any(np.asanyarray(gpc_load) > 1):
+        own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
+    hot = hot_stores_inputs(execution.instance, execution.requests, device)
+    hot_s = None if hot is None else np.atleast_1d(HOT_STORES_TIME(**hot))
+    if hot_s is not None:
+        own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
+    sharp = np.where(traffic.compression > 1, ALONE_SHARP, _sharpness(**crossing))
+    return L2Time(
+        streams=streams,
+        filled_bytes=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
+        write_cost=np.atleast_1d(traffic.l2_write_cost),
+        own_s=own,
+        crossing_s=crossing_s,
+        gpc_load=np.atleast_1d(gpc_load),
+        hot_stores_s=hot_s,
+        time_s=np.asanyarray(SIDES_TIME(own=own, crossing=crossing_s, p=sharp)),
+    )
 
 
-def dram_time(traffic: Traffic, device: Device) -> tuple[Array, Inputs]:
-    """Return DRAM's time [s], and what went into its formulas."""
+def _sharpness(fetched: Array, written: Array, **_: Any) -> Array:
+    """Return `p` of `SIDES_TIME` from what `CROSSING_TIME` takes."""
+    return sharpness(fetched, written)
+
+
+def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: Array) -> Array:
+    """Return L2's time without what crosses its sides [s]; `fetched` are DRAM's bytes as it is."""
+    unpacked = np.atleast_1d(unpacked_bytes(traffic, device))
+    asked = L2_READS(
+        reads=streams.read_bytes,
+        filled=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
+        unpacked=unpacked,
+        pinned=np.atleast_1d(pinned_bytes(traffic)),
+        scattered=np.atleast_1d(traffic.scattered_bytes),
+        packed=np.atleast_1d(np.where(traffic.compression > 1, fetched, 0.0)),
+        dram=device.dram_read_bandwidth,
+        read=device.l2_read_bandwidth,
+    )
+    own = L2_TIME(
+        asked=np.atleast_1d(asked),
+        # What several SMs ask for at a time is fetched more often than L2 gives it out.
+        hits=np.maximum(streams.read_bytes + unpacked - np.atleast_1d(fetched), 0.0),
+        writes=streams.written_bytes,
+        cost=np.atleast_1d(traffic.l2_write_cost),
+        read=streams.read_bandwidth,
+        write=streams.write_bandwidth,
+        beside=concurrent_reads(traffic, device),
+    )
+    return np.atleast_1d(own)
+
+
+def dram_time(traffic: Traffic, device: Device) -> DramTime:
+    """Return DRAM's time."""
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
-    mixture = {
-        "r": np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0),
-        "read": device.dram_read_efficiency,
-        "write": device.dram_write_efficiency,
-        "copy": device.dram_copy_efficiency,
-        "few": FEW,
-        "skew": SKEW,
-    }
-    efficiency = np.atleast_1d(MIXED_EFFICIENCY(**mixture))
-    effective = (
+    read_share = np.where(moved > 0, traffic.dram_read_bytes / np.maximum(moved, 1), 0.0)
+    efficiency = MIXED_EFFICIENCY(
+        r=read_share,
+        read=device.dram_read_efficiency,
+        write=device.dram_write_efficiency,
+        copy=device.dram_copy_efficiency,
+        few=FEW,
+        skew=SKEW,
+    )
+    cost = (
         traffic.dram_read_bytes * traffic.dram_read_cost
         + traffic.dram_write_bytes * traffic.dram_write_cost
     )
-    given = {"bytes": effective, "bandwidth": efficiency * device.dram_bandwidth}
-    time = np.atleast_1d(BYTES_TIME(**given))
-    return time, {"dram": given | mixture | {"peak": device.dram_bandwidth}}
+    bandwidth = np.atleast_1d(efficiency) * device.dram_bandwidth
+    time = np.atleast_1d(BYTES_TIME(bytes=cost, bandwidth=bandwidth))
+    return DramTime(cost, read_share, time)
 
 
 def writeback_time(
-    traffic: Traffic, device: Device, dram: Array, l2: Array
-) -> tuple[Array, Inputs] | None:
-    """Return the time of write-backs beside a set-aside [s] and its inputs; None without any.
+    traffic: Traffic, device: Device, dram_s: Array, l2_s: Array
+) -> WritebackTime | None:
+    """Return the time of write-backs beside a set-aside; None without any.
 
     Parameters
     ----------
     traffic, device
         What moves, and where.
-    dram, l2 : array
+    dram_s, l2_s : array
         Time of DRAM, and of L2 without what crosses its sides [s].
     """
     if not np.any(traffic.writeback_bytes > 0):
         return None
-    lost = lost_inputs(
-        device,
-        dram,
-        np.atleast_1d(traffic.writeback_bytes),
-        np.atleast_1d(traffic.writeback_streams),
-    )
-    given = {"dram": dram, "l2": l2, "lost": np.atleast_1d(LOST_TIME(**lost))}
-    return np.atleast_1d(WRITEBACK_TIME(**given)), {"writeback": given, "lost": lost}
+    bytes_lost = np.atleast_1d(traffic.writeback_bytes)
+    streams = np.atleast_1d(traffic.writeback_streams)
+    lost = np.atleast_1d(LOST_TIME(**lost_inputs(device, dram_s, bytes_lost, streams)))
+    time = np.atleast_1d(WRITEBACK_TIME(dram=dram_s, l2=l2_s, lost=lost))
+    return WritebackTime(lost, time)

@@ -7,7 +7,7 @@ in a loop as long as the pipeline is deep enough, so no latency is counted there
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import Chain
+from perfmodel.models.latency.chain import BlockOverhead, Chain
 from perfmodel.models.latency.latency import first_touch
-from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
+from perfmodel.models.time.tiles import Tiles, besides_steps, tiles_of
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -32,18 +32,15 @@ PORT: Final = 64.0
 """Bytes that an SM takes in from L2 in a clock (NVIDIA A100 and H100 white papers: 64 B a clock and
 SM; tiles of 8 x 64 to 64 x 64 on an H200 reach 50 to 90 with multicast)."""
 LINE_CLOCKS: Final = 1.54
-TURN: Final = 0.5e-6
-STORE_RATE: Final = 110e9
 DRAM_SHARE: Final = 0.87
 OVERLAP: Final = 7.0
-"""Clocks of an SM that a line takes, however little of it is wanted; seconds of a tile besides its
-steps (the pipeline fills, sums are rounded and put out); bytes of a finished tile that an SM puts
-out in a second; what tiles reach of the DRAM bandwidth of streams; exponent between tensor cores,
-what comes in, L2 and DRAM.
+"""Clocks of an SM that a line takes, however little of it is wanted; what tiles reach of the DRAM
+bandwidth of streams; exponent between tensor cores, what comes in, L2 and DRAM.
 
-Fitted together, with the device's ``reached_bf16_tensor`` and the kernel's issue slots a narrow
-copy, to 771 products of cuBLAS marked fit, warm and cold (measurements/h200-tensor/products.csv):
-5% off in the median, 16% at the ninetieth percentile, as on those marked validation.
+Fitted together, with `perfmodel.models.time.tiles.TURN` and `STORE_RATE`, the device's
+``reached_bf16_tensor`` and the kernel's issue slots a narrow copy, to 771 products of cuBLAS marked
+fit, warm and cold (measurements/h200-tensor/products.csv): 5% off in the median, 16% at the
+ninetieth percentile, as on those marked validation.
 """
 
 TOGETHER = Formula(
@@ -62,43 +59,6 @@ TOGETHER = Formula(
     holds="pipelines deep enough to wait for nothing after their start, but for what they state",
     source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
 )
-ROUNDS = Formula(
-    name="tiles of the busiest SM",
-    unit="1",
-    text="max(ceil(t/m), min(ceil(p/m), r))",
-    symbols={
-        "t": "tiles, a block each [1]",
-        "p": "blocks up to the last that has a tile, with those that have none [1]",
-        "r": "blocks that an SM holds at a time [1]",
-        "m": "SMs [1]",
-    },
-    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
-    "holds one before it is known that a block elsewhere has nothing to do",
-    source="definition",
-)
-UNEQUAL_ROUNDS = Formula(
-    name="tiles of the busiest SM, in average ones",
-    unit="1",
-    text="max(1, t/m)*uneven",
-    symbols={
-        "t": "tiles, a block each [1]",
-        "m": "SMs [1]",
-        "uneven": "what unequal tiles add: see `perfmodel.models.launch.waves.unevenness` [1]",
-    },
-    holds="tiles of unequal work, handed out as SMs get free",
-    source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
-)
-TURNS = Formula(
-    name="blocks of the busiest SM that follow one another",
-    unit="1",
-    text="ceil(rounds/r)",
-    symbols={
-        "rounds": "tiles of the busiest SM [1]",
-        "r": "blocks that an SM holds at a time [1]",
-    },
-    holds="blocks of equal work",
-    source="definition",
-)
 WAITS_TIME = Formula(
     name="time of blocks that wait at their steps",
     unit="s",
@@ -112,20 +72,6 @@ WAITS_TIME = Formula(
     },
     holds="pipelines of two steps through registers; none deeper",
     source="derived: a step's loads, what they wait for, and its stores to shared memory in turn",
-)
-BUSY_TIME = Formula(
-    name="time of a unit of the busiest SM",
-    unit="s",
-    text="cycles/clock*rounds*m/b",
-    symbols={
-        "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
-        "clock": "SM clock [Hz]",
-        "rounds": "tiles of the busiest SM [1]",
-        "b": "blocks that these clocks are of [1]",
-        "m": "SMs [1]",
-    },
-    holds="tiles of equal work: one that sticks out of the matrix takes as long as another",
-    source="definition",
 )
 PORT_CYCLES = Formula(
     name="clocks to take in the tiles' data, an SM",
@@ -165,20 +111,6 @@ DRAM_TILES = Formula(
     holds="rows of a tile, some hundred bytes each, by one block an SM",
     source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
 )
-TILES_TIME = Formula(
-    name="time of tiles besides their steps",
-    unit="s",
-    text="turns*turn + rounds*bytes/rate",
-    symbols={
-        "turns": "blocks of the busiest SM that follow one another [1]",
-        "rounds": "tiles of the busiest SM [1]",
-        "turn": "from a tile's start to its first step, and from its last to the stores [s]",
-        "bytes": "bytes of a finished tile [B]",
-        "rate": "bytes that an SM puts out a second [B/s]",
-    },
-    holds="blocks side by side start and end together",
-    source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
-)
 PARTS_TIME = Formula(
     name="time to add up parts",
     unit="s",
@@ -205,140 +137,180 @@ PIPELINE_START = Formula(
     holds="always",
     source="as for any launch",
 )
-NO_CHAIN: Final = Chain({}, np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), (), 1.0)
+_NONE: Final = np.zeros(1)
+NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0)
 """What such a block waits for one after the other: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineTime:
-    """Terms of launches whose blocks copy ahead; see `perfmodel.models.time.stage.TimeModel`."""
+    """Launches whose blocks copy ahead, arrays over configurations.
+
+    Attributes
+    ----------
+    time_s : array
+    terms_s : mapping of str to array
+        As those of `perfmodel.models.time.stage.TimeModel`.
+    l2_streams : L2Streams
+    taken_sectors : array
+        That all SMs take in, multicast ones at each of them [1].
+    """
 
     time_s: Array
     terms_s: Mapping[str, Array]
-    inputs: Mapping[str, Mapping[str, Any]]
     l2_streams: L2Streams
+    taken_sectors: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Times of a launch whose blocks copy ahead; None where there is nothing of it [s].
+
+    `first` are the first tiles' times besides their steps, of `tiles`.
+    """
+
+    pipes: Mapping[str, Array]
+    port: Array
+    l2: Array
+    dram: Array
+    ramp: Array
+    waits: Array | None
+    tiles: Array
+    first: Array
+    parts: Array | None
+
+    def by_name(self, floor: float) -> dict[str, Array]:
+        """Return all terms by name, of equal shape."""
+        every: dict[str, Array | None] = {
+            **{str(name): time for name, time in self.pipes.items()},
+            "port": self.port,
+            "l2": self.l2,
+            "dram": self.dram,
+            "ramp": self.ramp,
+            "waits": self.waits,
+            "tiles": self.tiles,
+            "parts": self.parts,
+        }
+        found = {name: time for name, time in every.items() if time is not None}
+        shape = np.broadcast_shapes(*(np.shape(time) for time in found.values()))
+        whole = {name: np.broadcast_to(time, shape) for name, time in found.items()}
+        return {"launch": np.zeros(shape) + floor, **whole}
 
 
 def pipeline_time(
-    instance: Instance,
-    traffic: Traffic,
-    device: Device,
-    floor: float,
-    cycles: Mapping[str, Array],
-    dram: Array,
+    execution: Execution, floor: float, clocks: Mapping[str, Array], dram: Array
 ) -> PipelineTime:
     """Return the time of launches whose blocks copy ahead, and its terms.
 
     Parameters
     ----------
-    instance : Instance
+    execution : Execution
         Of a kernel with a pipeline.
-    traffic : Traffic
-    device : Device
     floor : float
         An empty launch [s].
-    cycles : mapping of str to array
+    clocks : mapping of str to array
         Clocks of issue and the pipes, averaged over SMs.
     dram : array
         Time of DRAM's bytes [s].
     """
-    stated = instance.pipeline
-    assert stated is not None
-    blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
-    sms = 1.0 * device.sm_count
-    tiles = np.asanyarray(stated.tiles, dtype=float)
-    tiles = np.where(tiles > 0, tiles, blocks)
-    resident = np.asanyarray(stated.resident, dtype=float)
-    launched = np.maximum(np.asanyarray(stated.launched, dtype=float), tiles)
-    inputs: dict[str, dict[str, Any]] = {
-        "rounds": {"t": tiles, "p": launched, "r": resident, "m": sms}
-    }
-    rounds = np.atleast_1d(ROUNDS(**inputs["rounds"]))
-    uneven = unevenness(instance, sms * resident / tiles)
-    inputs["unequal-rounds"] = {"t": tiles, "m": sms, "uneven": uneven}
-    rounds = np.where(uneven > 1, UNEQUAL_ROUNDS(**inputs["unequal-rounds"]), rounds)
-    inputs["turns"] = {"rounds": rounds, "r": resident}
-    turns = np.atleast_1d(TURNS(**inputs["turns"]))
-    found: dict[str, Array] = {}
+    tiles = tiles_of(execution)
+    traffic, clock = execution.traffic, execution.device.sm_clock
+    blocks = np.atleast_1d(execution.blocks)
+    busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
+    pipes = {name: tiles.busy(each, clock, blocks) for name, each in busy.items()}
+    taken, port_clocks = _taken_in(traffic, tiles.sms)
+    l2_streams = _l2_streams(traffic, execution.device)
+    touch = first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles.tiles, tiles.sms)
+    bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
+    terms = _Terms(
+        pipes=pipes,
+        port=tiles.busy(port_clocks, clock, tiles.tiles),
+        l2=_l2_time(l2_streams),
+        dram=np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE)),
+        ramp=_start(execution, tiles.tiles, touch),
+        waits=_waits(execution, tiles, largest(*pipes.values()), touch),
+        tiles=besides_steps(tiles.turns, tiles.waves, bytes_out),
+        first=besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out),
+        parts=_parts(execution),
+    )
+    time = floor + terms.ramp + terms.first + together(terms)
+    if terms.parts is not None:
+        time = time + terms.parts
+    return PipelineTime(time, terms.by_name(floor), l2_streams, taken)
 
-    def busy(name: str, clocks: Any, blocks: Array) -> None:
-        inputs[name] = {
-            "cycles": clocks,
-            "clock": device.sm_clock,
-            "rounds": rounds,
-            "b": blocks,
-            "m": sms,
-        }
-        found[name] = np.atleast_1d(BUSY_TIME(**inputs[name]))
 
-    worked = {name: clocks for name, clocks in cycles.items() if np.any(clocks > 0)}
-    for name, clocks in worked.items():
-        busy(name, clocks, blocks)
+def _taken_in(traffic: Traffic, sms: float) -> tuple[Array, Array]:
+    """Return the sectors that SMs take in, and the clocks of one SM's port for them."""
     loads = [a for a in traffic.accesses if a.kind == "load"]
-    taken = {
-        "sectors": sum((a.sectors for a in loads), np.zeros(1)),
-        "port": PORT,
-        "lines": sum((a.lines for a in loads), np.zeros(1)),
-        "line": LINE_CLOCKS,
-        "m": sms,
-    }
-    busy("port", np.atleast_1d(PORT_CYCLES(**taken)), tiles)
-    inputs["port-cycles"] = taken
-    inputs["l2"] = {
-        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR),
-        "read": device.l2_read_bandwidth,
-        "writes": np.atleast_1d(traffic.l2_write_sectors * traffic.l2_write_cost * SECTOR),
-        "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
-    }
-    found["l2"] = np.atleast_1d(L2_STREAMS(**inputs["l2"]))
-    inputs["dram-tiles"] = {"streams": np.atleast_1d(dram), "share": DRAM_SHARE}
-    found["dram"] = np.atleast_1d(DRAM_TILES(**inputs["dram-tiles"]))
+    sectors = sum((a.sectors for a in loads), np.zeros(1))
+    lines = sum((a.lines for a in loads), np.zeros(1))
+    clocks = PORT_CYCLES(sectors=sectors, port=PORT, lines=lines, line=LINE_CLOCKS, m=sms)
+    return np.asanyarray(sectors), np.atleast_1d(clocks)
+
+
+def _l2_streams(traffic: Traffic, device: Device) -> L2Streams:
+    """Return what L2 gives out and takes in."""
+    return L2Streams(
+        read_bytes=np.atleast_1d(traffic.l2_read_sectors * SECTOR),
+        written_bytes=np.atleast_1d(traffic.l2_write_sectors * traffic.l2_write_cost * SECTOR),
+        read_bandwidth=device.l2_read_bandwidth,
+        write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
+    )
+
+
+def _l2_time(streams: L2Streams) -> Array:
+    """Return the time of L2 [s]."""
+    return np.atleast_1d(
+        L2_STREAMS(
+            reads=streams.read_bytes,
+            read=streams.read_bandwidth,
+            writes=streams.written_bytes,
+            write=streams.write_bandwidth,
+        )
+    )
+
+
+def _start(execution: Execution, tiles: Array, touch: Array) -> Array:
+    """Return the start-up of a pipeline [s]."""
+    traffic, device = execution.traffic, execution.device
     reads = traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors
-    inputs["ramp"] = {
-        "fetch": code_fetch(device, tiles),
-        "latency": np.where(reads, device.dram_latency, device.l2_latency),
-        "touch": first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles, sms),
-    }
-    found["ramp"] = np.atleast_1d(PIPELINE_START(**inputs["ramp"]))
+    latency = np.where(reads, device.dram_latency, device.l2_latency)
+    fetch = code_fetch(device, tiles)
+    return np.atleast_1d(PIPELINE_START(fetch=fetch, latency=latency, touch=touch))
+
+
+def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Array | None:
+    """Return the time of blocks that wait at their steps [s]; None where none does."""
+    stated = execution.instance.pipeline
+    assert stated is not None
     waits = np.atleast_1d(np.asanyarray(stated.waits, dtype=float))
-    inputs["waits"] = {
-        "turns": turns,
-        "waits": waits,
-        "latency": _slowest_sector(device, traffic, inputs["ramp"]["touch"]),
-        "work": slowest_pipe(found, tuple(worked)),
-        "rounds": rounds,
-    }
-    if np.any(waits > 0):
-        found["waits"] = np.where(waits > 0, WAITS_TIME(**inputs["waits"]), 0.0)
-    inputs["tiles"] = {
-        "turns": turns,
-        "rounds": rounds,
-        "turn": TURN,
-        "bytes": traffic.global_store_sectors * SECTOR / tiles,
-        "rate": STORE_RATE,
-    }
-    found["tiles"] = np.atleast_1d(TILES_TIME(**inputs["tiles"]))
-    inputs["first-tiles"] = inputs["tiles"] | {"turns": np.ones(1), "rounds": rounds / turns}
-    first = np.atleast_1d(TILES_TIME(**inputs["first-tiles"]))
-    inputs["parts"] = {
-        "turn": np.asanyarray(stated.parts_ns, dtype=float) * 1e-9,
-        "parts": np.atleast_1d(np.asanyarray(stated.parts, dtype=float)),
-        "part": np.asanyarray(stated.part_bytes, dtype=float),
-        "result": np.asanyarray(stated.result_bytes, dtype=float),
-        "bandwidth": device.l2_read_bandwidth,
-    }
-    several = inputs["parts"]["parts"] > 1
-    if np.any(several):
-        found["parts"] = np.where(several, PARTS_TIME(**inputs["parts"]), 0.0)
-    shape = np.broadcast_shapes(*(np.shape(value) for value in found.values()))
-    found = {name: np.broadcast_to(value, shape) for name, value in found.items()}
-    between = np.maximum(found["tiles"] - first, 0.0)
-    time = floor + found["ramp"] + first + together(found, between, tuple(worked))
-    if "parts" in found:
-        time = time + found["parts"]
-    l2 = inputs["l2"]
-    streams = L2Streams(l2["reads"], l2["writes"], l2["read"], l2["write"])
-    return PipelineTime(time, {"launch": np.zeros(shape) + floor, **found}, inputs, streams)
+    if not np.any(waits > 0):
+        return None
+    time = WAITS_TIME(
+        turns=tiles.turns,
+        waits=waits,
+        latency=_slowest_sector(execution.device, execution.traffic, touch),
+        work=work,
+        rounds=tiles.waves,
+    )
+    return np.where(waits > 0, time, 0.0)
+
+
+def _parts(execution: Execution) -> Array | None:
+    """Return the time to add up parts along K [s]; None where there are none."""
+    stated = execution.instance.pipeline
+    assert stated is not None
+    parts = np.atleast_1d(np.asanyarray(stated.parts, dtype=float))
+    if not np.any(parts > 1):
+        return None
+    time = PARTS_TIME(
+        turn=np.asanyarray(stated.parts_ns, dtype=float) * 1e-9,
+        parts=parts,
+        part=np.asanyarray(stated.part_bytes, dtype=float),
+        result=np.asanyarray(stated.result_bytes, dtype=float),
+        bandwidth=execution.device.l2_read_bandwidth,
+    )
+    return np.where(parts > 1, time, 0.0)
 
 
 def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
@@ -353,17 +325,20 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def slowest_pipe(terms: Mapping[str, Any], pipes: Sequence[str]) -> Any:
-    """Return the time of the slowest pipe."""
-    return largest(terms["issue"], *(terms[name] for name in pipes))
-
-
-def together(terms: Mapping[str, Array], between: Array, pipes: Sequence[str]) -> Array:
+def together(terms: _Terms) -> Array:
     """Evaluate `TOGETHER` without underflow."""
-    parts = {name: terms[name] for name in ("port", "l2", "dram")}
-    parts["work"] = slowest_pipe(terms, pipes)
-    parts["between"] = between
-    parts["waits"] = terms.get("waits", np.zeros_like(parts["work"]))
-    most = np.maximum(largest(*parts.values()), 1e-30)
-    scaled = {name: value / most for name, value in parts.items()}
-    return np.asanyarray(most * TOGETHER(p=OVERLAP, **scaled))
+    work = largest(*terms.pipes.values())
+    between = np.maximum(terms.tiles - terms.first, 0.0)
+    waits = np.zeros_like(work) if terms.waits is None else terms.waits
+    most = largest(terms.port, terms.l2, terms.dram, work, between, waits)
+    most = np.maximum(most, 1e-30)
+    scaled = TOGETHER(
+        work=work / most,
+        between=between / most,
+        waits=waits / most,
+        port=terms.port / most,
+        l2=terms.l2 / most,
+        dram=terms.dram / most,
+        p=OVERLAP,
+    )
+    return np.asanyarray(most * scaled)

@@ -7,100 +7,20 @@ Blocks whose warps meet at barriers queue for their SM as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.sides import SIDES_TIME
-from perfmodel.models.l2.table_costs import marked_reads
-from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.meeting import MEETING_TIME, PASSES_TIME, meeting_inputs, read_again
-from perfmodel.models.launch.waves import BALANCE
-from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.traffic import Traffic
+from perfmodel.models.latency.meeting import (
+    PASSES_TIME,
+    LoadingBlocks,
+    meeting_time,
+)
 
 Array = npt.NDArray[Any]
-
-LOOP_QUEUE: Final = 80.0
-"""Clocks that a batch of loads in a loop queues at half load of DRAM; nine times that at 90%.
-
-Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
-clocks at 52%, 80% and 93% load).
-"""
-MIXED_QUEUE: Final = 0.4
-"""How much longer it queues where DRAM writes as much as it reads: reads wait for turns of writes.
-
-Fitted: loops that copy tiles, 4 to 32 warps a block, 1 to 16 blocks an SM: 4.6% rms without
-barriers, 7.2% with 0, 3.0% with 0.75; 2.8% with barriers, with 0.75 more than that. Of 0.4 and 0.75
-chosen with kernels for validation in view, whose loops 0.75 makes 3% slow in the median
-(measurements/h100-phases/tiles.csv, fit rows).
-"""
-L2_QUEUE: Final = 5.0
-"""The same where L2 alone is busy: its slices give a sector a clock, in any order.
-
-Fitted: sets of 4 to 52 MiB read again and again by 64 warps an SM, each with one load in flight,
-ask for 0 to 28 (measurements/h200-sxm/working-set.csv).
-"""
-DRAM_DECIDES: Final = 3.0
-"""Power of DRAM's time over that of the slower of L2 and DRAM, by which batches queue as for DRAM.
-
-Fitted: sets of 40 to 64 MiB read again and again, with windows and without (working-set-read.csv,
-measurements/h200-l2-sets, fit rows): 4.4% rms where in proportion it was 5.1%, 7.6% with windows
-where it was 9.0%; 2 and 4 are as good.
-"""
-PICKED_DECIDE: Final = 12.0
-"""The same for misses of lines that a window marks: they come one by one, at any time and place,
-and L2 has the others to do meanwhile.
-
-Fitted: sets of 24 to 80 MiB under windows, of which 0.1 to 0.7 miss (h200-sxm-suite and
-h200-advised, fit rows): 8% at the ninetieth percentile where it was 10%; 6 and more are as good.
-"""
-LEFT_ALONE: Final = 0.8
-"""Share of its waits that an SM with more work than the mean has left when L2 is done with the
-others', by how much more it is: while L2 is busy, all SMs have the same of it.
-
-Fitted: sets of 0.3 to 8.7 MB that 132 or 264 blocks of 1024 threads read 64 times in parts of
-16 KiB, some blocks one more than others: 5.3% rms, 11% without, 5% with 1
-(measurements/h200-blocks/sets.csv).
-"""
-BLOCK_OVERLAP: Final = 6.0
-MIXED_OVERLAP: Final = 3.5
-"""Exponents between the waits of blocks without loops and bandwidth: for reads or writes alone, and
-for as many of each, whose turns in DRAM make both wait.
-
-Chosen with `BURST` between two pairs, 8 and 4 and these, with rows for validation in view: with 8
-and 4 tables beside writes and random reads come out 2 to 3% too fast, with these 1%; strided
-copies, streams and what others published of other GPUs hardly tell (h200-sxm-suite:
-data-reset.csv, gather.csv, streams.csv).
-"""
-RANDOM_OVERLAP: Final = 2.2
-"""The same where DRAM does nothing but read at random places: these reads crowd at some banks while
-others have nothing to do.
-
-Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 GiB ask for 2.0
-(h200-sxm-suite/gather.csv, fit rows: 5.6% rms, 8.2% with the exponent of dense reads), of 2 and 12
-Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
-grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
-Beside a set-aside it holds for the share of the bandwidth's time in which write-backs are held up:
-gathers under windows, 97 launches with 7.5 to 37.5 MiB set aside, are 5.9% rms off so, 7.8% where
-four times the share decides and 6.3% where a third does (h200-gather-blocks/windows.csv, fit rows).
-"""
-BURST: Final = 0.9
-"""Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
-all of it at once, and waits for the last of it. It comes at the pace of L2, not of DRAM: what DRAM
-brings late is in the bandwidth's time already.
-
-Fitted: blocks of 128 to 1024 threads, one an SM, that read or copy 4 to 16 B a thread
-(block-lifetimes.csv, fit rows: 2.9% rms, and 5.1% with half of the transfer at DRAM's pace, which
-makes copies of 8 B a lane on an A100 and on an H100 PCIe 10 to 25% too slow: gpu-stream,
-measurements/published, no part of the fit). From 0.7 to 1 the residuals hardly change.
-"""
 
 QUEUE_TIME = Formula(
     name="time of memory, loops",
@@ -116,24 +36,6 @@ QUEUE_TIME = Formula(
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
     source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
     "the delay of a queue at one server, solved for the round",
-)
-BANDWIDTH_TIME = Formula(
-    name="time of the slower of L2 and DRAM, in two parts",
-    unit="s",
-    text="max(max(early*l2, besides) + max((1 - early)*l2, dram - besides) + held_up, sides)",
-    symbols={
-        "early": "share of the launch in which L2 has room for what is written, or holds what is "
-        "read [1]",
-        "l2": "time of L2 [s]",
-        "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
-        "besides": "time of DRAM in that share: what is read there all the same [s]",
-        "dram": "time of DRAM [s]",
-        "held_up": "what write-backs lose beside a set-aside [s]",
-    },
-    holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
-    source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
-    "33.6 MB with 30 MiB set aside leave 14 MB in L2 and take as long as both parts one after the "
-    "other (measurements/h200-sxm-suite/set-aside-streams.csv)",
 )
 CROWD_TIME = Formula(
     name="time of memory, blocks",
@@ -159,37 +61,6 @@ MEMORY_TIME = Formula(
     },
     holds="by construction where all loads are in loops, or none",
     source="definition",
-)
-BURST_WAIT = Formula(
-    name="latency with bursts",
-    unit="s",
-    text="latency + burst*share*reads/held",
-    symbols={
-        "latency": "latency of the blocks, one after the other [s]",
-        "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
-        "reads": "time that L2 needs for what loads read [s]",
-        "held": "blocks that share an SM [1]",
-    },
-    holds="blocks that ask for their data at once",
-    source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
-)
-
-SECOND_WAIT = Formula(
-    name="wait of the second round of blocks",
-    unit="s",
-    text="found*stored*load*min(1, max(0, 8*(rounds - 1)))",
-    symbols={
-        "found": "share of the L2 reads that find tables there [1]",
-        "stored": "sectors written for each read, at most 1: reads alone wait no longer [1]",
-        "load": "latency of the slowest load [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
-    },
-    holds="tables in L2 beside writes; what DRAM brings scatters the rounds",
-    source="derived: blocks that started together end together, and those after them wait for "
-    "their loads with nothing beside; measured: from 264 to 297 blocks of 1024 threads, 132 SMs, a "
-    "table beside a write takes 0.22 us longer than the write alone, from there to 8 rounds 0.05 "
-    "us a round (measurements/h200-followers/rounds.csv)",
 )
 
 
@@ -222,146 +93,65 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     return np.asanyarray(np.maximum(np.maximum(time, latency), unit))
 
 
-def memory_inputs(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    chain: Chain,
-    terms: Mapping[str, Array],
-    inputs: Mapping[str, Mapping[str, Any]],
-    device: Device,
-    busy: Array,
-    turns: Any = 1.0,
-) -> dict[str, Any]:
-    """Return what `BANDWIDTH_TIME`, `BURST_WAIT` and `memory_time` take.
+@dataclass(frozen=True, slots=True)
+class Queueing:
+    """How the waits for loads and the bandwidth of memory make one time: what `memory_time` takes.
 
-    Parameters
+    Attributes
     ----------
-    instance, requests, traffic, chain, device
-        A launch, its requests and traffic, what one of its blocks does, and where it runs.
-    terms : mapping of str to array
-        Seconds of "dram", "l2" and "latency".
-    inputs : mapping
-        What went into the terms: the rounds of blocks, the share of DRAM reads, what write-backs
-        lose.
-    busy : array
-        Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
-    turns : array
-        See `perfmodel.models.launch.waves.mean_turns`.
+    blocks : LoadingBlocks
+        What they wait alone, and the time of the slower of L2 and DRAM.
+    wait_s : array
+        Latency, with the burst of each block's loads [s].
+    delay_s : array
+        What a batch of loads queues at half load [s].
+    queue_s : array
+        Delay of all batches in a row at half load [s].
+    alone_s : array
+        What the SM with most work does once the others are done [s].
+    second_s : array
+        What the second wave of blocks waits [s].
+    share : array
+        Share of the data that loads outside loops bring [1].
+    overlap : array
+        Exponent between waits and bandwidth of blocks without loops [1].
+    synchronised : bool
+        Whether barriers synchronise the warps of a block, so that blocks queue for their SM.
+    again : array
+        Share of what loads in loops ask for that an earlier pass has read [1].
     """
-    filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
-    # A loop whose loads are all in flight together is no loop to memory.
-    at_once = sum(
-        (np.where(b.count <= 1, b.filled * b.count, 0.0) for b in chain.batches), np.zeros(1)
-    )
-    share = np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
-    # Loads that find tables in L2 stand in no queue of DRAM.
-    found = _tables_found(traffic)
-    moved = traffic.dram_read_bytes + traffic.dram_write_bytes
-    parts = {
-        "early": np.atleast_1d(traffic.early_share),
-        "l2": inputs["sides"]["own"],
-        "sides": np.atleast_1d(SIDES_TIME(**inputs["sides"])),
-        "besides": terms["dram"] * traffic.early_read_bytes / np.maximum(moved, 1.0),
-        "dram": terms["dram"],
-        "held_up": inputs.get("writeback", {}).get("lost", np.zeros(1)),
-    }
-    bandwidth = np.asanyarray(BANDWIDTH_TIME(**parts))
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    rounds = inputs["latency"]["rounds"]
-    held = np.maximum(np.ceil(blocks / device.sm_count) / np.maximum(rounds, 1e-9), 1.0)
-    latency = terms["latency"]
-    if instance.kernel.barriers:
-        latency = queued_blocks(latency, busy, np.rint(held))
-    burst = {
-        "latency": latency,
-        "burst": BURST * (1 - found),
-        "share": share,
-        "reads": np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
-        "held": held,
-    }
-    # What waits for DRAM holds up nobody while L2 is busy all the time.
-    busy_dram = np.clip(terms["dram"] / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
-    decides = DRAM_DECIDES + (PICKED_DECIDE - DRAM_DECIDES) * _picked(traffic)
-    mixed = 4 * inputs["dram"]["r"] * (1 - inputs["dram"]["r"])
-    of_dram = LOOP_QUEUE * (1 + MIXED_QUEUE * mixed)
-    queued = L2_QUEUE + (of_dram - L2_QUEUE) * busy_dram**decides
-    delay = queued / device.sm_clock
-    queue = delay * chain.waits * rounds
-    given = inputs["balance"]
-    at_work = {**given, "m": np.minimum(given["m"], np.maximum(given["work"], 1.0))}
-    # Blocks that share an SM share what L2 gives it; of DRAM each has as much as any other.
-    shared = (1 - 1 / np.maximum(BALANCE(**at_work), 1.0)) * (1 - busy_dram)
-    idle = 1 - turns * (1 - shared)
-    # Where a GPC has more than others, its SMs share what it gets until they end.
-    in_gpc = inputs.get("busiest_gpc", {}).get("load", np.ones(1))
-    alone = LEFT_ALONE * idle * np.where((rounds <= 1) & (in_gpc <= 1), latency, 0.0)
-    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    again = {
-        "found": found,
-        "stored": np.minimum(np.atleast_1d(stored), 1.0),
-        "load": chain.slowest,
-        "rounds": rounds,
-    }
-    wait = np.atleast_1d(BURST_WAIT(**burst))
-    apart = BLOCK_OVERLAP - (BLOCK_OVERLAP - MIXED_OVERLAP) * np.atleast_1d(mixed)
-    apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
-    p = apart + (BLOCK_OVERLAP - apart) * found
-    if any(t.random for t in traffic.tables):
-        held = parts["held_up"] / np.maximum(bandwidth, 1e-30)
-        p = p - (p - RANDOM_OVERLAP) * np.minimum(held, 1.0)
-    return (
-        parts
-        | burst
-        | again
-        | {
-            "bandwidth": bandwidth,
-            "wait": wait,
-            "delay": np.atleast_1d(delay),
-            "queue": np.atleast_1d(queue),
-            "alone": np.atleast_1d(alone),
-            "second": np.asanyarray(SECOND_WAIT(**again)),
-            "p": p,
-            "queued": bool(instance.kernel.barriers),
-            "busy": busy,
-            "again": read_again(instance, requests) if instance.kernel.barriers else np.zeros(1),
-        }
-    )
+
+    blocks: LoadingBlocks
+    wait_s: Array
+    delay_s: Array
+    queue_s: Array
+    alone_s: Array
+    second_s: Array
+    share: Array
+    overlap: Array
+    synchronised: bool
+    again: Array
+
+    @property
+    def bandwidth_s(self) -> Array:
+        """Time that the slower of L2 and DRAM needs [s]."""
+        return self.blocks.bandwidth_s
 
 
-def random_share(traffic: Traffic) -> Array:
-    """Return the share of DRAM's time in which it reads at random places."""
-    read = traffic.dram_read_bytes * traffic.dram_read_cost
-    all_of_it = read + traffic.dram_write_bytes * traffic.dram_write_cost
-    places = {i for t in traffic.tables if t.random for i in t.members}
-    fetched = (a.dram_bytes for i, a in enumerate(traffic.accesses) if i in places)
-    share = sum(fetched, np.zeros(1)) / np.maximum(traffic.dram_read_bytes, 1.0)
-    return np.asanyarray(np.minimum(share, 1.0) * read / np.maximum(all_of_it, 1.0))
-
-
-def _tables_found(traffic: Traffic) -> Array:
-    """Return the share of the L2 reads that find a table there."""
-    reads = np.maximum(traffic.l2_read_sectors, 1e-9)
-    missing = np.minimum(1.0, traffic.dram_read_bytes / (reads * SECTOR))
-    return np.asanyarray(np.minimum(traffic.l2_repeated_sectors / reads, 1.0) * (1 - missing))
-
-
-def _picked(traffic: Traffic) -> Array:
-    """Return the share of the DRAM reads that fetch lines that a window marks."""
-    marked = sum(marked_reads(traffic.tables, not traffic.cold), np.zeros(1))
-    return np.asanyarray(np.minimum(marked / np.maximum(traffic.dram_read_bytes, 1.0), 1.0))
-
-
-def memory_time(memory: Mapping[str, Any]) -> Array:
+def memory_time(given: Queueing) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
-    loops = QUEUE_TIME(**{k: memory[k] for k in ("wait", "bandwidth", "queue", "alone")})
-    blocks = _crowd(memory["wait"], memory["bandwidth"], memory["p"])
-    if memory["queued"]:
-        blocks = np.maximum(blocks, MEETING_TIME(**meeting_inputs(memory)))
-        passes = MEETING_TIME(**meeting_inputs(memory, passes=True))
-        loops = PASSES_TIME(loops=loops, passes=passes, again=memory["again"])
-    parts = {"share": memory["share"], "second": memory["second"]}
-    return np.asanyarray(MEMORY_TIME(**parts, blocks=blocks, loops=loops))
+    bandwidth = given.bandwidth_s
+    loops = QUEUE_TIME(
+        wait=given.wait_s, bandwidth=bandwidth, queue=given.queue_s, alone=given.alone_s
+    )
+    blocks = _crowd(given.wait_s, bandwidth, given.overlap)
+    if given.synchronised:
+        blocks = np.maximum(blocks, meeting_time(given.blocks))
+        passes = meeting_time(given.blocks, passes=True)
+        loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
+    return np.asanyarray(
+        MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
+    )
 
 
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.hardware.device import Device
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
-from perfmodel.models.launch.waves import BALANCE, balance_inputs, everywhere, side_by_side
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.time.issue import pipe_cycles, warp_instructions
-from perfmodel.traffic import Traffic
+from perfmodel.models.launch.waves import (
+    BALANCE,
+    balance_inputs,
+    crowding,
+    everywhere,
+    side_by_side,
+)
+from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
 
 Array = npt.NDArray[Any]
 
@@ -35,82 +39,182 @@ SM_TIME = Formula(
 
 
 @dataclass(frozen=True, slots=True)
+class PipeTime:
+    """Issue or one pipe of an SM.
+
+    Attributes
+    ----------
+    clocks : array
+        For which it is busy, averaged over SMs [clocks].
+    balance : array
+        Load of the busiest SM over the average [1].
+    time_s : array
+        Of the busiest SM [s].
+    """
+
+    clocks: Array
+    balance: Array
+    time_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class L1Stages:
+    """Busy clocks of L1's stages, averaged over SMs: what `L1_CYCLES` takes [clocks]."""
+
+    data: Array
+    fills: Array
+    tags: Array
+    lanes: Array
+    port: Array
+    sent: Array
+    pages: Array
+
+    @property
+    def clocks(self) -> Array:
+        """For which L1 is busy [clocks]."""
+        return np.asanyarray(
+            L1_CYCLES(
+                data=self.data,
+                fills=self.fills,
+                tags=self.tags,
+                lanes=self.lanes,
+                port=self.port,
+                sent=self.sent,
+                pages=self.pages,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class L1Time:
+    """L1 of the busiest SM.
+
+    Attributes
+    ----------
+    stages : L1Stages
+    balance : array
+        Load of the busiest SM over the average [1].
+    clock : float
+        SM clock [Hz].
+    time_s : array
+        [s].
+    own_s : array
+        Without the port that L2's sectors come through [s].
+    """
+
+    stages: L1Stages
+    balance: Array
+    clock: float
+    time_s: Array
+    own_s: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How a grid's work falls on the SMs: what `BALANCE` takes and gives.
+
+    Attributes
+    ----------
+    busiest : array
+        Work of the SM that ends last, over a full block's [1].
+    sms : float
+        SMs of the device [1].
+    work : array
+        Work of all blocks, over a full block's [1].
+    uneven : array
+        What unequal blocks add [1].
+    load : array
+        Load of the busiest SM over the average [1].
+    """
+
+    busiest: Array
+    sms: float
+    work: Array
+    uneven: Array
+    load: Array
+
+
+@dataclass(frozen=True, slots=True)
 class SmTimes:
     """What the units of an SM need, arrays over configurations.
 
     Attributes
     ----------
-    terms_s : mapping of str to array
-        Seconds of issue, of each pipe and of L1 ("l1").
-    inputs : mapping of str to mapping of str to array
-        What went into each term's formula, and into "balance" and "l1-balance".
-    own_l1_s : array
-        L1 without the port that L2's sectors come through [s].
-    balance : array
-        Blocks of the busiest SM over the average [1].
+    pipes : mapping of str to PipeTime
+        Issue, and each pipe that the launch uses, by name.
+    l1 : L1Time
+    balance : Balance
+        Of what warps do.
     """
 
-    terms_s: dict[str, Array]
-    inputs: dict[str, dict[str, Any]]
-    own_l1_s: Array
-    balance: Array
+    pipes: Mapping[str, PipeTime]
+    l1: L1Time
+    balance: Balance
+
+    @property
+    def pipes_s(self) -> dict[str, Array]:
+        """Time of issue and of each pipe [s]."""
+        return {name: pipe.time_s for name, pipe in self.pipes.items()}
 
 
-def sm_times(
-    instance: Instance,
-    requests: list[Requests],
-    traffic: Traffic,
-    device: Device,
-    instructions: Mapping[str, Array],
-    turns: Any,
-    held: Array,
-    crowded: Any,
-    on_chip: Sequence[Requests] = (),
-) -> SmTimes:
-    """Return the time of each unit of the busiest SM.
-
-    Parameters
-    ----------
-    instance, requests, traffic, device
-        A launch, its requests and traffic, and the device at the clock that it has.
-    instructions : mapping of str to array
-        Warp instructions of each pipe.
-    turns
-        Of the loops, as their loads count them (`turns_taken`).
-    held : array
-        Blocks that an SM has room for [1].
-    crowded
-        See `perfmodel.models.launch.waves.crowding`.
-    on_chip : sequence of Requests
-        Of the shared accesses.
-    """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
+def sm_times(execution: Execution, work: Instructions) -> SmTimes:
+    """Return the time of each unit of the busiest SM."""
+    instance, device = execution.instance, execution.device
+    blocks, resident = execution.blocks, execution.resident
     tail, l1_tail, busy_blocks = balance_inputs(
-        instance, requests, device.sm_count, held, crowded, on_chip
+        instance,
+        execution.requests,
+        device.sm_count,
+        resident,
+        crowding(instance, blocks, resident, device.sm_count),
+        execution.on_chip,
     )
-    balance = np.atleast_1d(BALANCE(**tail))
-    l1_balance = np.atleast_1d(BALANCE(**l1_tail))
-    inputs: dict[str, dict[str, Any]] = {"balance": tail, "l1-balance": l1_tail}
-    # What no guard is before, blocks without other work do too.
-    guarded = pipe_cycles(warp_instructions(instance, traffic.requests, turns, True), device)
-    alike = everywhere(tail, blocks, busy_blocks, balance)
+    load = np.atleast_1d(BALANCE(**tail))
+    alike = everywhere(tail, blocks, busy_blocks, load)
     if instance.kernel.block_work:  # in which is what all blocks do
-        alike = balance
-    for pipe, cycles in pipe_cycles(instructions, device).items():
-        part = guarded.get(pipe, 0.0) / np.maximum(cycles, 1e-30)
-        inputs[pipe] = {
-            "cycles": cycles,
-            "clock": device.sm_clock,
-            "balance": np.asanyarray(alike + (balance - alike) * part),
-        }
-    passing = (instructions.get(pipe, np.zeros(1)) for pipe in ("masked", "shuffle"))
+        alike = load
+    return SmTimes(
+        pipes=_pipe_times(work, device, load, alike),
+        l1=_l1_time(execution, work.executed, np.atleast_1d(BALANCE(**l1_tail))),
+        balance=_balance(load=load, **tail),
+    )
+
+
+def _balance(busiest: Array, m: float, work: Array, uneven: Array, load: Array) -> Balance:
+    """Return the record of what `BALANCE` takes, on `m` SMs, and gives."""
+    return Balance(busiest, m, work, uneven, load)
+
+
+def _pipe_times(
+    work: Instructions, device: Device, load: Array, alike: Array
+) -> dict[str, PipeTime]:
+    """Return the time of issue and each pipe; `alike` is the load of what all blocks do."""
+    # What no guard is before, blocks without other work do too.
+    guarded = pipe_cycles(work.guarded, device)
+    found = {}
+    for pipe, clocks in pipe_cycles(work.executed, device).items():
+        part = guarded.get(pipe, 0.0) / np.maximum(clocks, 1e-30)
+        balance = np.asanyarray(alike + (load - alike) * part)
+        time = SM_TIME(cycles=clocks, clock=device.sm_clock, balance=balance)
+        found[pipe] = PipeTime(clocks, balance, np.atleast_1d(time))
+    return found
+
+
+def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: Array) -> L1Time:
+    """Return the time of L1, of blocks with this balance."""
+    instance, traffic, device = execution.instance, execution.traffic, execution.device
+    passing = (instructions.get(pipe, np.zeros(1)) for pipe in (Pipe.MASKED, Pipe.SHUFFLE))
     besides = sum(passing, np.zeros(1))
-    threads = np.asanyarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * side_by_side(held, blocks, device.sm_count)
-    stages = l1_stages(instance, requests, traffic, device, traffic.requests, besides, warps)
-    l1 = {"clock": device.sm_clock, "balance": l1_balance}
-    inputs["l1"] = {"cycles": np.asanyarray(L1_CYCLES(**stages)), **l1}
-    own = L1_CYCLES(**(stages | {"port": np.zeros(1)}))
-    terms = {n: np.atleast_1d(SM_TIME(**i)) for n, i in inputs.items() if "cycles" in i}
-    inputs["l1"] |= stages
-    return SmTimes(terms, inputs, np.atleast_1d(SM_TIME(cycles=own, **l1)), balance)
+    concurrent = side_by_side(execution.resident, execution.blocks, device.sm_count)
+    warps = execution.warps_per_block * concurrent
+    stages = L1Stages(
+        **l1_stages(
+            *(instance, execution.requests, traffic, device, traffic.requests, besides, warps)
+        )
+    )
+    without_port = replace(stages, port=np.zeros(1))
+    time, own = (
+        np.atleast_1d(SM_TIME(cycles=s.clocks, clock=device.sm_clock, balance=balance))
+        for s in (stages, without_port)
+    )
+    return L1Time(stages, balance, device.sm_clock, time, own)

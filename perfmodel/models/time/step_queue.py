@@ -6,7 +6,7 @@ together; the more DRAM has to do, the later the last of it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,8 @@ from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.time.steps import steps_time
+from perfmodel.models.time.queueing import Queueing
+from perfmodel.models.time.steps import Steps, steps_time
 
 Array = npt.NDArray[Any]
 
@@ -38,10 +39,8 @@ LAST_QUEUE = Formula(
 )
 
 
-def queue_of_steps(
-    kernel: Kernel, chain: Chain, given: Mapping[str, Any], delay: Array
-) -> dict[str, Any]:
-    """Return what the queues of DRAM at half load add to blocks that work in steps.
+def queue_of_steps(kernel: Kernel, chain: Chain, steps: Steps, memory: Queueing) -> Queueing:
+    """Return the queueing of blocks that work in steps: what the queues of DRAM add to these.
 
     What other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
     loops a block waits for once, beside others: `CROWD_TIME` has these.
@@ -50,33 +49,27 @@ def queue_of_steps(
     ----------
     kernel, chain : Kernel, Chain
         With barriers in a loop, and what one of its blocks does.
-    given : mapping
-        What `steps_time` takes.
-    delay : array
-        What one load queues at half load [s].
-
-    Returns
-    -------
-    dict of str to array
-        "wait", "queue", "alone", "second" and "queued" of
-        `perfmodel.models.time.queueing.memory_time`: steps have the blocks' queue for their SM.
+    steps : Steps
+    memory : Queueing
+        As if blocks did not work in steps. Steps have the blocks' queue for their SM.
     """
-    met = {b.loop for b in kernel.barriers}
+    synchronised = {b.loop for b in kernel.barriers}
     step = np.zeros(1)
     for batch in chain.batches:
         if batch.loop is None or batch.ahead:
             continue
         # Where no barrier follows in the same loop, each warp waits for its own loads only.
-        together = 1.0 if batch.loop in met else np.maximum(given["warps"], 1.0)
+        together = 1.0 if batch.loop in synchronised else np.maximum(steps.work.warps, 1.0)
         queues = np.maximum(batch.filled * SECTOR / SIDE_BY_SIDE / together, 1.0)
-        last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * delay
-        step = step + batch.waited * last / np.maximum(given["steps"], 1.0)
-    alone = steps_time(given)
-    queued = steps_time({**given, "load": given["load"] + step})
-    return {
-        "wait": alone,
-        "queue": np.maximum(queued - alone, 0.0),
-        "alone": np.zeros(1),
-        "second": np.zeros(1),
-        "queued": False,
-    }
+        last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * memory.delay_s
+        step = step + batch.waited * last / np.maximum(steps.steps, 1.0)
+    alone = steps_time(steps)
+    queued = steps_time(replace(steps, load_s=steps.load_s + step))
+    return replace(
+        memory,
+        wait_s=alone,
+        queue_s=np.maximum(queued - alone, 0.0),
+        alone_s=np.zeros(1),
+        second_s=np.zeros(1),
+        synchronised=False,
+    )

@@ -7,13 +7,15 @@ busy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import SCHEDULERS
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -29,7 +31,6 @@ rms, 7.2% with L1 in the queue of warps and special functions at no time of thei
 through PyTorch (h200-operators and h100-operators, 56 rows marked fit): 6.4% and 12.5%, counts and
 clocks of prefill-attention-tiled.toml among it. 1.8 and 1.9 are as good.
 """
-_QUEUES: Final = {"a": "issue", "b": "l1", "c": "tensor", "d": "sfu"}
 WARPS_TIME = Formula(
     name="time of a block's work beside other warps",
     unit="s",
@@ -63,46 +64,90 @@ OPERANDS_TIME = Formula(
 )
 
 
-def work_times(given: Mapping[str, Any], blocks: Sequence[float] | range) -> list[Array]:
+@dataclass(frozen=True, slots=True)
+class BlockWork:
+    """What one block computes, by unit of its SM, arrays over configurations.
+
+    Attributes
+    ----------
+    issue_s, l1_s, tensor_s, sfu_s : array
+        Time of the schedulers (or the busiest arithmetic pipe), of L1, of the tensor cores by
+        mma.sync, and of special functions where products wait for them [s].
+    operands_s : array
+        L1's time for operands that a warp reads while products before are made [s].
+    warps : array
+        Of a block [1].
+    strands : array
+        Independent chains of instructions of a warp [1].
+    alone_s : array
+        What a lone warp takes, waits for its own results included; 0 where not known [s].
+    """
+
+    issue_s: Array
+    l1_s: Array
+    tensor_s: Array
+    sfu_s: Array
+    operands_s: Array
+    warps: Array
+    strands: Array
+    alone_s: Array | float = 0.0
+
+    @property
+    def queues(self) -> tuple[Array, Array, Array, Array]:
+        """Time of the units that warps go to in turn, as `WARPS_TIME` names them [s]."""
+        return self.issue_s, self.l1_s, self.tensor_s, self.sfu_s
+
+    @property
+    def busiest_s(self) -> Array:
+        """Time of the busiest unit [s]."""
+        return np.asanyarray(
+            largest(self.issue_s, self.l1_s, self.operands_s, self.tensor_s, self.sfu_s)
+        )
+
+
+def work_times(work: BlockWork, blocks: Sequence[float] | range) -> list[Array]:
     """Return a block's time to compute, over the blocks that compute beside it, for each number.
 
     With `j` blocks the whole takes j times as long as returned for j.
     """
-    warps = given["warps"]
+    warps = work.warps
     there = np.stack([j * warps / SCHEDULERS for j in blocks])
-    count = strands_at_work(given, there)
+    count = strands_at_work(work, there)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
-    units = (given[unit].shape for unit in _QUEUES.values())
-    found = np.zeros(np.broadcast_shapes(there.shape, *units))
-    for n, each in enumerate(warps_times(given, int(np.max(count))), 1):
-        work = WARPS_TIME(**each) * warps / SCHEDULERS / share
-        found = np.where(count == n, work, found)
-    return [np.asanyarray(OPERANDS_TIME(**operands_beside(given, each))) for each in found]
+    found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
+    for n, each in enumerate(warps_times(work, int(np.max(count))), 1):
+        found = np.where(count == n, each * warps / SCHEDULERS / share, found)
+    return [_with_operands(work, each) for each in found]
 
 
-def operands_beside(given: Mapping[str, Any], queue: Array) -> dict[str, Any]:
-    """Return what `OPERANDS_TIME` takes; `queue` is the time without operands [s]."""
-    return {"queue": queue, "operands": given["operands"], "p": OPERANDS_OVERLAP}
+def _with_operands(work: BlockWork, queue: Array) -> Array:
+    """Return the time of a block's work and its operands; `queue` is that without these [s]."""
+    return np.asanyarray(OPERANDS_TIME(queue=queue, operands=work.operands_s, p=OPERANDS_OVERLAP))
 
 
-def strands_at_work(given: Mapping[str, Any], warps: Any) -> Array:
+def strands_at_work(work: BlockWork, warps: Any) -> Array:
     """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
-    return np.asanyarray(np.clip(np.rint(warps * given["strands"]), 1, MOST_STRANDS))
+    return np.asanyarray(np.clip(np.rint(warps * work.strands), 1, MOST_STRANDS))
 
 
-def warps_times(given: Mapping[str, Any], most: int) -> Iterator[dict[str, Any]]:
-    """Yield what `WARPS_TIME` takes for 1, 2, ... `most` strands of a scheduler.
+def warps_times(work: BlockWork, most: int) -> Iterator[Array]:
+    """Yield `WARPS_TIME` for 1, 2, ... `most` strands of a scheduler [s].
 
     Each warp has its scheduler with a tensor core, and a quarter of L1: the other schedulers use
     the rest.
     """
-    units = {unit: SCHEDULERS * given[unit] / given["warps"] for unit in _QUEUES.values()}
+    units = tuple(SCHEDULERS * unit / work.warps for unit in work.queues)
+    issue, l1, tensor, sfu = units
     # What a lone warp takes beyond all units, it waits for its own results.
-    delay = np.maximum(given.get("alone", 0.0) - sum(units.values()), 0.0)
-    there = {name: np.zeros(1) for name in _QUEUES}
+    delay = np.maximum(work.alone_s - sum(units), 0.0)
+    there: tuple[Array, ...] = (np.zeros(1),) * len(units)
     for n in range(1, most + 1):
-        found = {**units, **there, "delay": delay, "n": float(n)}
-        yield found
-        each = np.maximum(WARPS_TIME(**found), 1e-30)
-        there = {q: units[unit] * (1 + there[q]) / each for q, unit in _QUEUES.items()}
+        a, b, c, d = there
+        time = WARPS_TIME(
+            **{"issue": issue, "l1": l1, "tensor": tensor, "sfu": sfu, "delay": delay},
+            **{"a": a, "b": b, "c": c, "d": d, "n": float(n)},
+        )
+        yield time
+        each = np.maximum(time, 1e-30)
+        there = tuple(unit * (1 + t) / each for unit, t in zip(units, there, strict=True))

@@ -7,27 +7,27 @@ queue of the SM's resident blocks. How those that compute share the SM is in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import SCHEDULERS, Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.hardware.device import SCHEDULERS
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.extremes import largest
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1.throughput import L1_CYCLES, PORT_CLOCKS
+from perfmodel.models.l1.throughput import PORT_CLOCKS
+from perfmodel.models.latency.block_waits import Latency, latency_of
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.latency import BARRIER_START, LATENCY_TIME
-from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
 from perfmodel.models.time.combined import busiest_pipe
-from perfmodel.models.time.issue import pipe_cycles
-from perfmodel.models.time.sm_times import SM_TIME
-from perfmodel.models.time.step_work import work_times
-from perfmodel.models.time.turns import AFTER_OLDEST, oldest_inputs
+from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
+from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
+from perfmodel.models.time.step_work import BlockWork, work_times
+from perfmodel.models.time.turns import after_oldest
 
 Array = npt.NDArray[Any]
 
@@ -115,230 +115,263 @@ def step_loop(kernel: Kernel) -> str | None:
     return min(loops, key=lambda v: len(kernel.loop_nest(v)), default=None)
 
 
-def time_in_steps(
-    instance: Instance,
-    chain: Chain,
-    instructions: Mapping[str, Array],
-    terms: dict[str, Array],
-    inputs: dict[str, dict[str, Any]],
-    occupied: Occupancy,
-    device: Device,
-    balance: Array,
-    uneven: Array,
-) -> Array:
-    """Return the time of blocks that work in steps [s]; their waits leave the other terms.
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Blocks that work in steps, arrays over configurations.
+
+    Attributes
+    ----------
+    work : BlockWork
+        What one block computes.
+    blocks, resident : array
+        Blocks of the busiest SM, and those that it holds at a time [1].
+    steps : array
+        Of the block that ends last [1].
+    load_s, lead_s : array
+        Latency of a step's loads, and where they miss L2 for all that read the same [s].
+    barriers, arriving : array
+        Barriers of a step; of these, those that warps come to one by one, as loads arrive [1].
+    outside_s : array
+        Start of a block, and what it does before and after its steps [s].
+    barrier_clocks, warp_clocks : float
+        Of a barrier, and of it for each warp [clocks].
+    clock : float
+        SM clock [Hz].
+    """
+
+    work: BlockWork
+    blocks: Array
+    resident: Array
+    steps: Array
+    load_s: Array
+    lead_s: Array
+    barriers: Array
+    arriving: Array
+    outside_s: Array
+    barrier_clocks: float
+    warp_clocks: float
+    clock: float
+
+    @property
+    def waits_s(self) -> Array:
+        """What a block waits in all its steps [s]."""
+        wait = STEP_WAIT(
+            load=self.load_s,
+            barriers=self.barriers,
+            met=self.arriving,
+            start=self.barrier_clocks,
+            warps=self.work.warps,
+            warp=self.warp_clocks,
+            clock=self.clock,
+        )
+        return np.asanyarray(self.steps * wait)
+
+    @property
+    def waves(self) -> Array:
+        """Waves of blocks [1]."""
+        return np.asanyarray(np.ceil(self.blocks / self.resident))
+
+    @property
+    def latency(self) -> Latency:
+        """Time of blocks that do nothing but wait in their steps."""
+        return latency_of(self.waits_s + self.outside_s, np.zeros(1), self.waves)
+
+
+def steps_of(
+    execution: Execution, chain: Chain, sm: SmTimes, instructions: Instructions, uneven: Array
+) -> Steps:
+    """Return what blocks with barriers in a loop do, step by step.
 
     Parameters
     ----------
-    instance, occupied, device
-        Of a kernel with barriers in a loop, and where it runs.
+    execution : Execution
     chain : Chain
         What one block does, for the latency of its loads.
-    instructions : mapping of str to array
-        Warp instructions of each pipe.
-    terms, inputs : dict
-        Of the other terms: "latency" is put in anew, "stalls" is taken out.
-    balance : array
-        Work of the busiest SM over the mean.
+    sm : SmTimes
+    instructions : Instructions
     uneven : array
         Steps of the block that ends last over the average: see
         `perfmodel.models.launch.waves.unevenness`.
     """
-    # A product is at the tensor core while it is issued.
-    rest = pipe_cycles({n: i for n, i in instructions.items() if n != "tensor16"}, device)
-    apart = {n: SM_TIME(cycles=c, clock=device.sm_clock, balance=balance) for n, c in rest.items()}
-    l1 = terms["l1"]
-    if instance.kernel.translated:
-        l1 = l1 * _beside_waits(instance, chain, inputs["l1"], occupied.resident, device.sm_count)
-    inputs["steps"] = _inputs(
-        instance,
-        chain,
-        busiest_pipe(apart),
-        l1,
-        terms.get("tensor16", np.zeros(1)),
-        apart.get("sfu", np.zeros(1)),
-        occupied.resident,
-        device.sm_count,
-        uneven,
+    instance, resident = execution.instance, execution.resident
+    kernel = instance.kernel
+    loop = step_loop(kernel)
+    assert loop is not None
+    steps = instance.turns(loop)
+    here = _blocks_here(execution)
+    barriers = np.zeros(1)
+    for b in kernel.barriers:
+        count = np.asanyarray(instance.number(b.count), dtype=float)
+        barriers = barriers + count * instance.turns(b.loop)
+    loads = _step_loads(kernel, chain, loop, steps)
+    waves = np.ceil(here / resident)
+    # The first of the loads is in the start-up.
+    others = np.maximum(loads.others_s - loads.slowest_s / np.maximum(waves, 1), 0.0)
+    return Steps(
+        work=_block_work(execution, chain, sm, instructions, uneven),
+        blocks=here,
+        resident=np.atleast_1d(np.minimum(resident, here)),
+        steps=steps * uneven,
+        load_s=loads.step_s,
+        lead_s=loads.lead_s,
+        barriers=barriers / np.maximum(steps, 1),
+        arriving=np.where(loads.step_s > 0, 1.0, 0.0),
+        outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
+        # Code that is known has its own clocks in its pace.
+        barrier_clocks=STEP_BARRIER if chain.paced is None else BARRIER_START,
+        warp_clocks=STEP_BARRIER_WARP,
+        clock=chain.clock,
     )
-    # What the blocks wait is part of their steps, and no batch of loads in a row beside it.
-    inputs["latency"] = _waits_alone(inputs["steps"])
-    terms["latency"] = np.atleast_1d(LATENCY_TIME(**inputs["latency"]))
-    del terms["stalls"], inputs["stalls"]
-    return steps_time(inputs["steps"])
 
 
-def _beside_waits(
-    instance: Instance, chain: Chain, l1: Mapping[str, Any], resident: Array, sm_count: int
-) -> Array:
+def _blocks_here(execution: Execution) -> Array:
+    """Return the blocks of the busiest SM."""
+    sms = execution.device.sm_count
+    every = most_blocks(execution.instance, execution.resident, sms)
+    return np.asanyarray(np.maximum(np.ceil(every), 1.0))
+
+
+def _block_work(
+    execution: Execution, chain: Chain, sm: SmTimes, instructions: Instructions, uneven: Array
+) -> BlockWork:
+    """Return what one block computes, by unit."""
+    device, kernel, here = execution.device, execution.kernel, _blocks_here(execution)
+    # A product is at the tensor core while it is issued.
+    besides = {n: i for n, i in instructions.executed.items() if n != Pipe.TENSOR16}
+    rest = {
+        n: SM_TIME(cycles=c, clock=device.sm_clock, balance=sm.balance.load)
+        for n, c in pipe_cycles(besides, device).items()
+    }
+    l1, tensor = sm.l1.time_s, sm.pipes_s.get(Pipe.TENSOR16, np.zeros(1))
+    if kernel.translated:
+        l1 = l1 * _beside_waits(execution, chain, sm.l1.stages)
+    # Operands are read ahead, and products wait for exponentials; known code has both in its pace.
+    products = (np.atleast_1d(tensor) > 0) & (chain.paced is None)
+    alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
+    strands = np.asanyarray(execution.instance.number(kernel.strands), dtype=float)
+    return BlockWork(
+        issue_s=np.atleast_1d(busiest_pipe(rest)) / here,
+        l1_s=np.where(products, 0.0, l1 / here),
+        operands_s=np.where(products, l1 / here, 0.0),
+        tensor_s=np.atleast_1d(tensor) / here,
+        sfu_s=np.where(products, rest.get(Pipe.SFU, np.zeros(1)) / here, 0.0),
+        warps=np.atleast_1d(chain.overhead.warps),
+        strands=np.atleast_1d(strands),
+        alone_s=np.atleast_1d(alone * uneven),
+    )
+
+
+def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
     """Return the share of L1's time that no block waits through anyway.
 
     What a block waits for comes into L1 while it waits, and is in nobody's way but the other
     blocks'. Measured: 1 and 32 warps of a block that load a line each and meet take 315 and 318
     clocks (measurements/h200-products/barrier-steps.csv, load, medians of 132 blocks). What machine
-    code waits for in some of its steps only comes beside work in the others; `l1` is what
-    `L1_CYCLES` takes.
+    code waits for in some of its steps only comes beside work in the others.
     """
-    loop = step_loop(instance.kernel)
+    loop = step_loop(execution.kernel)
     assert loop is not None
-    steps = np.maximum(instance.turns(loop), 1)
+    steps = np.maximum(execution.instance.turns(loop), 1)
     waits = np.zeros(1)
     for batch in chain.batches:
         if batch.ahead:
             return np.ones(1)  # it comes beside work
         if batch.loop == loop:
             waits = np.maximum(waits, np.minimum(batch.count / steps, 1.0))
-    here = np.maximum(np.ceil(most_blocks(instance, resident, sm_count)), 1.0)
-    others = 1 - waits / np.minimum(resident, here)
-    stages = {name: l1[name] for name in L1_CYCLES.symbols}
-    beside = L1_CYCLES(**{**stages, "fills": others * l1["fills"]})
-    return np.asanyarray(beside / np.maximum(L1_CYCLES(**stages), 1e-30))
+    others = 1 - waits / np.minimum(execution.resident, _blocks_here(execution))
+    concurrent = replace(l1, fills=others * l1.fills)
+    return np.asanyarray(concurrent.clocks / np.maximum(l1.clocks, 1e-30))
 
 
-def steps_time(given: Mapping[str, Any]) -> Array:
-    """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
-    blocks = np.maximum(STEPS_TIME(**rounds_of_steps(given)), AHEAD_TIME(**block_ahead(given)))
-    # Warps that have a scheduler each to themselves let nobody go first.
-    meet = given["blocks"] * given["warps"] > SCHEDULERS
-    in_order = (given["blocks"] <= given["held"]) & meet
-    return np.asanyarray(np.maximum(blocks, in_order * AFTER_OLDEST(**oldest_block(given))))
+@dataclass(frozen=True, slots=True)
+class _StepLoads:
+    """Latency of loads: of a step, of the leading block, of all others, of the slowest [s]."""
+
+    step_s: Array
+    lead_s: Array
+    others_s: Array
+    slowest_s: Array
 
 
-def oldest_block(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `AFTER_OLDEST` takes; `given` is the "steps" of a prediction's inputs."""
-    wait = given["steps"] * STEP_WAIT(**given) + given["outside"]
-    units = ("issue", "l1", "operands", "tensor", "sfu")
-    busiest = largest(*(given[unit] for unit in units))
-    alone = wait + work_times(given, [1.0])[0]
-    return oldest_inputs(alone, given["blocks"] * busiest, busiest)
-
-
-def block_ahead(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `AHEAD_TIME` takes; `given` is the "steps" of a prediction's inputs."""
-    rounds = np.ceil(given["blocks"] / given["held"])
-    return {**given, "rounds": rounds, "work": work_times(given, [1.0])[0]}
-
-
-def _inputs(
-    instance: Instance,
-    chain: Chain,
-    issue: Array,
-    l1: Array,
-    tensor: Array,
-    sfu: Array,
-    resident: Array,
-    sm_count: int,
-    uneven: Any,
-) -> dict[str, Any]:
-    """Return what goes into the time of blocks that work in steps.
-
-    Parameters
-    ----------
-    instance : Instance
-        Of a kernel with barriers in a loop.
-    chain : Chain
-        What one block does, for the latency of its loads.
-    issue, l1, tensor, sfu : array
-        Seconds that the schedulers (or the busiest arithmetic pipe), L1, the tensor cores and the
-        special functions of the busiest SM need, products by mma.sync with the tensor cores only.
-    resident : array
-        Blocks that an SM holds.
-    sm_count : int
-        SMs.
-    uneven : array
-        Steps of the block that ends last over the average: see
-        `perfmodel.models.launch.waves.unevenness`.
-    """
-    kernel = instance.kernel
-    loop = step_loop(kernel)
-    assert loop is not None
-    steps = instance.turns(loop)
-    here = np.maximum(np.ceil(most_blocks(instance, resident, sm_count)), 1.0)
-    barriers = np.zeros(1)
-    for b in kernel.barriers:
-        count = np.asanyarray(instance.number(b.count), dtype=float)
-        barriers = barriers + count * instance.turns(b.loop)
-    load, others, slowest, lead = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)
+def _step_loads(kernel: Kernel, chain: Chain, loop: str, steps: Array) -> _StepLoads:
+    """Return what a block waits for in a step of a loop, and outside."""
+    load, lead, others, slowest = (np.zeros(1) for _ in range(4))
     for batch in chain.batches:
         # A step waits for its last sector, and all come through the SM's port.
         through = batch.filled * PORT_CLOCKS / chain.clock
         latency = np.where(batch.count > 0, batch.latency + through, 0.0)
         waited = batch.loop is not None and not batch.ahead
-        if waited and loop in [v.variable for v in kernel.loop_nest(batch.loop)]:
-            # Where the instructions show how often a step waits: one wait after the other.
-            if kernel.paces:
-                load = load + latency * batch.count / np.maximum(steps, 1)
-                lead = lead + batch.latency_ahead * batch.count / np.maximum(steps, 1)
-            else:
-                load = np.maximum(load, latency)
-        else:
+        if not waited or loop not in [v.variable for v in kernel.loop_nest(batch.loop)]:
             others = others + batch.waited * latency
             slowest = np.maximum(slowest, latency)
-    rounds = np.ceil(here / resident)
-    # Operands are read ahead, and products wait for exponentials; known code has both in its pace.
-    products = (np.atleast_1d(tensor) > 0) & (chain.paced is None)
-    alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
-    return {
-        "issue": np.atleast_1d(issue) / here,
-        "l1": np.where(products, 0.0, l1 / here),
-        "operands": np.where(products, l1 / here, 0.0),
-        "tensor": np.atleast_1d(tensor) / here,
-        "sfu": np.where(products, sfu / here, 0.0),
-        "warps": np.atleast_1d(chain.overhead["warps"]),
-        "blocks": here,
-        "held": np.atleast_1d(np.minimum(resident, here)),
-        "steps": steps * uneven,
-        "load": load,
-        "lead": lead,
-        "barriers": barriers / np.maximum(steps, 1),
-        "met": np.where(load > 0, 1.0, 0.0),
-        "strands": np.atleast_1d(np.asanyarray(instance.number(kernel.strands), dtype=float)),
-        "alone": np.atleast_1d(alone * uneven),
-        "outside": np.atleast_1d(
-            chain.start
-            + chain.alone / chain.clock
-            # The first of the loads is in the start-up.
-            + np.maximum(others - slowest / np.maximum(rounds, 1), 0.0)
-        ),
-        "clock": chain.clock,
-        # Code that is known has its own clocks in its pace.
-        "start": STEP_BARRIER if chain.paced is None else BARRIER_START,
-        "warp": STEP_BARRIER_WARP,
-    }
+        elif kernel.paces:
+            # The instructions show how often a step waits: one wait after the other.
+            load = load + latency * batch.count / np.maximum(steps, 1)
+            lead = lead + batch.latency_ahead * batch.count / np.maximum(steps, 1)
+        else:
+            load = np.maximum(load, latency)
+    return _StepLoads(load, lead, others, slowest)
 
 
-def _waits_alone(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `LATENCY_TIME` takes for blocks that do nothing but wait in their steps."""
-    return {
-        "chain": given["steps"] * STEP_WAIT(**given) + given["outside"],
-        "ramp": np.zeros(1),
-        "rounds": np.ceil(given["blocks"] / given["held"]),
-    }
+def steps_time(given: Steps) -> Array:
+    """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
+    blocks = np.maximum(_in_turn(given), _ahead(given))
+    # Warps that have a scheduler each to themselves let nobody go first.
+    contend = given.blocks * given.work.warps > SCHEDULERS
+    in_order = (given.blocks <= given.resident) & contend
+    return np.asanyarray(np.maximum(blocks, in_order * _oldest_first(given)))
 
 
-def rounds_of_steps(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `STEPS_TIME` takes; `given` is the "steps" of a prediction's inputs."""
-    wait = given["steps"] * STEP_WAIT(**given)
-    held = given["held"]
-    most = int(np.max(held))
-    work = work_times(given, range(1, most + 1))
-    rounds = np.ceil(given["blocks"] / held)
-    tail = given["blocks"] - (rounds - 1) * held
-    tail = np.where(rounds > 1, np.where(tail == held, 0.0, tail), 0.0)
-    first = np.minimum(given["blocks"], held)
-    return {
-        "outside": given["outside"],
-        "first": first,
-        "each": BLOCK_TIME(**block_queue(wait, work, held)),
-        "full": given["blocks"] - first - tail,
-        "later": BLOCK_TIME(**block_queue(wait + given["outside"], work, held)),
-        "tail": tail,
-        "last": BLOCK_TIME(**block_queue(wait + given["outside"], work, np.maximum(tail, 1.0))),
-    }
+def _oldest_first(given: Steps) -> Array:
+    """Return the time of blocks that start together, the oldest first [s]."""
+    wait = given.waits_s + given.outside_s
+    busiest = given.work.busiest_s
+    alone = wait + work_times(given.work, [1.0])[0]
+    return after_oldest(alone, given.blocks * busiest, busiest)
 
 
-def block_queue(wait: Array, work: Sequence[Array], blocks: Array) -> dict[str, Any]:
-    """Return what `BLOCK_TIME` takes for `blocks` blocks that wait and compute in turn.
+def _ahead(given: Steps) -> Array:
+    """Return the time of the block that is ahead [s]; see `AHEAD_TIME`."""
+    return np.asanyarray(
+        AHEAD_TIME(
+            rounds=given.waves,
+            outside=given.outside_s,
+            work=work_times(given.work, [1.0])[0],
+            steps=given.steps,
+            lead=given.lead_s,
+            barriers=given.barriers,
+            start=given.barrier_clocks,
+            met=given.arriving,
+            warps=given.work.warps,
+            warp=given.warp_clocks,
+            clock=given.clock,
+        )
+    )
+
+
+def _in_turn(given: Steps) -> Array:
+    """Return the time of blocks that wait and compute in turn [s]; see `STEPS_TIME`."""
+    wait, resident, waves = given.waits_s, given.resident, given.waves
+    work = work_times(given.work, range(1, int(np.max(resident)) + 1))
+    tail = given.blocks - (waves - 1) * resident
+    tail = np.where(waves > 1, np.where(tail == resident, 0.0, tail), 0.0)
+    first = np.minimum(given.blocks, resident)
+    later = wait + given.outside_s
+    return np.asanyarray(
+        STEPS_TIME(
+            outside=given.outside_s,
+            first=first,
+            each=block_time(wait, work, resident),
+            full=given.blocks - first - tail,
+            later=block_time(later, work, resident),
+            tail=tail,
+            last=block_time(later, work, np.maximum(tail, 1.0)),
+        )
+    )
+
+
+def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
+    """Return the time of a block beside others that wait and compute in turn [s].
 
     Parameters
     ----------
@@ -358,7 +391,4 @@ def block_queue(wait: Array, work: Sequence[Array], blocks: Array) -> dict[str, 
         weight = np.where(blocks >= j, weight * each / scale * np.maximum(blocks - j + 1, 0), 0.0)
         total = total + weight
         served = served + weight / np.maximum(each, 1e-30)
-    return {
-        "total": total,
-        "served": np.maximum(served, 1e-30),
-    }
+    return np.asanyarray(BLOCK_TIME(total=total, served=np.maximum(served, 1e-30)))

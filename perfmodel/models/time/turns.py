@@ -16,6 +16,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
+from perfmodel.models.time.issue import Pipe
 
 Array = npt.NDArray[Any]
 
@@ -129,10 +130,8 @@ TURNS_TIME = Formula(
 )
 
 
-def once_inputs(
-    arithmetic: Array, latency: Array, computing: Array, held: Array
-) -> dict[str, dict[str, Array]]:
-    """Return what `AFTER_OLDEST`, `IN_TURN` and `ONCE_TIME` take: "oldest", "in-turn" and "once".
+def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Array) -> Array:
+    """Return the time of blocks that start together, by `ONCE_TIME` [s].
 
     Parameters
     ----------
@@ -142,60 +141,54 @@ def once_inputs(
         What its blocks wait and compute alone, one after the other [s].
     computing : array
         What they compute, of that [s].
-    held : array
-        Blocks that share an SM.
+    resident : array
+        Blocks that share an SM [1].
     """
     alone = np.maximum(latency, 1e-30)
-    own = arithmetic / np.maximum(held, 1.0)
-    oldest = oldest_inputs(alone, arithmetic, own)
+    own = arithmetic / np.maximum(resident, 1.0)
+    oldest = after_oldest(alone, arithmetic, own)
     computing = np.minimum(np.maximum(computing, own), alone)
-    together = {"alone": alone, "computing": computing, "work": arithmetic}
-    once = {
-        "oldest": np.asanyarray(AFTER_OLDEST(**oldest)),
-        "turn": np.asanyarray(IN_TURN(**together)),
-        "own": np.minimum(own, computing),
-        "computing": np.maximum(computing, 1e-30),
-    }
-    return {"oldest": oldest, "in-turn": together, "once": once}
+    return np.asanyarray(
+        ONCE_TIME(
+            oldest=oldest,
+            turn=np.asanyarray(IN_TURN(alone=alone, computing=computing, work=arithmetic)),
+            own=np.minimum(own, computing),
+            computing=np.maximum(computing, 1e-30),
+        )
+    )
 
 
-def once_roughly(arithmetic: Array, latency: Array, held: Array) -> Array:
-    """Return the time of blocks that start together by `ROUND_OVERLAP` [s]; see `once_inputs`."""
-    beside = arithmetic * (1 - 1 / np.maximum(held, 1.0))
-    return power_mean((beside, latency), ROUND_OVERLAP)
+def once_roughly(arithmetic: Array, latency: Array, resident: Array) -> Array:
+    """Return the time of blocks that start together by `ROUND_OVERLAP` [s]; see `once_time`."""
+    concurrent = arithmetic * (1 - 1 / np.maximum(resident, 1.0))
+    return power_mean((concurrent, latency), ROUND_OVERLAP)
 
 
-def oldest_inputs(alone: Any, work: Any, own: Any) -> dict[str, Any]:
-    """Return what `AFTER_OLDEST` takes; see there."""
-    return {"alone": alone, "work": work, "own": np.minimum(own, alone), "idle": LEFT_IDLE}
+def after_oldest(alone: Array, work: Array, own: Array) -> Array:
+    """Return the time of blocks that start together, the oldest first; see `AFTER_OLDEST` [s]."""
+    part = np.minimum(own, alone)
+    return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE))
 
 
-def turns_inputs(
-    arithmetic: Array, latency: Array, once: Array, rounds: Array, far: Array
-) -> dict[str, Array]:
-    """Return what `TURNS_TIME` takes.
+def turns_time(
+    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array
+) -> Array:
+    """Return the time of warps that wait and compute in turn, by `TURNS_TIME` [s].
 
     Parameters
     ----------
     arithmetic, latency : array
-        As `once_inputs` takes them [s].
+        As `once_time` takes them [s].
     once : array
         Time of blocks that start together, by `ONCE_TIME` [s].
-    rounds : array
-        Rounds of blocks.
-    far : array
-        Waits of a block for DRAM, one after the other.
+    waves : array
+        Waves of blocks [1].
+    far_waits : array
+        Waits of a block for DRAM, one after the other [1].
     """
-    return {
-        "once": once,
-        "many": power_mean((arithmetic, latency), TURNS_OVERLAP),
-        "rounds": np.asanyarray(IN_STEP(**in_step_inputs(rounds, far))),
-    }
-
-
-def in_step_inputs(rounds: Any, far: Any) -> dict[str, Any]:
-    """Return what `IN_STEP` takes, for at least one round."""
-    return {"rounds": np.maximum(rounds, 1.0), "far": far, "drift": DRIFT_WAITS}
+    drifting = IN_STEP(rounds=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS)
+    many = power_mean((arithmetic, latency), TURNS_OVERLAP)
+    return np.asanyarray(TURNS_TIME(once=once, many=many, rounds=np.asanyarray(drifting)))
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
@@ -210,9 +203,10 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
     """
     queued = queued_pipes(terms, translated)
     mixed = power_mean([terms[name] for name in queued], TURNS_OVERLAP)
-    if "wide" in terms:
-        mixed = power_mean((mixed, terms["wide"]), WIDE_OVERLAP)
-    alone = [terms[name] for name in PIPES if name in terms and name not in (*queued, "wide")]
+    if Pipe.WIDE in terms:
+        mixed = power_mean((mixed, terms[Pipe.WIDE]), WIDE_OVERLAP)
+    besides = (*queued, Pipe.WIDE)
+    alone = [terms[name] for name in PIPES if name in terms and name not in besides]
     return np.asanyarray(largest(mixed, *alone))
 
 
@@ -225,5 +219,5 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     that the profiler counted of nine kernels that only compute (corpora, H200), this is 0.93 to
     1.11 of the measured clocks.
     """
-    free = {"fma32", "fma64", "wide"} | ({"imad"} if translated else set())
-    return tuple(name for name in ("issue", *PIPES) if name in terms and name not in free)
+    free = {Pipe.FMA32, Pipe.FMA64, Pipe.WIDE} | ({Pipe.IMAD} if translated else set())
+    return tuple(name for name in (Pipe.ISSUE, *PIPES) if name in terms and name not in free)

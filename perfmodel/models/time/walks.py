@@ -8,23 +8,22 @@ for what L2 has lost, and for L2 at every sector that is new to L1, whoever of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
-from perfmodel.models.latency.chain import BATCH_LATENCY, MOST_SPREAD, Batch, Chain
+from perfmodel.models.latency.batch import MOST_SPREAD, Batch
+from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.first_readers import DRAM_PAGE, at_work
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
-from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
@@ -77,65 +76,147 @@ BESIDE_WALK = Formula(
 )
 
 
-def walk_inputs(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    chain: Chain,
-    device: Device,
-) -> dict[str, Any] | None:
-    """Return what `WALK_TIME` takes of the loop that waits longest; None where no loop walks.
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A walk over common data, arrays over configurations: what `WALK_TIME` takes.
+
+    Attributes
+    ----------
+    own_s : array
+        A warp's instructions, and L1's passes for its loads beyond one each [s].
+    waits : array
+        Of a warp for its loads [1].
+    near_s, new_s : array
+        Latency of those that find their data in L2 or L1, and of those that come to a new sector
+        [s].
+    cold : array
+        Waits for lines that come from DRAM [1].
+    dram_s, spread_s : array
+        Latency of a DRAM read, and how much later the slowest of two is than one [s].
+    lines : array
+        That a warp waits for together [1].
+    sms : array
+        That read the same lines [1].
+    """
+
+    own_s: Array
+    waits: Array
+    near_s: Array
+    new_s: Array
+    cold: Array
+    dram_s: Array
+    spread_s: Array | float
+    lines: Array
+    sms: Array
+
+    @property
+    def time_s(self) -> Array:
+        """Of the whole walk [s]."""
+        return np.asanyarray(
+            WALK_TIME(
+                own=self.own_s,
+                waits=self.waits,
+                near=self.near_s,
+                new=self.new_s,
+                cold=self.cold,
+                dram=self.dram_s,
+                spread=self.spread_s,
+                m=self.lines,
+                first=FIRST_OF_MANY,
+                most=SOONEST,
+                s=self.sms,
+            )
+        )
+
+    def or_longer(self, other: Walk | None) -> Walk:
+        """Return, of each configuration, the walk that takes longer."""
+        if other is None:
+            return self
+        longer = self.time_s > other.time_s
+        return Walk(
+            *(np.where(longer, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        )
+
+
+def walk(execution: Execution, chain: Chain) -> Walk | None:
+    """Return the walk of the loop that waits longest; None where no loop walks.
 
     Parameters
     ----------
-    instance, requests, traffic, chain, device
-        A launch, its global accesses and traffic, what one of its blocks does, and where it runs.
+    execution, chain
+        A launch, and what one of its blocks does.
     """
-    if instance.kernel.dependent:
+    if execution.kernel.dependent:
         return None
-    found: dict[str, Any] | None = None
+    found: Walk | None = None
     for batch in chain.batches:
         if batch.loop is None or batch.ahead or batch.depth:
             continue
-        for i, r in enumerate(requests):
+        for i, r in enumerate(execution.requests):
             if r.access.kind != "load" or r.access.loop != batch.loop:
                 continue
             if r.strides is None or r.period is not None:
                 continue
-            one = _walk(instance, i, requests, traffic, chain, batch, device)
-            if found is None:
-                found = one
-                continue
-            longer = WALK_TIME(**one) > WALK_TIME(**found)
-            found = {name: np.where(longer, one[name], found[name]) for name in found}
+            found = _walk(execution, i, chain, batch).or_longer(found)
     return found
 
 
-def _walk(
-    instance: Instance,
-    position: int,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    chain: Chain,
-    batch: Batch,
-    device: Device,
-) -> dict[str, Any]:
-    """Return what `WALK_TIME` takes of one load."""
-    r, access = requests[position], traffic.accesses[position]
+def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Walk:
+    """Return the walk of one load."""
+    r, access = execution.requests[position], execution.traffic.accesses[position]
     assert r.strides is not None
-    times, together = instance.turns(batch.loop), batch.unroll
-    if instance.kernel.loads_a_wait is not None:
-        loads = sum(o.access.kind == "load" and o.access.loop == batch.loop for o in requests)
-        stated = np.asanyarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
-        together = np.minimum(np.maximum(stated, 1.0), times)
-    waits = times / together
-    lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
+    together = _waited_together(execution, batch)
+    cold, lines = _cold_waits(execution, position, batch, together)
+    near, new = _near_latencies(batch, together)
+    asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
+    # Lanes side by side wait for one line; loads one after the other are each a line of their own.
+    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD)
+    apart = np.minimum(np.maximum(together, far), lines)
+    own = chain.in_loops + _l1_passes(execution, batch)
+    return Walk(
+        own_s=np.asanyarray(own / chain.clock),
+        waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
+        near_s=near,
+        new_s=new,
+        cold=np.where(access.dram_bytes > 0, cold, 0.0),
+        dram_s=np.asanyarray(batch.latencies.dram_s),
+        spread_s=batch.latencies.spread_s,
+        lines=np.maximum(apart, 1.0),
+        sms=np.clip(asked, 1.0, execution.device.sm_count),
+    )
+
+
+def _waited_together(execution: Execution, batch: Batch) -> Array:
+    """Return the iterations whose loads a warp waits for together."""
+    instance = execution.instance
+    if instance.kernel.loads_a_wait is None:
+        return batch.unroll
+    every = execution.requests
+    loads = sum(o.access.kind == "load" and o.access.loop == batch.loop for o in every)
+    stated = np.asanyarray(instance.number(instance.kernel.loads_a_wait), dtype=float) / loads
+    return np.asanyarray(np.minimum(np.maximum(stated, 1.0), instance.turns(batch.loop)))
+
+
+def _lanes(r: Requests) -> list[Extent]:
+    assert r.strides is not None
+    return [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
+
+
+def _cold_waits(
+    execution: Execution, position: int, batch: Batch, together: Array
+) -> tuple[Array, Array]:
+    """Return the waits of a warp for lines that come from DRAM, and the lines of one wait."""
+    instance, traffic = execution.instance, execution.traffic
+    r, access = execution.requests[position], traffic.accesses[position]
+    assert r.strides is not None
+    times, lanes = instance.turns(batch.loop), _lanes(r)
     nest = instance.kernel.loop_nest(batch.loop)
     every = [Extent(r.strides[v.variable], np.asanyarray(instance.trips[v.variable])) for v in nest]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
-    atom = int(device.dram_access_size)
+    atom = int(execution.device.dram_access_size)
     lines = np.maximum(footprint([*turn, *lanes], r.width, atom), 1.0)
     done = times / np.maximum(instance.runs(batch.loop), 1e-9)
+    waits = times / together
     cold = np.minimum(footprint([*every, *lanes], r.width, atom) / lines * done, waits)
     # What a warp comes to that another of its block has read is there as well.
     block = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if _of_thread(v)]
@@ -143,76 +224,64 @@ def _walk(
         footprint([*every, *block], r.width, atom), reached_bytes(instance, r) / atom + 1
     )
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
-    # What threads took from the same data before their loop is there already.
-    before = [
-        traffic.accesses[j].l1_fill_sectors * SECTOR
-        for j, o in enumerate(requests)
-        if o.access.kind == "load" and o.access.loop is None and o.access.buffer == r.access.buffer
-    ]
-    there = sum(before, np.zeros(1)) / np.maximum(buffer_bytes(instance, r), 1.0)
-    cold = cold * np.maximum(1 - there, 0.0)
+    cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
     if (
         not traffic.cold
     ):  # what L2 has kept is not waited for, unless some of the same wait was lost
         lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
         cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
-    near = {**batch.inputs, "p2": np.zeros(1)}
-    new = dict(near)
+    return np.asanyarray(cold), lines
+
+
+def _read_before(execution: Execution, r: Requests) -> Array:
+    """Return the share of a load's buffer that threads have read before their loops."""
+    before = [
+        a.l1_fill_sectors * SECTOR
+        for a, o in zip(execution.traffic.accesses, execution.requests, strict=True)
+        if o.access.kind == "load" and o.access.loop is None and o.access.buffer == r.access.buffer
+    ]
+    every = np.maximum(buffer_bytes(execution.instance, r), 1.0)
+    return np.asanyarray(sum(before, np.zeros(1)) / every)
+
+
+def _near_latencies(batch: Batch, together: Array) -> tuple[Array, Array]:
+    """Return the latency of waits that find their data in L2 or L1, and at a new sector [s]."""
+    near = replace(batch.latencies, l2_miss=np.zeros(1))
+    new = near
     if batch.firsts is not None:
         on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
-        near["p1"] = np.maximum(near["p1"], on * batch.firsts.new)
-        new["p1"] = np.minimum(near["p1"] / np.maximum(on, 1e-9), 1.0)
-    asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
-    # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    far = np.minimum(footprint(lanes, r.width, DRAM_PAGE), MOST_SPREAD)
-    apart = np.minimum(np.maximum(together, far), lines)
-    return {
-        "own": np.asanyarray((chain.in_loops + _l1_turns(instance, requests, batch)) / chain.clock),
-        "waits": np.asanyarray(waits),
-        "near": np.asanyarray(BATCH_LATENCY(**near)),
-        "new": np.asanyarray(BATCH_LATENCY(**new)),
-        "cold": np.where(access.dram_bytes > 0, cold, 0.0),
-        "dram": batch.inputs["dram"],
-        "spread": batch.inputs["spread"],
-        "m": np.maximum(apart, 1.0),
-        "first": FIRST_OF_MANY,
-        "most": SOONEST,
-        "s": np.clip(asked, 1.0, device.sm_count),
-    }
+        near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.firsts.new))
+        new = replace(new, l1_miss=np.minimum(near.l1_miss / np.maximum(on, 1e-9), 1.0))
+    return near.seconds, new.seconds
 
 
 def _of_thread(v: Variable) -> bool:
     return v.target.startswith("threadIdx")
 
 
-def _l1_turns(instance: Instance, requests: Sequence[Requests], batch: Batch) -> Array:
+def _l1_passes(execution: Execution, batch: Batch) -> Array:
     """Return the clocks for which a warp's loads wait for their other lanes in L1, one by one."""
     clocks = np.zeros(1)
-    for r in requests:
+    for r in execution.requests:
         if r.access.kind == "load" and r.access.loop == batch.loop:
             passes = np.maximum(r.data_wavefronts, r.tag_wavefronts) / np.maximum(r.requests, 1.0)
-            clocks = clocks + np.maximum(passes - 1, 0.0) * instance.runs(batch.loop)
+            runs = execution.instance.runs(batch.loop)
+            clocks = clocks + np.maximum(passes - 1, 0.0) * runs
     return np.asanyarray(clocks)
 
 
-def beside_walk(
-    together: Array, walk: Mapping[str, Any], first_wait: Array, first: Array
-) -> dict[str, Any]:
-    """Return what `BESIDE_WALK` takes.
+def beside_walk(together: Array, walk: Walk, first_wait: Array, first: Array) -> Array:
+    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s].
 
     Parameters
     ----------
     together : array
         Time of all else [s].
-    walk : mapping
-        What `WALK_TIME` takes.
+    walk : Walk
     first_wait : array
         The first of its waits, which is in the start-up [s].
     first : array
-        Of `together`, the time of the first round of blocks [s].
+        Of `together`, the time of the first wave of blocks [s].
     """
-    return {
-        "together": together,
-        "walk": np.asanyarray(WALK_TIME(**walk)) - first_wait,
-        "first": first,
-    }
+    rest = walk.time_s - first_wait
+    return np.asanyarray(BESIDE_WALK(together=together, walk=rest, first=first))

@@ -130,7 +130,7 @@ def test_copies_take_the_passes_of_one_side(size: int, band: float) -> None:
     spec = launch(132, 1024, 1024 * size, **given)
     prediction = predict(translated(source, spec, f"async_{size}"), device="h200-sxm")
     assert prediction.time_s * 1e6 == pytest.approx(float(row["time_us"]), rel=band)
-    assert np.max(prediction.details.time.inputs["l1"]["data"]) > 0
+    assert np.max(prediction.details.time.sm.l1.stages.data) > 0
 
 
 def test_dynamic_shared_memory_takes_room_whoever_uses_it() -> None:

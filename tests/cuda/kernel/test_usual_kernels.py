@@ -46,7 +46,7 @@ def test_what_no_thread_of_a_warp_reads_passes_through_l1() -> None:
     assert total(few, "masked") == pytest.approx(2 * 7 / 8)
     assert total(every, "masked") == 0
     data = [
-        float(predict(made, device="h200-sxm").details.time.inputs["l1"]["data"][0])
+        float(predict(made, device="h200-sxm").details.time.sm.l1.stages.data[0])
         for made in (few, every)
     ]
     assert data[0] == pytest.approx(data[1])

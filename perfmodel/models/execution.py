@@ -1,0 +1,75 @@
+"""Execution: a launch on a device, with all that stages before its time have found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.traffic import Traffic
+
+Array = npt.NDArray[Any]
+Timing = Literal["profiler", "events"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A launch on a device, arrays over configurations.
+
+    Attributes
+    ----------
+    instance : Instance
+        The kernel with its parameters.
+    requests : sequence of Requests
+        Of the global accesses, in order.
+    traffic : Traffic
+        Of these and of the shared accesses.
+    occupied : Occupancy
+    device : Device
+        With the clocks that it has under this kernel.
+    timing : {"profiler", "events"}
+        Whether the kernel alone is timed, or what two events around it see.
+    on_chip : sequence of Requests
+        Of the shared accesses.
+    """
+
+    instance: Instance
+    requests: Sequence[Requests]
+    traffic: Traffic
+    occupied: Occupancy
+    device: Device
+    timing: Timing
+    on_chip: Sequence[Requests] = ()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return self.instance.kernel
+
+    @property
+    def blocks(self) -> Array:
+        """Blocks of the grid [1]."""
+        return np.asanyarray(self.instance.blocks, dtype=float)
+
+    @property
+    def warps_per_block(self) -> Array:
+        """Warps of a block [1]."""
+        return np.ceil(np.asanyarray(self.instance.threads_per_block, dtype=float) / WARP_SIZE)
+
+    @property
+    def warps(self) -> Array:
+        """Warps of the grid [1]."""
+        return np.asanyarray(self.warps_per_block * self.blocks)
+
+    @property
+    def resident(self) -> Array:
+        """Blocks that an SM has room for [1]."""
+        return self.occupied.resident

@@ -1,0 +1,196 @@
+"""Atomics beside loads and stores: in L2, and as loops in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
+from perfmodel.models.atomics.lookups import lookups
+from perfmodel.models.atomics.several_atomics import several_times
+from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
+from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
+from perfmodel.models.execution import Execution
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency.block_waits import BlockWaits
+from perfmodel.models.time.memory_times import DramTime, L2Time
+from perfmodel.models.time.sm_times import Balance
+
+Array = npt.NDArray[Any]
+
+LOADED_TIME = Formula(
+    name="bandwidth and atomics, at the least",
+    unit="s",
+    text="(bandwidth**p + atomics**p)**(1/p)",
+    symbols={
+        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
+        "atomics": "time of global atomics, and of what they miss [s]",
+        "p": "how sharply one of both decides [1]",
+    },
+    holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
+    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
+    "lane to many, after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 "
+    "and 13.5 with 8 (measurements/h200-beside/tails.csv, fit rows). Integers at one word, which "
+    "stand close where nobody is between them, ask for less, and floats for 1.7",
+)
+ATOMICS_OVERLAP: Final = 1.7
+"""`p` of `LOADED_TIME`."""
+STAGES_TIME = Formula(
+    name="atomics in shared memory, then global ones",
+    unit="s",
+    text="max(shared, l2) + min(shared, l2)/rounds",
+    symbols={
+        "shared": "time of loops in shared memory [s]",
+        "l2": "time of global atomics [s]",
+        "rounds": "rounds of blocks, one after the other [1]",
+    },
+    holds="blocks of a round are as far as one another; those of others overlap",
+    source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
+)
+MISSING_TIME = Formula(
+    name="atomics and what they miss",
+    unit="s",
+    text="sqrt(l2**2 + dram**2)",
+    symbols={
+        "l2": "time of global atomics [s]",
+        "dram": "DRAM's time to read what they miss [s]",
+    },
+    holds="cold tables of 16 to 256 MiB at random places within 17%",
+    source="fitted form: misses hold up hits, 45.5 us where all hit in 42.1 and DRAM reads for 8, "
+    "15.2 where these are 12.4 and 7.6 (measurements/h200-contended/tables.csv, fit rows)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalAtomics:
+    """All global atomics of a launch.
+
+    Attributes
+    ----------
+    each : tuple of AtomicTime
+        Each on its own.
+    time_s : array
+        All of them [s].
+    lookups_s : array
+        Their lookups in L2 [s].
+    missed_s : array
+        DRAM's time to read what they miss [s].
+    """
+
+    each: tuple[AtomicTime, ...]
+    time_s: Array
+    lookups_s: Array
+    missed_s: Array
+
+    @property
+    def with_misses_s(self) -> Array:
+        """All of them, and what they miss [s]."""
+        return np.atleast_1d(MISSING_TIME(l2=self.time_s, dram=self.missed_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Atomics:
+    """Atomics of a launch; None for what it has not.
+
+    Attributes
+    ----------
+    in_l2 : GlobalAtomics or None
+    shared_s : array or None
+        Loops of atomics in shared memory [s].
+    waves : array
+        Waves of blocks [1].
+    """
+
+    in_l2: GlobalAtomics | None
+    shared_s: Array | None
+    waves: Array
+
+    def beside_memory(self, dispatch_s: Array | None) -> dict[str, Array]:
+        """Return the times of what works beside memory: atomics, and starting blocks [s]."""
+        starting = {} if dispatch_s is None else {"dispatch": dispatch_s}
+        if self.in_l2 is None:
+            return starting if self.shared_s is None else {"shared": self.shared_s, **starting}
+        if self.shared_s is None:
+            return {"atomics": self.in_l2.with_misses_s, **starting}
+        both = STAGES_TIME(
+            shared=self.shared_s, l2=self.in_l2.time_s, rounds=np.maximum(self.waves, 1.0)
+        )
+        return {**starting, "stages": np.atleast_1d(both)}
+
+
+def atomics_of(
+    execution: Execution, balance: Balance, dram: DramTime, waits: BlockWaits
+) -> Atomics:
+    """Return the time of a launch's atomics.
+
+    Parameters
+    ----------
+    execution : Execution
+    balance : Balance
+    dram : DramTime
+    waits : BlockWaits
+        Of its blocks.
+    """
+    return Atomics(
+        in_l2=_global_atomics(execution, balance, dram),
+        shared_s=_shared_loops(execution, waits),
+        waves=waits.latency.waves,
+    )
+
+
+def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> GlobalAtomics | None:
+    requests = list(execution.requests)
+    each = atomic_times(execution.instance, requests, execution.device, balance.load)
+    if not each:
+        return None
+    several = several_times(each, requests)
+    missed = dram.time_s * execution.traffic.atomic_dram_share
+    return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed)
+
+
+def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
+    """Return the time of loops of shared atomics, the compiler's and sources'; None without [s]."""
+    given = (
+        *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
+        execution.device.sm_clock,
+    )
+    looping, swapping = loop_inputs(*given), swap_inputs(*given)
+    if looping is None and swapping is None:
+        return None
+    time = np.zeros(1)
+    if looping is not None:
+        time = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+    if swapping is not None:
+        time = time + np.atleast_1d(SWAP_TIME(**swapping))
+    return time
+
+
+def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
+    """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
+
+    Parameters
+    ----------
+    execution : Execution
+    atomics : GlobalAtomics
+    bandwidth_s : array
+        Time that the slower of L2 and DRAM needs [s].
+    """
+    traffic = execution.traffic
+    # What atomics themselves miss and leave to be written is in their own time.
+    moves = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
+    moved = np.maximum(bandwidth_s - atomics.missed_s, 0.0) * moves
+    return np.asanyarray(
+        LOADED_TIME(bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP)
+    )
+
+
+def lookups_time(execution: Execution, atomics: GlobalAtomics, l2: L2Time) -> Array:
+    """Return the time of L2's lookups for loads, stores and atomics, by `LOOKUPS_TIME` [s]."""
+    found = lookups(
+        *(execution.requests, execution.traffic, atomics.each, atomics.lookups_s),
+        *(l2.loads_s, l2.stores_s, execution.device),
+    )
+    return found.time_s

@@ -1,0 +1,135 @@
+"""Tiles: how those of a launch fall on its SMs, and what each takes besides its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.execution import Execution
+from perfmodel.models.formula import Formula
+from perfmodel.models.launch.waves import unevenness
+
+Array = npt.NDArray[Any]
+
+TURN: Final = 0.5e-6
+STORE_RATE: Final = 110e9
+"""Seconds of a tile besides its steps (the pipeline fills, sums are rounded and put out), and bytes
+of a finished tile that an SM puts out in a second; fitted with
+`perfmodel.models.time.pipeline.OVERLAP`."""
+ROUNDS = Formula(
+    name="tiles of the busiest SM",
+    unit="1",
+    text="max(ceil(t/m), min(ceil(p/m), r))",
+    symbols={
+        "t": "tiles, a block each [1]",
+        "p": "blocks up to the last that has a tile, with those that have none [1]",
+        "r": "blocks that an SM holds at a time [1]",
+        "m": "SMs [1]",
+    },
+    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
+    "holds one before it is known that a block elsewhere has nothing to do",
+    source="definition",
+)
+UNEQUAL_ROUNDS = Formula(
+    name="tiles of the busiest SM, in average ones",
+    unit="1",
+    text="max(1, t/m)*uneven",
+    symbols={
+        "t": "tiles, a block each [1]",
+        "m": "SMs [1]",
+        "uneven": "what unequal tiles add: see `perfmodel.models.launch.waves.unevenness` [1]",
+    },
+    holds="tiles of unequal work, handed out as SMs get free",
+    source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
+)
+TURNS = Formula(
+    name="blocks of the busiest SM that follow one another",
+    unit="1",
+    text="ceil(rounds/r)",
+    symbols={
+        "rounds": "tiles of the busiest SM [1]",
+        "r": "blocks that an SM holds at a time [1]",
+    },
+    holds="blocks of equal work",
+    source="definition",
+)
+BUSY_TIME = Formula(
+    name="time of a unit of the busiest SM",
+    unit="s",
+    text="cycles/clock*rounds*m/b",
+    symbols={
+        "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
+        "clock": "SM clock [Hz]",
+        "rounds": "tiles of the busiest SM [1]",
+        "b": "blocks that these clocks are of [1]",
+        "m": "SMs [1]",
+    },
+    holds="tiles of equal work: one that sticks out of the matrix takes as long as another",
+    source="definition",
+)
+TILES_TIME = Formula(
+    name="time of tiles besides their steps",
+    unit="s",
+    text="turns*turn + rounds*bytes/rate",
+    symbols={
+        "turns": "blocks of the busiest SM that follow one another [1]",
+        "rounds": "tiles of the busiest SM [1]",
+        "turn": "from a tile's start to its first step, and from its last to the stores [s]",
+        "bytes": "bytes of a finished tile [B]",
+        "rate": "bytes that an SM puts out a second [B/s]",
+    },
+    holds="blocks side by side start and end together",
+    source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How the tiles of a launch fall on its SMs, arrays over configurations.
+
+    Attributes
+    ----------
+    tiles : array
+        Of the launch, a block each [1].
+    sms : float
+        SMs of the device [1].
+    waves : array
+        Tiles of the busiest SM [1].
+    turns : array
+        Blocks of the busiest SM that follow one another [1].
+    """
+
+    tiles: Array
+    sms: float
+    waves: Array
+    turns: Array
+
+    def busy(self, clocks: Array, clock: float, blocks: Array) -> Array:
+        """Return the time of a unit of the busiest SM, whose clocks are of `blocks` blocks [s]."""
+        return np.atleast_1d(
+            BUSY_TIME(cycles=clocks, clock=clock, rounds=self.waves, b=blocks, m=self.sms)
+        )
+
+
+def tiles_of(execution: Execution) -> Tiles:
+    """Return how a launch's tiles fall on the SMs."""
+    stated = execution.instance.pipeline
+    assert stated is not None
+    sms = 1.0 * execution.device.sm_count
+    tiles = np.asanyarray(stated.tiles, dtype=float)
+    tiles = np.where(tiles > 0, tiles, np.atleast_1d(execution.blocks))
+    resident = np.asanyarray(stated.resident, dtype=float)
+    launched = np.maximum(np.asanyarray(stated.launched, dtype=float), tiles)
+    waves = np.atleast_1d(ROUNDS(t=tiles, p=launched, r=resident, m=sms))
+    uneven = unevenness(execution.instance, sms * resident / tiles)
+    waves = np.where(uneven > 1, UNEQUAL_ROUNDS(t=tiles, m=sms, uneven=uneven), waves)
+    return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(rounds=waves, r=resident)))
+
+
+def besides_steps(turns: Array, waves: Array, size: Array) -> Array:
+    """Return the time of tiles of so many bytes besides their steps [s]."""
+    time = TILES_TIME(turns=turns, rounds=waves, turn=TURN, bytes=size, rate=STORE_RATE)
+    return np.atleast_1d(time)
