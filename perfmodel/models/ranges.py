@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,71 @@ _LEAST: Final = 0.01
 """Share of L2 under which DRAM bytes are no matter."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Relative differences from which on a warning is due, of L2 sectors and of DRAM bytes [1]."""
+
+    l2_sectors: float
+    dram_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """Footprint over L2 at which a share begins to fall, and at which all of it has [1].
+
+    `spread` is by how much the share that the knee gives is off; `origin` says what it was fitted
+    to, as below.
+    """
+
+    low: float
+    high: float
+    spread: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableHits:
+    """Share of a table's re-reads, of those that hit, that the simulator spares beside [1]."""
+
+    spared: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirtyBytes:
+    """Written bytes that stay in L2: at most of L2, and of it by writes over all that moves [1]."""
+
+    most: float
+    share: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """What the simulator gives instead of coefficients that were fitted to hardware.
+
+    Attributes
+    ----------
+    limits : Limits
+    reread, rewritten : Knee
+        Of data that is read again, and of data that is written again.
+    table : TableHits
+    dirty : DirtyBytes
+    """
+
+    limits: Limits
+    reread: Knee
+    table: TableHits
+    dirty: DirtyBytes
+    rewritten: Knee
+
+
 @cache
-def ranges() -> Mapping[str, Mapping[str, Any]]:
+def ranges() -> Ranges:
     """Return ``ranges.toml``."""
-    return tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    given = tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    kinds = get_type_hints(Ranges)
+    return Ranges(**{name: kind(**given[name]) for name, kind in kinds.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +146,13 @@ def outside(
     tuple of str, float and str
         What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
     """
-    limits = ranges()["limits"]
+    limits = ranges().limits
     launch = _Launch(instance, requests, grouped(requests), traffic, device, occupied, control)
     sectors = _number(
         traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     )
     shared = _shared_by_blocks(launch)
-    if sectors and shared / sectors > limits["l2_sectors"]:
+    if sectors and shared / sectors > limits.l2_sectors:
         yield (
             "L2 sectors",
             shared / (sectors - shared),
@@ -113,14 +174,14 @@ def outside(
         abs(difference) / max(moved - difference, _LEAST * size)
         for difference in (found[why], sum(found.values()))
     )
-    if relative > limits["dram_bytes"]:
+    if relative > limits.dram_bytes:
         yield "DRAM bytes", relative, why
 
 
 def _rereads(launch: _Launch) -> float:
     """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
-    reread = ranges()["reread"]
-    low, high, spread = reread["low"], reread["high"], reread["spread"]
+    knee = ranges().reread
+    low, high, spread = knee.low, knee.high, knee.spread
     requests, traffic, device = launch.requests, launch.traffic, launch.device
     total = 0.0
     for table in traffic.tables:
@@ -145,7 +206,7 @@ def _rereads(launch: _Launch) -> float:
     once = sum(buffers.values())
     if not loads or asked < 1.1 * once or once * device.l2_partitions < low * device.l2_size:
         return total
-    reads = [_again(launch, Knees(reuse=knee)).dram_bytes for knee in (KNEE, (low, high))]
+    reads = [_again(launch, Knees(reuse=each)).dram_bytes for each in (KNEE, (low, high))]
     return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
 
 
@@ -166,7 +227,7 @@ def _again(launch: _Launch, knees: Knees) -> Misses:
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     """Return the bytes that tables miss beside stores, less those that the simulator gives."""
-    spared = ranges()["table"]["spared"]
+    spared = ranges().table.spared
     stores = any(r.access.kind == "store" for r in requests)
     total = 0.0
     for table in traffic.tables:
@@ -181,13 +242,13 @@ def _rewritten(launch: _Launch) -> float:
     """Return the bytes written again that may or may not be written back in between."""
     stored = sum(_number(r.sectors) * SECTOR for r in launch.requests if r.access.kind == "store")
     once = _stored_once(launch)
-    again = ranges()["rewritten"]
-    low, high, spread = again["low"], again["high"], again["spread"]
+    knee = ranges().rewritten
+    low, high, spread = knee.low, knee.high, knee.spread
     if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
         return 0.0
 
-    def written(knee: tuple[float, float]) -> float:
-        return _number(_again(launch, Knees(rewritten=knee)).rewritten)
+    def written(ends: tuple[float, float]) -> float:
+        return _number(_again(launch, Knees(rewritten=ends)).rewritten)
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)
@@ -211,8 +272,8 @@ def _left(launch: _Launch) -> float:
     written = _stored_once(launch)
     reads = _number(launch.traffic.dram_read_bytes) * launch.control.compression
     share = written / max(reads + written, 1.0)
-    dirty = ranges()["dirty"]
-    there = float(min(dirty["most"] * size, dirty["share"] * size * share))
+    dirty = ranges().dirty
+    there = min(dirty.most * size, dirty.share * size * share)
     here = _number(dirty_left(reads, written, size))
     return min(there, written) - here
 
@@ -231,8 +292,9 @@ def _shared_by_blocks(launch: _Launch) -> float:
     if turns < 2 or not cached:
         return 0.0
     seen = {axis: _seen(extent, turns) for axis, extent in grid.items()}
-    if grid["x"] == blocks:
-        seen["x"] = turns
+    fastest = AXES[0]
+    if grid[fastest] == blocks:
+        seen[fastest] = turns
     at_a_time, spared = 0.0, 0.0
     for g in cached:
         moving = [axis for axis in AXES if grid[axis] > 1 and g.moves_with(f"blockIdx.{axis}")]
@@ -242,7 +304,9 @@ def _shared_by_blocks(launch: _Launch) -> float:
             own = one * _seen(max(1.0, _number(g.period) / (one * SECTOR)), turns)
             at_a_time += own
         else:
-            column = {"blockIdx.x": np.full(1, seen["x"] if "x" in moving else 1.0)}
+            column = {
+                f"blockIdx.{fastest}": np.full(1, seen[fastest] if fastest in moving else 1.0)
+            }
             at_a_time += _number(g.granules({**window, **column}, SECTOR))
             every = {f"blockIdx.{a}": np.full(1, seen[a]) for a in moving}
             own = _number(g.granules({**window, **every}, SECTOR))

@@ -108,7 +108,8 @@ def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
         cold,
     )
     for what, difference, why in found:
-        limit = ranges()["limits"][what.lower().replace(" ", "_")]
+        limits = ranges().limits
+        limit = limits.l2_sectors if what == "L2 sectors" else limits.dram_bytes
         by = f"about {difference:.0%}" if difference < 10 else "ten times and more"
         yield (
             f"outside the closed form's range: {why}, and its {what} may differ from the "

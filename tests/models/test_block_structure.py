@@ -67,13 +67,13 @@ def test_dependent_instructions_take_as_long_as_code_that_runs_once() -> None:
 def test_between_barriers_a_blocks_warps_take_turns() -> None:
     # by hand: 32 warps on 4 schedulers are 8 turns of 16*101 instructions, more than 3 clocks each
     chain = predicted(head="loads_in_flight = 1", meets=True).details.time.chain
-    assert float(chain.turns[0]) == 8
+    assert float(chain.issue_clocks[0]) == 8
     assert float(chain.between[0]) == 8 * 16 * 101
     # four warps take one turn, less than a warp's own time
     small = predicted(head="loads_in_flight = 1", block=128, meets=True).details.time.chain
     assert float(small.between[0]) == pytest.approx(3.0 * 16 * 101)
     free = predicted(head="loads_in_flight = 1").details.time.chain
-    assert float(free.turns[0]) == 0
+    assert float(free.issue_clocks[0]) == 0
     assert float(free.between[0]) == pytest.approx(3.0 * 16 * 101)
 
 

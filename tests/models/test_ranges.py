@@ -18,7 +18,7 @@ from perfmodel.calibration.against_simulator import (
 )
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, kernel_from_table
-from perfmodel.models.ranges import ranges
+from perfmodel.models.ranges import Limits, ranges
 from perfmodel.prediction import predict
 
 ROOT = Path(__file__).parents[2]
@@ -59,9 +59,9 @@ def test_what_differs_says_so() -> None:
 
 
 def test_limits_are_those_that_were_asked_for() -> None:
-    assert ranges()["limits"] == {"l2_sectors": WANTED_SECTORS, "dram_bytes": WANTED_BYTES}
-    for name, entry in ranges().items():
-        assert name == "limits" or entry["origin"]
+    found = ranges()
+    assert found.limits == Limits(l2_sectors=WANTED_SECTORS, dram_bytes=WANTED_BYTES)
+    assert all(entry.origin for entry in (found.reread, found.table, found.dirty, found.rewritten))
 
 
 def test_a_large_product_is_within() -> None:
