@@ -16,7 +16,7 @@ from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
 TERMS: Final = {
-    "launch": "as long as an empty kernel",
+    "launch": "launch overhead (empty kernel)",
     "ramp": "until the first data arrives",
     "issue": "issuing warp instructions",
     "fma32": "FP32 pipe",
@@ -62,10 +62,10 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     found = prediction.details.time.resources
     assert found is not None
     chain = units.seconds(scalar(found.latency.chain_s))
-    rounds = units.several(max(1.0, prediction.occupancy.waves), "round")
+    waves = units.several(max(1.0, prediction.occupancy.waves), "wave")
     return "Waiting for loads takes", (
         f"a block lasts {chain} from its first instruction to its last, an SM holds "
-        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {rounds} of that"
+        f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {waves} of that"
     )
 
 
@@ -113,7 +113,7 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     reached = streamed / prediction.terms_s[name]
     peak = units.percent(reached / prediction.details.device.dram_bandwidth)
     cost = prediction.traffic["dram_read_cost"]
-    apart = f", reads {units.number(cost)} times as dear as a stream's" if cost > 1.005 else ""
+    apart = f", reads {units.number(cost)} times as expensive as a stream's" if cost > 1.005 else ""
     return "DRAM is busy", (
         f"{units.data(moved)} at {units.bandwidth(reached)}, {peak} of its peak{apart}"
     )

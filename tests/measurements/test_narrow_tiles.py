@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.measure.folders import root
 from perfmodel.measure.recorded import read_recording
-from perfmodel.models.time.tiles import ROUNDS
+from perfmodel.models.time.tiles import WAVES
 from perfmodel.prediction.predict import predict, predict_many
 
 RECORDING = read_recording(root() / "h200-narrow-tiles")
@@ -112,9 +112,9 @@ def test_blocks_beyond_the_matrix_give_an_sm_two_others():
     )
     assert row["library_grid"] == "8x2x11"
     assert "256x64_32x4" in row["library_kernel"]
-    rounds = float(ROUNDS(t=12 * 11, p=10 * 16 + 12, r=2, m=132))
+    rounds = float(WAVES(t=12 * 11, p=10 * 16 + 12, r=2, m=132))
     assert rounds == 2
-    assert float(ROUNDS(t=12 * 11, p=12 * 11, r=2, m=132)) == 1
+    assert float(WAVES(t=12 * 11, p=12 * 11, r=2, m=132)) == 1
     # the same kernel with 132 blocks and none beyond: clocks of a step by two lengths of K
     alone = {
         other["K"]: other["main_us"]

@@ -15,13 +15,13 @@ Array = npt.NDArray[Any]
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + turn*out*load - l2)",
+    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + write_wait*written*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "m": "DRAM reads of the batch [1]",
-        "turn": "how much later a read is for the writes between [s]",
-        "out": "share of writes in what DRAM takes time for [1]",
-        "load": "DRAM's time for a round of blocks, over that and what a block takes without: see "
+        "write_wait": "how much later a read is for the writes between [s]",
+        "written": "share of writes in what DRAM takes time for [1]",
+        "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
         "`behind_writes` [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
@@ -82,8 +82,8 @@ class BatchLatency:
                 l2=self.l2_s,
                 dram=self.dram_s,
                 spread=self.spread_s,
-                turn=self.write_wait_s,
-                out=self.written_share,
+                write_wait=self.write_wait_s,
+                written=self.written_share,
                 load=self.dram_load,
                 m=self.reads,
                 p1=self.l1_miss,

@@ -43,7 +43,7 @@ for four of them, h200-waits/loops.csv). Parts of lines were not measured.
 """
 WRITE_TURN: Final = 490e-9
 """Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
-its time, and times its share of a round of blocks.
+its time, and times its share of a wave of blocks.
 
 Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
 or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled

@@ -33,11 +33,11 @@ Array = npt.NDArray[Any]
 STALL_TIME = Formula(
     name="time that warps wait for loads",
     unit="s",
-    text="max(0, loads*rounds - first)",
+    text="max(0, loads*waves - first)",
     symbols={
         "loads": "latency of the batches of loads of one block [s]",
         "first": "the first of them, counted in the start-up [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",
@@ -76,7 +76,7 @@ class Latency:
 
 def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
     """Return the time of waves of blocks; see `Latency`."""
-    time = LATENCY_TIME(chain=chain_s, ramp=ramp_s, rounds=waves)
+    time = LATENCY_TIME(chain=chain_s, ramp=ramp_s, waves=waves)
     return Latency(chain_s, ramp_s, waves, np.atleast_1d(time))
 
 
@@ -170,7 +170,7 @@ def block_waits(
     dispatch = _dispatch_time(execution)
     ramp = _ramp(execution, chain, dispatch, dram_s)
     stalls = STALL_TIME(
-        loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), rounds=waves
+        loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), waves=waves
     )
     # The floor is an empty kernel, which has the start of a block in it.
     started = ramp.block_s + BLOCK_START / device.sm_clock

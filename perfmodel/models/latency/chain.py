@@ -29,13 +29,13 @@ iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loa
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
-    text="start + warps*(warp + slower) + max(0, warps - 4)*turn",
+    text="start + warps*(warp + profiler) + max(0, warps - 4)*issue",
     symbols={
         "start": "clocks from one block to the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
-        "slower": "clocks that a profiler adds: warps of all blocks of the SM take turns [clocks]",
-        "turn": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
+        "profiler": "clocks that a profiler adds for each warp of all blocks of the SM [clocks]",
+        "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
     holds="blocks that follow one another on an SM",
     source="fitted: lifetimes of empty blocks on an H200",
@@ -43,12 +43,12 @@ BLOCK_OVERHEAD = Formula(
 SLOWEST_SM = Formula(
     name="how much longer the way to L2 is from the slowest SM",
     unit="1",
-    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/rounds)",
+    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/waves)",
     symbols={
         "spread": "standard deviation over SMs, of the latency [1]",
         "n": "SMs at work [1]",
         "usual": "the mean SM's, over the slowest's [1]",
-        "rounds": "rounds of blocks: of many, slow SMs get fewer blocks [1]",
+        "waves": "waves of blocks: of many, slow SMs get fewer blocks [1]",
     },
     holds="1 to 132 SMs",
     source="derived: the largest of n normal numbers",
@@ -94,8 +94,8 @@ class BlockOverhead:
                 start=self.start,
                 warps=self.warps,
                 warp=self.warp,
-                slower=self.profiler,
-                turn=self.issue,
+                profiler=self.profiler,
+                issue=self.issue,
             )
         )
 
@@ -229,7 +229,7 @@ class Chain:
 
 
 def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
-    """Return the chain with the share of a round for which DRAM is at work, in all its batches.
+    """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool)
 
     Notes
     -----
-    A round is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
+    A wave is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
     a row; of blocks that read at random places, which are at different points of their work at any
     time, for all else too, and its instructions. Measured: gathers of 20 to 36 Mi floats whose rows
     L2 has come out 13 to 28% too slow if it is DRAM alone, within 7% by this
@@ -266,21 +266,21 @@ def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool)
     return replace(chain, batches=tuple(found))
 
 
-def slowest_sm(blocks: Array, rounds: Array, device: Device) -> Array:
+def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
     """Return how much later data from L2 is at the slowest SM than at the first [s].
 
     Parameters
     ----------
     blocks : array
         Of the launch.
-    rounds : array
-        Rounds of them, one after the other.
+    waves : array
+        Waves of them, one after the other.
     device : Device
     """
     far = SLOWEST_SM(
         spread=FAR_SMS,
         n=np.clip(blocks, 1.0, device.sm_count),
         usual=USUAL_SMS,
-        rounds=np.maximum(rounds, 1.0),
+        waves=np.maximum(waves, 1.0),
     )
     return np.asanyarray(device.l2_latency * far)

@@ -42,7 +42,7 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     window that keeps their rows, where misses one after the other would make it 18%
     (measurements/h200-gather-blocks/windows.csv, rows marked fit). That the latency of a hit adds
     is measured and not explained, for machine code has both loads out at a time: with the table
-    lookups take 0.18 us a round of blocks longer than without, as if one load waited for the other
+    lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the other
     (measurements/h200-sxm-contention/embedding-parts.csv).
     """
     first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}

@@ -88,11 +88,11 @@ RAMP_TIME = Formula(
 LATENCY_TIME = Formula(
     name="time for latency",
     unit="s",
-    text="max(0, chain*rounds - ramp)",
+    text="max(0, chain*waves - ramp)",
     symbols={
         "chain": "time of one block, from its first instruction to its last [s]",
         "ramp": "time until the first data arrives, counted apart [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",

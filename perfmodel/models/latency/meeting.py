@@ -23,27 +23,28 @@ Array = npt.NDArray[Any]
 FEW_BLOCKS: Final = 1.29
 """Power of the blocks of an SM by which what none of them hides falls.
 
-Fitted with `FIRST_ROUND`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 rounds,
+Fitted with `FIRST_WAVE`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 waves,
 that load 16 or 48 B a thread from DRAM, meet, compute 144 to 1440 instructions a thread, and store
 as much or nothing: 108 rows, 5.2% rms, where a power mean of both, as for blocks that do not meet,
 was 17% (measurements/h100-meeting/phases.csv, rows marked fit, with all that they write in the time
 of DRAM: launches behind one another leave nothing in L2). No time is less than that power mean.
 """
-FIRST_ROUND: Final = 0.37
-"""Part of the rest that the first round of blocks does not hide: all start together."""
+FIRST_WAVE: Final = 0.37
+"""Part of the rest that the first wave of blocks does not hide: all start together."""
 MEETING_TIME = Formula(
-    name="time of memory, blocks that meet",
+    name="time of memory, barrier-synchronised blocks",
     unit="s",
-    text="max(wait, bandwidth) + (apart + max(wait - apart, bandwidth) - max(wait, bandwidth))"
-    "*(1 - (1 - held**(-few)*min(1, wait/max(bandwidth, 1e-15)))*(1 - first/max(1, rounds)))",
+    text="max(wait, bandwidth)"
+    " + (computing + max(wait - computing, bandwidth) - max(wait, bandwidth))"
+    "*(1 - (1 - concurrent**(-few)*min(1, wait/max(bandwidth, 1e-15)))*(1 - first/max(1, waves)))",
     symbols={
         "wait": "latency, and what blocks of an SM wait for its busiest unit [s]",
-        "apart": "what of it goes by while a block asks for nothing [s]",
+        "computing": "compute time with no load outstanding [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "held": "blocks that share an SM [1]",
+        "concurrent": "blocks that share an SM [1]",
         "few": "see `FEW_BLOCKS` [1]",
-        "first": "see `FIRST_ROUND`; 0 for passes over a row, of which none is short [1]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "first": "see `FIRST_WAVE`; 0 for passes over a row, of which none is short [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks whose warps meet between their loads and what they compute; DRAM serves all SMs, "
     "and has something to do as long as any of their blocks waits",
@@ -51,12 +52,12 @@ MEETING_TIME = Formula(
 )
 
 PASSES_TIME = Formula(
-    name="time of memory, loops in passes between which blocks meet",
+    name="time of memory, loops in passes with barriers between",
     unit="s",
     text="loops + again*max(0, passes - loops)",
     symbols={
         "loops": "time of memory as loops have it [s]",
-        "passes": "time of memory of blocks that meet between passes [s]",
+        "passes": "time of memory of blocks with barriers between passes [s]",
         "again": "share of what loads ask for that an earlier pass has read [1]",
     },
     holds="by construction for one pass: warps of a block drift apart in its loop",
@@ -126,11 +127,11 @@ def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     return np.asanyarray(
         MEETING_TIME(
             wait=wait,
-            apart=computing if passes else loaded,
+            computing=computing if passes else loaded,
             bandwidth=blocks.bandwidth_s,
-            held=blocks.concurrent,
+            concurrent=blocks.concurrent,
             few=FEW_BLOCKS,
-            first=0.0 if passes else FIRST_ROUND,
-            rounds=blocks.waves,
+            first=0.0 if passes else FIRST_WAVE,
+            waves=blocks.waves,
         )
     )

@@ -32,7 +32,7 @@ LOADED_TIME = Formula(
     },
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
     source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
-    "lane to many, after them or among them, in 1 to 12 rounds of blocks: 11.1% rms, 12.1 with 1.4 "
+    "lane to many, after them or among them, in 1 to 12 waves of blocks: 11.1% rms, 12.1 with 1.4 "
     "and 13.5 with 8 (measurements/h200-beside/tails.csv, fit rows). Integers at one word, which "
     "stand close where nobody is between them, ask for less, and floats for 1.7",
 )
@@ -41,13 +41,13 @@ ATOMICS_OVERLAP: Final = 1.7
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
-    text="max(shared, l2) + min(shared, l2)/rounds",
+    text="max(shared, l2) + min(shared, l2)/waves",
     symbols={
         "shared": "time of loops in shared memory [s]",
         "l2": "time of global atomics [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
-    holds="blocks of a round are as far as one another; those of others overlap",
+    holds="blocks of a wave are as far as one another; those of others overlap",
     source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
 )
 MISSING_TIME = Formula(
@@ -116,7 +116,7 @@ class Atomics:
         if self.shared_s is None:
             return {"atomics": self.in_l2.with_misses_s, **starting}
         both = STAGES_TIME(
-            shared=self.shared_s, l2=self.in_l2.time_s, rounds=np.maximum(self.waves, 1.0)
+            shared=self.shared_s, l2=self.in_l2.time_s, waves=np.maximum(self.waves, 1.0)
         )
         return {**starting, "stages": np.atleast_1d(both)}
 

@@ -29,7 +29,7 @@ ask, have no such last one (measurements/h200-bursts/bursts.csv).
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
     unit="s",
-    text="outside*(max(reads + (reads*late + more)/max(1, rounds), pages*together) + own)",
+    text="outside*(max(reads + (reads*late + more)/max(1, waves), pages*together) + own)",
     symbols={
         "reads": "time that L2 needs for what loads read, DRAM apart [s]",
         "late": "how much longer the SM takes that is served last [1]",
@@ -38,13 +38,13 @@ BURST_TIME = Formula(
         "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
         "own": "what a block does before and after its loads, and the loads that it waits for "
         "beside the slowest, which is in the start-up [s]",
-        "rounds": "rounds of blocks: in the last of them SMs end one by one [1]",
-        "together": "1 where blocks all run together, 0 from two rounds on [1]",
+        "waves": "waves of blocks: in the last of them SMs end one by one [1]",
+        "together": "1 where blocks all run together, 0 from two waves on [1]",
         "outside": "1 where all loads are outside loops, else 0 [1]",
     },
     holds="blocks whose loads are outside loops, and find their data in L2",
     source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
-    "the last of its own; gathers of 1 to 16 rounds, single floats of 2 MiB, take 1.4 us more than "
+    "the last of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than "
     "L2 needs for them, whatever their number (measurements/h200-gather/times.csv)",
 )
 
@@ -69,7 +69,7 @@ def burst_time(l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Arra
             more=l1.stages.fills * np.maximum(l1.balance - 1.0, 0.0) / l1.clock,
             pages=l1.stages.pages * l1.balance / l1.clock,
             own=chain.total - chain.start - chain.slowest,
-            rounds=waves,
+            waves=waves,
             together=np.clip(2.0 - waves, 0.0, 1.0),
             outside=at_once,
         )

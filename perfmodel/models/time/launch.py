@@ -80,24 +80,24 @@ _NEAR_PIECE: Final = 64
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
-    text="first + more*(first**8 + turn**8)**(1/8) + last + crowd*(1 - 1/held)/2",
+    text="first + more*(first**8 + turn**8)**(1/8) + last + contention*(1 - 1/concurrent)/2",
     symbols={
         "first": "time to start the blocks that all SMs have room for [s]",
-        "more": "rounds of blocks after those [1]",
+        "more": "waves of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "last": "time of one block, what the start-up has of it apart [s]",
-        "crowd": "time of issue or L1 for the first round, whichever is longer, of blocks without "
-        "loops and barriers [s]",
-        "held": "blocks that start together on an SM [1]",
+        "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
+        "without loops and barriers [s]",
+        "concurrent": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",
-    source="derived: blocks start one by one, the first of each round in the place of one of the "
-    "round before, as soon as that one has ended and those before it have started; gathers of 33 "
+    source="derived: blocks start one by one, the first of each wave in the place of one of the "
+    "wave before, as soon as that one has ended and those before it have started; gathers of 33 "
     "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
-    "1.2, 1.6 and 2.4: 0.736 us a round, 0.735 by this, where 1056 empty blocks take 0.634 and a "
+    "1.2, 1.6 and 2.4: 0.736 us a wave, 0.735 by this, where 1056 empty blocks take 0.634 and a "
     "block of gathers 0.70 (measurements/h200-gather/times.csv). Blocks that start together take "
     "turns: each waits for half of what all of them do; of gathers in runs of 8 one lasts 1060 "
-    "clocks alone, 1170 with 3 others, 1390 with 7, in later rounds 1030 (h200-gather-blocks)",
+    "clocks alone, 1170 with 3 others, 1390 with 7, in later waves 1030 (h200-gather-blocks)",
 )
 
 AFTER_TIME = Formula(
@@ -167,8 +167,8 @@ def last_block(
         more=np.maximum(every - 1, 0.0),
         turn=np.atleast_1d(turn),
         last=last,
-        crowd=contention,
-        held=concurrent,
+        contention=contention,
+        concurrent=concurrent,
     )
     return LastBlock(contention, concurrent, np.asanyarray(time))
 

@@ -75,7 +75,7 @@ def _last_block(found: Resources) -> LastBlock | None:
         return None
     # Whether blocks ask for all of their data at once, and wait for nobody else.
     at_once = np.asanyarray((found.queueing.share >= 1) & (not execution.kernel.barriers))
-    one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, rounds=1.0)
+    one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, waves=1.0)
     return last_block(
         waits.dispatch_s,
         execution.device.sm_count * execution.resident / execution.blocks,

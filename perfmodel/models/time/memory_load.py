@@ -124,33 +124,33 @@ BANDWIDTH_TIME = Formula(
 BURST_WAIT = Formula(
     name="latency with bursts",
     unit="s",
-    text="latency + burst*share*reads/held",
+    text="latency + burst*share*reads/concurrent",
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
         "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
         "reads": "time that L2 needs for what loads read [s]",
-        "held": "blocks that share an SM [1]",
+        "concurrent": "blocks that share an SM [1]",
     },
     holds="blocks that ask for their data at once",
     source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
 )
 
 SECOND_WAIT = Formula(
-    name="wait of the second round of blocks",
+    name="wait of the second wave of blocks",
     unit="s",
-    text="found*stored*load*min(1, max(0, 8*(rounds - 1)))",
+    text="found*stored*load*min(1, max(0, 8*(waves - 1)))",
     symbols={
         "found": "share of the L2 reads that find tables there [1]",
         "stored": "sectors written for each read, at most 1: reads alone wait no longer [1]",
         "load": "latency of the slowest load [s]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
-    holds="tables in L2 beside writes; what DRAM brings scatters the rounds",
+    holds="tables in L2 beside writes; what DRAM brings scatters the waves",
     source="derived: blocks that started together end together, and those after them wait for "
     "their loads with nothing beside; measured: from 264 to 297 blocks of 1024 threads, 132 SMs, a "
-    "table beside a write takes 0.22 us longer than the write alone, from there to 8 rounds 0.05 "
-    "us a round (measurements/h200-followers/rounds.csv)",
+    "table beside a write takes 0.22 us longer than the write alone, from there to 8 waves 0.05 "
+    "us a wave (measurements/h200-followers/rounds.csv)",
 )
 
 
@@ -257,7 +257,7 @@ def _burst_wait(execution: Execution, blocks: LoadingBlocks, share: Array) -> Ar
         burst=BURST * (1 - _tables_found(traffic)),
         share=share,
         reads=read / execution.device.l2_read_bandwidth,
-        held=blocks.concurrent,
+        concurrent=blocks.concurrent,
     )
     return np.atleast_1d(wait)
 
@@ -303,7 +303,7 @@ def _second_wait(traffic: Traffic, blocks: LoadingBlocks) -> Array:
             found=_tables_found(traffic),
             stored=np.minimum(np.atleast_1d(stored), 1.0),
             load=blocks.load_s,
-            rounds=blocks.waves,
+            waves=blocks.waves,
         )
     )
 
@@ -314,8 +314,8 @@ def _block_overlap(traffic: Traffic, memory: MemoryTimes, mixed: Array, bandwidt
     apart = apart - (apart - RANDOM_OVERLAP) * random_share(traffic)
     p = apart + (BLOCK_OVERLAP - apart) * _tables_found(traffic)
     if any(t.random for t in traffic.tables):
-        held = _held_up(memory) / np.maximum(bandwidth, 1e-30)
-        p = p - (p - RANDOM_OVERLAP) * np.minimum(held, 1.0)
+        lost = _held_up(memory) / np.maximum(bandwidth, 1e-30)
+        p = p - (p - RANDOM_OVERLAP) * np.minimum(lost, 1.0)
     return np.asanyarray(p)
 
 

@@ -62,13 +62,13 @@ TOGETHER = Formula(
 WAITS_TIME = Formula(
     name="time of blocks that wait at their steps",
     unit="s",
-    text="turns*(waits*latency + work/rounds)",
+    text="turns*(waits*latency + work/waves)",
     symbols={
         "turns": "blocks of the busiest SM that follow one another [1]",
         "waits": "steps of a block that wait for data asked for one step before [1]",
         "latency": "until such data arrives, from L2 or DRAM by their shares [s]",
         "work": "time of the slowest pipe [s]",
-        "rounds": "tiles of the busiest SM [1]",
+        "waves": "tiles of the busiest SM [1]",
     },
     holds="pipelines of two steps through registers; none deeper",
     source="derived: a step's loads, what they wait for, and its stores to shared memory in turn",
@@ -291,7 +291,7 @@ def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Arr
         waits=waits,
         latency=_slowest_sector(execution.device, execution.traffic, touch),
         work=work,
-        rounds=tiles.waves,
+        waves=tiles.waves,
     )
     return np.where(waits > 0, time, 0.0)
 

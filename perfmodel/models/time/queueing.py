@@ -34,8 +34,8 @@ QUEUE_TIME = Formula(
         "queue": "delay of all batches in a row at half load [s]",
     },
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
-    source="derived: a round takes wait + queue*load/(1 - load), with load = bandwidth/round; "
-    "the delay of a queue at one server, solved for the round",
+    source="derived: a cycle takes wait + queue*load/(1 - load), with load = bandwidth/cycle; "
+    "the delay of a queue at one server, solved for the cycle",
 )
 CROWD_TIME = Formula(
     name="time of memory, blocks",
@@ -56,7 +56,7 @@ MEMORY_TIME = Formula(
     symbols={
         "share": "share of the data that loads outside loops bring [1]",
         "blocks": "time of memory as blocks without loops have it [s]",
-        "second": "what the second round of blocks waits: see `SECOND_WAIT` [s]",
+        "second": "what the second wave of blocks waits: see `SECOND_WAIT` [s]",
         "loops": "time of memory as loops have it [s]",
     },
     holds="by construction where all loads are in loops, or none",
@@ -75,7 +75,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     Parameters
     ----------
     latency : array
-        Time of the blocks alone, one round after the other [s].
+        Time of the blocks alone, one wave after the other [s].
     unit : array
         Time of the unit for all blocks [s].
     held : array

@@ -188,7 +188,7 @@ def _in_turns(found: Resources) -> Array:
     """Return the time of warps that wait and compute in turn [s]."""
     arithmetic, latency, chain = found.front.arithmetic_s, found.latency, found.waits.chain
     concurrent = found.queueing.blocks.concurrent
-    # Clocks that a kernel file states were fitted with `ROUND_OVERLAP`.
+    # Clocks that a kernel file states were fitted with `WAVE_OVERLAP`.
     if chain.paced is not None and found.execution.kernel.translated:
         computing = chain.between / chain.clock * latency.waves
         once = once_time(arithmetic, latency.time_s, computing, concurrent)

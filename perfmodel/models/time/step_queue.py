@@ -29,7 +29,7 @@ between and without: 4.8% rms, 5.7% with a line, 5.1% with 512 bytes and 6.6% wi
 fit rows, of measurements/h100-phases, h100-sxm-suite and h200-sxm-suite).
 """
 LAST_QUEUE = Formula(
-    name="what the last of several loads queues over what one does",
+    name="mean maximum queueing delay of n parallel loads over one",
     unit="1",
     text="0.693*log2(queues) + 0.577 + 0.423/queues",
     symbols={"queues": "queues that what is waited for together stands in [1]"},

@@ -26,13 +26,13 @@ OPERANDS_OVERLAP: Final = 1.85
 """Exponent between the queue of warps and L1's time for operands that are read ahead.
 
 Fitted: attention by mma.sync, 72 launches of 120 to 1200 blocks that read their own keys
-(measurements/h200-waits/flash.csv, those left out whose last round all but fills the SMs): 6.0%
+(measurements/h200-waits/flash.csv, those left out whose last wave all but fills the SMs): 6.0%
 rms, 7.2% with L1 in the queue of warps and special functions at no time of their own; prompts
 through PyTorch (h200-operators and h100-operators, 56 rows marked fit): 6.4% and 12.5%, counts and
 clocks of prefill-attention-tiled.toml among it. 1.8 and 1.9 are as good.
 """
 WARPS_TIME = Formula(
-    name="time of a block's work beside other warps",
+    name="time of a block's work with concurrent warps",
     unit="s",
     text="(issue*(1 + a) + l1*(1 + b) + tensor*(1 + c) + sfu*(1 + d) + delay)/n",
     symbols={
@@ -51,11 +51,11 @@ WARPS_TIME = Formula(
     source="Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks (1980)",
 )
 OPERANDS_TIME = Formula(
-    name="time of a block's work and its operands beside other warps",
+    name="time of a block's work and its operands with concurrent warps",
     unit="s",
     text="(queue**p + operands**p)**(1/p)",
     symbols={
-        "queue": "time of a block's work beside other warps, operands apart [s]",
+        "queue": "time of a block's work with concurrent warps, operands apart [s]",
         "operands": "L1's time for operands that a warp reads while products before are made [s]",
         "p": "exponent: how sharply the longer of both decides: see `OPERANDS_OVERLAP` [1]",
     },

@@ -43,11 +43,11 @@ the next barrier one by one, and it costs nothing for each: a load and a barrier
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
-    text="load + (barriers*start + max(0, barriers - met)*warps*warp)/clock",
+    text="load + (barriers*start + max(0, barriers - arriving)*warps*warp)/clock",
     symbols={
         "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
-        "met": "of these, those that warps come to one by one, as their loads arrive [1]",
+        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",
@@ -57,7 +57,7 @@ STEP_WAIT = Formula(
     source="derived; barriers measured on an H200 (barriers.csv)",
 )
 BLOCK_TIME = Formula(
-    name="time of a block beside others",
+    name="time of a block concurrent with others",
     unit="s",
     text="total/served",
     symbols={
@@ -75,29 +75,29 @@ STEPS_TIME = Formula(
     symbols={
         "outside": "start of a block, and what it does before and after its steps [s]",
         "first": "blocks of the busiest SM that start together [1]",
-        "each": "time of each of them: their round over the blocks of the round [s]",
+        "each": "time of each of them: their wave over the blocks of the wave [s]",
         "full": "blocks that start as others end, beside as many as it holds [1]",
         "later": "time of each of them: while one is outside its steps, others work [s]",
-        "tail": "blocks of its last round [1]",
+        "tail": "blocks of its last wave [1]",
         "last": "time of each of them [s]",
     },
     holds="equal blocks, handed out as others end",
-    source="derived; trees of 8 barriers over 512 floats a block, 31 rounds, take 41.8 us, which "
-    "came out at 56 where a round began when the last had ended (measurements/h200-textbook)",
+    source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
+    "came out at 56 where a wave began when the last had ended (measurements/h200-textbook)",
 )
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
     unit="s",
-    text="rounds*(outside + work + steps*(lead"
-    " + (barriers*start + max(0, barriers - met)*warps*warp)/clock))",
+    text="waves*(outside + work + steps*(lead"
+    " + (barriers*start + max(0, barriers - arriving)*warps*warp)/clock))",
     symbols={
-        "rounds": "rounds of blocks [1]",
+        "waves": "waves of blocks [1]",
         "outside": "start of a block, and what it does before and after its steps [s]",
         "work": "time of a block's work with no other beside it [s]",
         "steps": "steps of a block [1]",
         "lead": "latency of a step's loads, where they miss L2 for all that read the same [s]",
         "barriers": "barriers of a step [1]",
-        "met": "of these, those that warps come to one by one, as their loads arrive [1]",
+        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",
@@ -158,7 +158,7 @@ class Steps:
         wait = STEP_WAIT(
             load=self.load_s,
             barriers=self.barriers,
-            met=self.arriving,
+            arriving=self.arriving,
             start=self.barrier_clocks,
             warps=self.work.warps,
             warp=self.warp_clocks,
@@ -334,14 +334,14 @@ def _ahead(given: Steps) -> Array:
     """Return the time of the block that is ahead [s]; see `AHEAD_TIME`."""
     return np.asanyarray(
         AHEAD_TIME(
-            rounds=given.waves,
+            waves=given.waves,
             outside=given.outside_s,
             work=work_times(given.work, [1.0])[0],
             steps=given.steps,
             lead=given.lead_s,
             barriers=given.barriers,
             start=given.barrier_clocks,
-            met=given.arriving,
+            arriving=given.arriving,
             warps=given.work.warps,
             warp=given.warp_clocks,
             clock=given.clock,
@@ -371,7 +371,7 @@ def _in_turn(given: Steps) -> Array:
 
 
 def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
-    """Return the time of a block beside others that wait and compute in turn [s].
+    """Return the time of a block concurrent with others that wait and compute in turn [s].
 
     Parameters
     ----------

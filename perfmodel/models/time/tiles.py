@@ -19,7 +19,7 @@ STORE_RATE: Final = 110e9
 """Seconds of a tile besides its steps (the pipeline fills, sums are rounded and put out), and bytes
 of a finished tile that an SM puts out in a second; fitted with
 `perfmodel.models.time.pipeline.OVERLAP`."""
-ROUNDS = Formula(
+WAVES = Formula(
     name="tiles of the busiest SM",
     unit="1",
     text="max(ceil(t/m), min(ceil(p/m), r))",
@@ -33,7 +33,7 @@ ROUNDS = Formula(
     "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
 )
-UNEQUAL_ROUNDS = Formula(
+UNEQUAL_WAVES = Formula(
     name="tiles of the busiest SM, in average ones",
     unit="1",
     text="max(1, t/m)*uneven",
@@ -48,9 +48,9 @@ UNEQUAL_ROUNDS = Formula(
 TURNS = Formula(
     name="blocks of the busiest SM that follow one another",
     unit="1",
-    text="ceil(rounds/r)",
+    text="ceil(waves/r)",
     symbols={
-        "rounds": "tiles of the busiest SM [1]",
+        "waves": "tiles of the busiest SM [1]",
         "r": "blocks that an SM holds at a time [1]",
     },
     holds="blocks of equal work",
@@ -59,11 +59,11 @@ TURNS = Formula(
 BUSY_TIME = Formula(
     name="time of a unit of the busiest SM",
     unit="s",
-    text="cycles/clock*rounds*m/b",
+    text="cycles/clock*waves*m/b",
     symbols={
         "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
         "clock": "SM clock [Hz]",
-        "rounds": "tiles of the busiest SM [1]",
+        "waves": "tiles of the busiest SM [1]",
         "b": "blocks that these clocks are of [1]",
         "m": "SMs [1]",
     },
@@ -73,10 +73,10 @@ BUSY_TIME = Formula(
 TILES_TIME = Formula(
     name="time of tiles besides their steps",
     unit="s",
-    text="turns*turn + rounds*bytes/rate",
+    text="turns*turn + waves*bytes/rate",
     symbols={
         "turns": "blocks of the busiest SM that follow one another [1]",
-        "rounds": "tiles of the busiest SM [1]",
+        "waves": "tiles of the busiest SM [1]",
         "turn": "from a tile's start to its first step, and from its last to the stores [s]",
         "bytes": "bytes of a finished tile [B]",
         "rate": "bytes that an SM puts out a second [B/s]",
@@ -110,7 +110,7 @@ class Tiles:
     def busy(self, clocks: Array, clock: float, blocks: Array) -> Array:
         """Return the time of a unit of the busiest SM, whose clocks are of `blocks` blocks [s]."""
         return np.atleast_1d(
-            BUSY_TIME(cycles=clocks, clock=clock, rounds=self.waves, b=blocks, m=self.sms)
+            BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
         )
 
 
@@ -123,13 +123,13 @@ def tiles_of(execution: Execution) -> Tiles:
     tiles = np.where(tiles > 0, tiles, np.atleast_1d(execution.blocks))
     resident = np.asanyarray(stated.resident, dtype=float)
     launched = np.maximum(np.asanyarray(stated.launched, dtype=float), tiles)
-    waves = np.atleast_1d(ROUNDS(t=tiles, p=launched, r=resident, m=sms))
+    waves = np.atleast_1d(WAVES(t=tiles, p=launched, r=resident, m=sms))
     uneven = unevenness(execution.instance, sms * resident / tiles)
-    waves = np.where(uneven > 1, UNEQUAL_ROUNDS(t=tiles, m=sms, uneven=uneven), waves)
-    return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(rounds=waves, r=resident)))
+    waves = np.where(uneven > 1, UNEQUAL_WAVES(t=tiles, m=sms, uneven=uneven), waves)
+    return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
 
 
 def besides_steps(turns: Array, waves: Array, size: Array) -> Array:
     """Return the time of tiles of so many bytes besides their steps [s]."""
-    time = TILES_TIME(turns=turns, rounds=waves, turn=TURN, bytes=size, rate=STORE_RATE)
+    time = TILES_TIME(turns=turns, waves=waves, turn=TURN, bytes=size, rate=STORE_RATE)
     return np.atleast_1d(time)

@@ -35,8 +35,8 @@ Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6
 (measurements/h200-pipes/pipes.csv). Products of 32 bits beside as many logic operations take as
 long as the slower of both.
 """
-ROUND_OVERLAP: Final = 1.25
-"""Exponent between what a block waits and what those beside it compute, in one round of blocks,
+WAVE_OVERLAP: Final = 1.25
+"""Exponent between what a block waits and what those beside it compute, in one wave of blocks,
 where the clocks of a lone block are not known from its machine code: else see `ONCE_TIME`.
 
 Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
@@ -72,7 +72,7 @@ AFTER_OLDEST = Formula(
         "own": "what it needs for one of them [s]",
         "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
     },
-    holds="one round of blocks, of which each leaves room for others; few of them do not meet",
+    holds="one wave of blocks, of which each leaves room for others; few of them do not meet",
     source="fitted form: see `LEFT_IDLE`",
 )
 IN_TURN = Formula(
@@ -84,7 +84,7 @@ IN_TURN = Formula(
         "computing": "what it computes, of that [s]",
         "work": "what all blocks of the SM compute [s]",
     },
-    holds="one round of blocks that keep the schedulers busy while they compute: all wait, then "
+    holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
     "all compute",
     source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
     "for 2 to 12 blocks an SM (measurements/h200-crowds/crowds.csv)",
@@ -99,19 +99,19 @@ ONCE_TIME = Formula(
         "own": "what the schedulers and pipes need for one block [s]",
         "computing": "what it takes to compute alone: more, for what waits for its results [s]",
     },
-    holds="one round of blocks",
+    holds="one wave of blocks",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
     "L2 and 28 from DRAM (measurements/h200-crowds/crowds.csv): 4.3% and 5.7% rms, 10.0% and 6.9% "
     "for a power mean of work and waits with an exponent of 1.25, which was here before",
 )
 IN_STEP = Formula(
-    name="rounds of blocks that would bring them out of step as far",
+    name="effective number of waves once DRAM waits desynchronise the blocks",
     unit="1",
-    text="rounds*(1 + far/drift)",
+    text="waves*(1 + far/drift)",
     symbols={
-        "rounds": "rounds of blocks, at least one [1]",
+        "waves": "waves of blocks, at least one [1]",
         "far": "waits of a block for DRAM, one after the other [1]",
-        "drift": "so many that bring half of the blocks out of step: see `DRIFT_WAITS` [1]",
+        "drift": "so many that desynchronise half of the blocks: see `DRIFT_WAITS` [1]",
     },
     holds="blocks that start together",
     source="chosen form: one over it is the share of the time that blocks are in step",
@@ -119,14 +119,14 @@ IN_STEP = Formula(
 TURNS_TIME = Formula(
     name="time of warps that wait and compute in turn",
     unit="s",
-    text="once/rounds + many*(1 - 1/rounds)",
+    text="once/waves + many*(1 - 1/waves)",
     symbols={
         "once": "what a block waits, with what those beside it compute: they start together [s]",
         "many": "what all blocks wait, with what all compute: they have drifted apart [s]",
-        "rounds": "rounds of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
+        "waves": "waves of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
-    source="derived ends; the decay between is assumed, as for rounds",
+    source="derived ends; the decay between is assumed, as for waves",
 )
 
 
@@ -159,9 +159,9 @@ def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Arr
 
 
 def once_roughly(arithmetic: Array, latency: Array, resident: Array) -> Array:
-    """Return the time of blocks that start together by `ROUND_OVERLAP` [s]; see `once_time`."""
+    """Return the time of blocks that start together by `WAVE_OVERLAP` [s]; see `once_time`."""
     concurrent = arithmetic * (1 - 1 / np.maximum(resident, 1.0))
-    return power_mean((concurrent, latency), ROUND_OVERLAP)
+    return power_mean((concurrent, latency), WAVE_OVERLAP)
 
 
 def after_oldest(alone: Array, work: Array, own: Array) -> Array:
@@ -186,9 +186,9 @@ def turns_time(
     far_waits : array
         Waits of a block for DRAM, one after the other [1].
     """
-    drifting = IN_STEP(rounds=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS)
+    drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS)
     many = power_mean((arithmetic, latency), TURNS_OVERLAP)
-    return np.asanyarray(TURNS_TIME(once=once, many=many, rounds=np.asanyarray(drifting)))
+    return np.asanyarray(TURNS_TIME(once=once, many=many, waves=np.asanyarray(drifting)))
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:

@@ -62,15 +62,15 @@ WALK_TIME = Formula(
     "to 32 warps (measurements/h200-walks/products.csv)",
 )
 BESIDE_WALK = Formula(
-    name="all of them, with the walk over common data",
+    name="time of all resources, with the walk over common data",
     unit="s",
     text="together + max(0, walk - first)",
     symbols={
         "together": "time of all resources together [s]",
-        "walk": "walk of the first round of blocks over common data, but for its first wait [s]",
-        "first": "time of all resources for that round [s]",
+        "walk": "walk of the first wave of blocks over common data, but for its first wait [s]",
+        "first": "time of all resources for that wave [s]",
     },
-    holds="later rounds find what the first has read",
+    holds="later waves find what the first has read",
     source="measured: blocks whose work takes less than their waits take as long as these, and two "
     "an SM whose work takes as long 2 to 9% longer (measurements/h200-walks/products.csv)",
 )
