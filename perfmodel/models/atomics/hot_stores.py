@@ -147,14 +147,6 @@ def hot_stores(
     return worst
 
 
-def hot_stores_inputs(
-    instance: Instance, requests: Sequence[Requests], device: Device
-) -> dict[str, Any] | None:
-    """Return what `HOT_STORES_TIME` takes for the stores that need longest; None without any."""
-    found = hot_stores(instance, requests, device)
-    return None if found is None else found.symbols
-
-
 def _concentrated(
     instance: Instance,
     requests: Sequence[Requests],

@@ -6,7 +6,7 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,11 +62,6 @@ class SeveralTimes:
 
     time_s: Array
     lookups_s: Array
-
-    @property
-    def inputs(self) -> Mapping[str, Mapping[str, Any]]:
-        """Nothing: what the views read before there were derivations."""
-        return {}
 
 
 def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -> SeveralTimes:

@@ -201,14 +201,6 @@ def shared_loops(
     return SharedLoops(rounds, serial, chain, drawn, clock)
 
 
-def loop_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SHARED_LOOP_TIME` takes; None if there are no such loops."""
-    found = shared_loops(instance, requests, rounds, held, clock)
-    return None if found is None else found.symbols
-
-
 def _turns_of_others(instance: Instance, r: Requests, rounds: Array, held: Array) -> Array:
     """Return the clocks of a block's additions at its most popular address.
 

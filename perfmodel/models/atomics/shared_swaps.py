@@ -148,14 +148,6 @@ def shared_swaps(
     return SharedSwaps(rounds, serial, chain, sent, clock)
 
 
-def swap_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SWAP_TIME` takes; None if there are no such loops."""
-    found = shared_swaps(instance, requests, rounds, held, clock)
-    return None if found is None else found.symbols
-
-
 def _chain(r: Requests, mixed: float) -> Array:
     """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
     assert r.sharing is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -251,19 +251,6 @@ def balances(
     return Balances(of_warps, of_l1, busy)
 
 
-def balance_inputs(
-    instance: Instance,
-    requests: Sequence[Requests],
-    sm_count: int,
-    held: Any = 1.0,
-    uneven: Any = 1.0,
-    on_chip: Sequence[Requests] = (),
-) -> tuple[dict[str, Any], dict[str, Any], Array]:
-    """Return what `BALANCE` takes, for warps and for L1, and blocks at work: see `balances`."""
-    found = balances(instance, requests, sm_count, held, uneven, on_chip)
-    return found.warps.symbols, found.l1.symbols, found.busy
-
-
 def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
     """Return the blocks that the busiest SM works on, those that leave at once apart."""
     blocks = np.asanyarray(instance.blocks, dtype=float)
@@ -284,12 +271,6 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
     return np.asanyarray(
         [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
     )
-
-
-def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
-    """Return `Balance.of_all` of what `BALANCE` takes and gives."""
-    found = Balance(tail["busiest"], tail["m"], tail["work"], tail["uneven"])
-    return found.of_all(blocks, busy, balance)
 
 
 def at_work_share(instance: Instance) -> float:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
 from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
-from perfmodel.models.atomics.shared_loops import SHARED_LOOP_TIME, loop_inputs
-from perfmodel.models.atomics.shared_swaps import SWAP_TIME, swap_inputs
+from perfmodel.models.atomics.shared_loops import shared_loops
+from perfmodel.models.atomics.shared_swaps import shared_swaps
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits
+from perfmodel.models.launch.waves import Balance
 from perfmodel.models.time.memory_times import DramTime, L2Time
-from perfmodel.models.time.sm_times import Balance
 
 Array = npt.NDArray[Any]
 
@@ -157,14 +157,14 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
         *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
         execution.device.sm_clock,
     )
-    looping, swapping = loop_inputs(*given), swap_inputs(*given)
+    looping, swapping = shared_loops(*given), shared_swaps(*given)
     if looping is None and swapping is None:
         return None
     time = np.zeros(1)
     if looping is not None:
-        time = np.atleast_1d(SHARED_LOOP_TIME(**looping))
+        time = looping.time_s
     if swapping is not None:
-        time = time + np.atleast_1d(SWAP_TIME(**swapping))
+        time = time + swapping.time_s
     return time
 
 

@@ -19,11 +19,10 @@ from perfmodel.models.latency.meeting import (
     LoadingBlocks,
     read_again,
 )
-from perfmodel.models.launch.waves import BALANCE, mean_turns
+from perfmodel.models.launch.waves import BALANCE, Balance, mean_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing, queued_blocks
-from perfmodel.models.time.sm_times import Balance
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME, SLOWEST_SLICE, hot_stores_inputs
+from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution
@@ -184,8 +184,8 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot = hot_stores_inputs(execution.instance, execution.requests, device)
-    hot_s = None if hot is None else np.atleast_1d(HOT_STORES_TIME(**hot))
+    hot = hot_stores(execution.instance, execution.requests, device)
+    hot_s = None if hot is None else np.atleast_1d(hot.time_s)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     sharp = np.where(traffic.compression > 1, ALONE_SHARP, _sharpness(**crossing))

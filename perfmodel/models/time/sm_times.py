@@ -14,10 +14,9 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
 from perfmodel.models.launch.waves import (
-    BALANCE,
-    balance_inputs,
+    Balance,
+    balances,
     crowding,
-    everywhere,
     side_by_side,
 )
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
@@ -110,31 +109,6 @@ class L1Time:
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
-    """How a grid's work falls on the SMs: what `BALANCE` takes and gives.
-
-    Attributes
-    ----------
-    busiest : array
-        Work of the SM that ends last, over a full block's [1].
-    sms : float
-        SMs of the device [1].
-    work : array
-        Work of all blocks, over a full block's [1].
-    uneven : array
-        What unequal blocks add [1].
-    load : array
-        Load of the busiest SM over the average [1].
-    """
-
-    busiest: Array
-    sms: float
-    work: Array
-    uneven: Array
-    load: Array
-
-
-@dataclass(frozen=True, slots=True)
 class SmTimes:
     """What the units of an SM need, arrays over configurations.
 
@@ -161,7 +135,7 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
     """Return the time of each unit of the busiest SM."""
     instance, device = execution.instance, execution.device
     blocks, resident = execution.blocks, execution.resident
-    tail, l1_tail, busy_blocks = balance_inputs(
+    found = balances(
         instance,
         execution.requests,
         device.sm_count,
@@ -169,20 +143,15 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
         crowding(instance, blocks, resident, device.sm_count),
         execution.on_chip,
     )
-    load = np.atleast_1d(BALANCE(**tail))
-    alike = everywhere(tail, blocks, busy_blocks, load)
+    load = found.warps.load
+    alike = found.warps.of_all(blocks, found.busy, load)
     if instance.kernel.block_work:  # in which is what all blocks do
         alike = load
     return SmTimes(
         pipes=_pipe_times(work, device, load, alike),
-        l1=_l1_time(execution, work.executed, np.atleast_1d(BALANCE(**l1_tail))),
-        balance=_balance(load=load, **tail),
+        l1=_l1_time(execution, work.executed, found.l1.load),
+        balance=found.warps,
     )
-
-
-def _balance(busiest: Array, m: float, work: Array, uneven: Array, load: Array) -> Balance:
-    """Return the record of what `BALANCE` takes, on `m` SMs, and gives."""
-    return Balance(busiest, m, work, uneven, load)
 
 
 def _pipe_times(
