@@ -23,8 +23,8 @@ from perfmodel.reports.step import Origin, Step, scalar
 SCHEMA: Final = "perfmodel.explanation/1"
 NEGLIGIBLE: Final = 0.01
 """Elasticity of the time below which a formula is not shown, and share of the time of a term."""
-_LISTED: Final = 0.05
-_MOST: Final = 3
+_LISTED: Final = 0.1
+_MOST: Final = 2
 """Elasticity from which a step or figure is named that a number comes from, and how many are."""
 _SECTIONS: Final = {
     "launch": "Launch",
