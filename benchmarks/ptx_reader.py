@@ -14,11 +14,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from perfmodel.cuda.compile.resources import estimate
+from perfmodel.cuda.parse import opcodes
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.reader import parse_ptx, read_ptx_text
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.ptx import opcodes
-from perfmodel.frontends.ptx.control_flow import control_flow
-from perfmodel.frontends.ptx.parse import parse_ptx, read_ptx_text
-from perfmodel.frontends.resources import estimate
 
 
 def measure(folder: Path) -> None:

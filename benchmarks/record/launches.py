@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import LaunchSpec
-from perfmodel.frontends.launching.launch_file import launch_from_table, read_launches
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import launch_from_table, read_launches
+from perfmodel.cuda.launch.spec import LaunchSpec
 from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, read_recording

@@ -62,8 +62,8 @@ def inspect(
     and shared memory come from ptxas or nvJitLink; without these they are estimated from PTX, which
     the output says. No GPU is needed.
     """
-    from perfmodel.frontends.inspection import inspect_kernel
-    from perfmodel.frontends.program import load_program
+    from perfmodel.cuda.compile.program import load_program
+    from perfmodel.cuda.kernel.inspection import inspect_kernel
 
     with progress_bar("compiling", counted=False):
         options = compiler_options(compiler_option, include)

@@ -83,7 +83,7 @@ def _print_source(name: str, found: Kernel, json: bool) -> None:
         raise PerfmodelError(f"--source goes with built-in kernels, not with {shown(name)}")
     source = source_of(found)
     if json:
-        from perfmodel.frontends.launching.builtin_launch import builtin_launch
+        from perfmodel.cuda.launch.builtin_launch import builtin_launch
         from perfmodel.reports.records import source_record
 
         print_json(source_record(found, source, *builtin_launch(found, source)))

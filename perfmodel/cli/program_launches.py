@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.errors import PerfmodelError, nearest, shown
 
 if TYPE_CHECKING:
-    from perfmodel.frontends.launching.launch import LaunchSpec
-    from perfmodel.frontends.launching.stated import StatedLaunch
-    from perfmodel.frontends.program import Program
+    from perfmodel.cuda.compile.program import Program
+    from perfmodel.cuda.launch.spec import LaunchSpec
+    from perfmodel.cuda.launch.stated import StatedLaunch
     from perfmodel.kernels import Kernel
 
 
@@ -67,7 +67,7 @@ class ProgramLaunches:
         PerfmodelError
             If a rule cannot be worked out, or the kernel not be followed.
         """
-        from perfmodel.frontends.translate import translated
+        from perfmodel.cuda.kernel.translate import translated
 
         return [
             translated(self.program, spec, self.kernel_name, tell, assume=self.assume)
@@ -75,15 +75,15 @@ class ProgramLaunches:
         ]
 
     def in_other_blocks(self, values: Mapping[str, Any], made: Kernel) -> tuple[Kernel, ...]:
-        """Return its launch in blocks of other sizes; see `perfmodel.frontends.other_blocks`."""
-        from perfmodel.frontends.other_blocks import in_other_blocks
+        """Return its launch in blocks of other sizes; see `perfmodel.cuda.kernel.other_blocks`."""
+        from perfmodel.cuda.kernel.other_blocks import in_other_blocks
         from perfmodel.prediction.changes import BLOCKS
 
         spec, _ = next(self._at(values))
         return in_other_blocks(self.program, spec, self.kernel_name, made, BLOCKS)
 
     def _at(self, values: Mapping[str, Any]) -> Iterator[tuple[LaunchSpec, frozenset[str]]]:
-        from perfmodel.frontends.launching.stated import check_once
+        from perfmodel.cuda.launch.stated import check_once
 
         for launch in self.stated:
             parameters = self._parameters(launch)
@@ -92,13 +92,13 @@ class ProgramLaunches:
             yield launch.at(values, parameters)
 
     def _parameters(self, launch: StatedLaunch) -> tuple[str, ...]:
-        from perfmodel.frontends.launching.launch import parameter_names
+        from perfmodel.cuda.launch.spec import parameter_names
 
         function = self.program.kernel(self.kernel_name or launch.kernel)
         return parameter_names(function, self.program.parameter_names(function))
 
 
 def _readable(name: str) -> str:
-    from perfmodel.frontends.template_names import source_name
+    from perfmodel.cuda.parse.template_names import source_name
 
     return source_name(name)

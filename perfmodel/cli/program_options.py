@@ -14,8 +14,8 @@ from perfmodel.cli.program_launches import ProgramLaunches
 from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
-    from perfmodel.frontends.launching.stated import StatedArgument, StatedLaunch
-    from perfmodel.frontends.program import Program
+    from perfmodel.cuda.compile.program import Program
+    from perfmodel.cuda.launch.stated import StatedArgument, StatedLaunch
     from perfmodel.hardware import Device
 
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")
@@ -165,7 +165,7 @@ class ProgramOptions:
             If it cannot be compiled or read, or an option is wrong or does not go with it.
         """
         from perfmodel.cli.progress import progress_bar
-        from perfmodel.frontends.program import load_program
+        from perfmodel.cuda.compile.program import load_program
 
         if mapping is not None:
             raise PerfmodelError(
@@ -184,8 +184,8 @@ class ProgramOptions:
         )
 
     def _stated(self, program: Program) -> tuple[StatedLaunch, ...]:
-        from perfmodel.frontends.launching.rules import Stated, sides
-        from perfmodel.frontends.launching.stated import StatedLaunch, three
+        from perfmodel.cuda.launch.rules import Stated, sides
+        from perfmodel.cuda.launch.stated import StatedLaunch, three
 
         if self.launch is not None:
             for name in ("grid", "block", "shared", "arg"):
@@ -209,8 +209,8 @@ class ProgramOptions:
         )
 
     def _from_file(self, program: Program, text: str) -> tuple[StatedLaunch, ...]:
-        from perfmodel.frontends.launching.launch_file import read_stated
-        from perfmodel.frontends.signatures import base_name
+        from perfmodel.cuda.launch.launch_file import read_stated
+        from perfmodel.cuda.parse.signatures import base_name
 
         path, colon, number = text.rpartition(":")
         if not colon or not (number.isascii() and number.isdecimal()):
@@ -249,9 +249,9 @@ def is_program(text: str) -> bool:
 
 
 def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
-    from perfmodel.frontends.launching.launch import Buffer
-    from perfmodel.frontends.launching.rules import Stated, is_structure, split
-    from perfmodel.frontends.launching.stated import StatedArgument
+    from perfmodel.cuda.launch.rules import Stated, is_structure, split
+    from perfmodel.cuda.launch.spec import Buffer
+    from perfmodel.cuda.launch.stated import StatedArgument
 
     found: dict[str, StatedArgument] = {}
     for text in texts:
@@ -264,7 +264,7 @@ def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
         if name in found:
             raise PerfmodelError(f"{where} is given twice: give it once")
         if value.endswith(".npy"):
-            from perfmodel.frontends.launching.content import load
+            from perfmodel.cuda.launch.content import load
 
             path = Path(value)
             held = Buffer(load(path, where).nbytes, npy=path)

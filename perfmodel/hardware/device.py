@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest
+from perfmodel.hardware.coefficients import Coefficients
 from perfmodel.hardware.figure import Figure
 
 WARP_SIZE: Final = 32
@@ -269,6 +270,8 @@ class Device:
         "blocks/second", "blocks that the GPU starts in a second", required=False
     )
 
+    coefficients: Coefficients = field(repr=False)
+    """The fitted numbers of the mechanisms, of its architecture or inherited from another."""
     inherited: Inheritance | None = field(default=None, compare=False, repr=False)
     """Set for a GPU that differs from the one that its file extends and states no measurements."""
 

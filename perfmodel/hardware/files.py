@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.hardware.coefficients import coefficients_of
 from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
@@ -160,6 +161,7 @@ def _build(path: Path) -> Device:
         title=leaf.headers.get("title", name),
         compute_capability=headers["compute_capability"],
         figures=MappingProxyType(ordered),
+        coefficients=coefficients_of(headers["compute_capability"]),
         **_numbers(ordered, where),
     )
 

@@ -326,7 +326,7 @@ class Kernel:
         The least that has the instructions it is made of; empty where any has them.
     asynchronous : frozenset of str
         Of a kernel from PTX, what it does asynchronously on sm_90: see
-        `perfmodel.frontends.assembly.asynchronous`.
+        `perfmodel.cuda.sass.asynchronous`.
     """
 
     name: str

@@ -183,8 +183,8 @@ def scope(access: Access) -> Iterator[None]:
         _scope.reset(token)
 
 
-def figure(name: str, value: float) -> Recorded:
-    """Return a figure of the device as a recorded number."""
+def figure(name: str, value: float | tuple[float, ...]) -> Recorded:
+    """Return a figure of the device, or a coefficient, as a recorded number or table of numbers."""
     found: Recorded = _of(Node("figure", name, value))
     return found
 

@@ -22,21 +22,17 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.dram.dirty_lines import dirty_left
-from perfmodel.models.grid.geometry import AXES
-from perfmodel.models.l2.l2_misses import REWRITTEN, l2_misses
-from perfmodel.models.l2.private_sets import PRIVATE_KNEE
+from perfmodel.models.global_accesses import GlobalAccesses, L2Start
+from perfmodel.models.grid.geometry import AXES, block_shape
+from perfmodel.models.l1.record import L1
+from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, l2_misses
+from perfmodel.models.l2.private_sets import PrivateSet
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import (
-    KNEE,
-    REWRITTEN_KNEE,
-    Group,
-    grouped,
-    held,
-    loads_by_l1,
-)
+from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, held
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -128,15 +124,13 @@ def _rereads(launch: _Launch) -> float:
     requests, traffic, device = launch.requests, launch.traffic, launch.device
     total = 0.0
     for table in traffic.tables:
-        if table.workings and table.workings[-1][0] is PRIVATE_KNEE:
-            used_between = table.workings[-1][1]
-            missing = 1 - held(used_between["d"], used_between["c"], (low, high))
-            lost = table.inputs["normal_miss"] - missing
-            near = np.abs(used_between["d"] / used_between["c"] - (low + high) / 2) < (
-                (high - low) / 2 + spread
-            )
+        if isinstance(table.parts, PrivateSet):
+            used, capacity = table.parts.used, table.parts.capacity
+            missing = 1 - held(used, capacity, (low, high))
+            lost = table.lines.normal_miss - missing
+            near = np.abs(used / capacity - (low + high) / 2) < ((high - low) / 2 + spread)
             lost = lost + np.where(near, np.copysign(spread, lost), 0.0)
-            total += _number(table.again * table.inputs["normal"] * lost)
+            total += _number(table.again * table.lines.normal * lost)
     in_tables = {i for t in traffic.tables for i in t.members}
     loads = [
         i
@@ -148,27 +142,26 @@ def _rereads(launch: _Launch) -> float:
         for i in loads
     }
     asked = sum(_number(traffic.accesses[i].l1_fill_sectors) * SECTOR for i in loads)
-    used = sum(buffers.values())
-    if not loads or asked < 1.1 * used or used * device.l2_partitions < low * device.l2_size:
+    once = sum(buffers.values())
+    if not loads or asked < 1.1 * once or once * device.l2_partitions < low * device.l2_size:
         return total
-    reads = [_again(launch, knee=knee)[1] for knee in (KNEE, (low, high))]
+    reads = [_again(launch, Knees(reuse=knee)).dram_bytes for knee in (KNEE, (low, high))]
     return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
 
 
-def _again(launch: _Launch, **knees: tuple[float, float]) -> tuple[Any, ...]:
+def _again(launch: _Launch, knees: Knees) -> Misses:
     """Return what `l2_misses` does, with other knees."""
-    return l2_misses(
+    x, y, z = (int(np.max(n)) for n in launch.instance.block)
+    accesses = GlobalAccesses(
         launch.instance,
+        block_shape((x, y, z)),
         launch.requests,
-        launch.groups,
         launch.device,
-        launch.occupied.resident,
-        np.asanyarray(launch.instance.blocks, dtype=float),
-        [a.l1_fill_sectors for a in launch.traffic.accesses],
-        launch.control,
-        {},
-        **knees,
+        launch.occupied,
+        L2Start(launch.control),
     )
+    fills = [a.l1_fill_sectors for a in launch.traffic.accesses]
+    return l2_misses(accesses, L1(launch.groups, {}, (), (), fills, {}), knees)
 
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
@@ -178,11 +171,7 @@ def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
     total = 0.0
     for table in traffic.tables:
         periodic = any(requests[i].period is not None for i in table.members)
-        if (
-            stores
-            and periodic
-            and not np.any(table.inputs["persisting"] + table.inputs["streaming"])
-        ):
+        if stores and periodic and not np.any(table.lines.persisting + table.lines.streaming):
             few = np.minimum(table.misses / spared, 1.0)
             total += _number(table.again * spared * few * (1 - table.misses))
     return total
@@ -198,7 +187,7 @@ def _rewritten(launch: _Launch) -> float:
         return 0.0
 
     def written(knee: tuple[float, float]) -> float:
-        return _number(_again(launch, rewritten_knee=knee)[3])
+        return _number(_again(launch, Knees(rewritten=knee)).rewritten)
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)

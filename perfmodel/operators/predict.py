@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.reuse.reuse_windows import WARM_KNEE, held
 from perfmodel.models.time.stage import Timing
 from perfmodel.operators.model_shape import ModelShape, with_context

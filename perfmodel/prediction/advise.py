@@ -14,7 +14,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.change import CATEGORIES, Change, Kind
 from perfmodel.prediction.changes import changes, reused_buffers

@@ -188,6 +188,8 @@ def wider_lines(
         )
     if len(moved) > _MOST_LINES:
         lines.append(f"/* and {len(moved) - _MOST_LINES} more alike */")
+    # Accesses know how long an element is, not what it means.
+    lines.append("/* types by size: int4 for float4 of integers; a uint holds half2, bfloat162 */")
     lines.append(f"/* pointers must be multiples of {widest} bytes, as those of cudaMalloc are */")
     return tuple(lines)
 

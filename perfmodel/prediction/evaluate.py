@@ -10,12 +10,13 @@ import numpy as np
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
 from perfmodel.models.launch.occupancy import check_block, occupancy
-from perfmodel.models.memory import CacheState, closed_form_traffic
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing, time_model
+from perfmodel.models.traffic_stage import closed_form_traffic
 from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
@@ -59,11 +60,8 @@ def evaluate(
         shape,
         gpu,
         occupied,
-        cache,
-        setting.control,
-        setting.claimed,
-        full=not emptied,
-        asked=asked,
+        L2Start(setting.control, setting.claimed, warm=cache == "warm", full=not emptied),
+        asked,
     )
     notes: tuple[str, ...] = ()
     if method == "simulated":

@@ -10,7 +10,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import find_kernel, mappings
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction

@@ -18,8 +18,8 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.grid.geometry import alike
-from perfmodel.models.memory import CacheState
 from perfmodel.models.requests.unrolled import runs_once
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.contents import contents_doubt

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.interval import interval, spread

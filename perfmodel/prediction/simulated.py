@@ -17,8 +17,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.launch.occupancy import Occupancy, check_block, occupancy
-from perfmodel.models.memory import CacheState
 from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.trace.cache import Engine

@@ -35,13 +35,15 @@ def derive_time(details: Details, timing: Timing, traffic: Traffic | None = None
 
 
 def recorded_device(device: Device) -> Device:
-    """Return a device whose figures are recorded numbers."""
+    """Return a device whose figures and coefficients are recorded numbers."""
     values: dict[str, Any] = {
         name: figure(name, value)
         for name in quantities()
         if isinstance(value := getattr(device, name), (int, float))
     }
-    return replace(device, **values)
+    found = device.coefficients
+    fitted = {name: figure(name, value) for name, value in found.values.items()}
+    return replace(device, coefficients=replace(found, values=fitted), **values)
 
 
 def _time(device: Device, details: Details, traffic: Traffic, timing: Timing) -> TimeModel:

@@ -43,7 +43,7 @@ class WiderInterval:
     compute_capability : str
         Of the GPU; empty for any.
     uses : frozenset of str
-        All that a kernel from PTX must have of `perfmodel.frontends.assembly.asynchronous`.
+        All that a kernel from PTX must have of `perfmodel.cuda.sass.asynchronous`.
     inherits : str
         For GPUs whose figures are another's: "same architecture" or "other architecture".
     rows, held_out_rows : int or None

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from perfmodel.frontends.inspection import KernelFacts
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.syntax import SourceLine
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.kernel.inspection import KernelFacts
+from perfmodel.cuda.parse.syntax import SourceLine
 
 SCHEMA: Final = "perfmodel.inspection/1"
 

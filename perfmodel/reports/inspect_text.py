@@ -8,10 +8,10 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
-from perfmodel.frontends.inspection import KernelFacts, LoopFacts
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.syntax import SourceLine
-from perfmodel.frontends.resources import Resources, by_origin
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources, by_origin
+from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
+from perfmodel.cuda.parse.syntax import SourceLine
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, Bar, labelled, plain, table
 from perfmodel.text_files import source_lines

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.expressions import Node, Number, text
-from perfmodel.frontends.launching.launch import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Kernel, Parameter
 from perfmodel.kernels.sources import Source

@@ -16,7 +16,7 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
 from perfmodel.measure.recorded import Recording, Row, read_recording
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.interval import regime, residual_class

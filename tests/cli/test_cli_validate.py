@@ -34,7 +34,7 @@ except ImportError:  # Windows
     pty = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).parents[2]
-PTX = str(ROOT / "tests" / "frontends" / "ptx" / "nvcc-13.0-kernels.ptx")
+PTX = str(ROOT / "tests" / "cuda" / "ptx" / "nvcc-13.0-kernels.ptx")
 SAXPY = ["--grid", "4096", "--block", "256", "--arg", "0=1000000", "--arg", "1=2.5"]
 SESSION = 'format = 1\n\n[machine]\ndevice = "h200-sxm"\ngpu = "NVIDIA H200"\n'
 HEAD = "kernel,bytes,vector,block,use,timing,cache,repeats,time_us,spread,clock_mhz,flag\n"

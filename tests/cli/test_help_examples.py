@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.cli.app import COMMANDS
-from perfmodel.frontends.toolchain import find_tool
+from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.kernels import library
 
 Run = Callable[..., str]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.frontends.toolchain import find_tool
+from perfmodel.cuda.compile.toolchain import find_tool
 
 Run = Callable[..., str]
 

@@ -13,7 +13,7 @@ import pytest
 Run = Callable[..., str]
 Refused = Callable[..., str]
 
-PTX = str(Path(__file__).parents[1] / "frontends" / "ptx" / "nvcc-13.0-kernels.ptx")
+PTX = str(Path(__file__).parents[1] / "cuda" / "ptx" / "nvcc-13.0-kernels.ptx")
 SAXPY = (PTX, "--kernel", "saxpy", "--grid", "4096", "--block", "256")
 NUMBERS = ("--arg", "0=1000000", "--arg", "1=2.5")
 

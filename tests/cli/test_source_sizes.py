@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.frontends.toolchain import find_tool
+from perfmodel.cuda.compile.toolchain import find_tool
 
 Run = Callable[..., str]
 Refused = Callable[..., str]
 
-PTX = str(Path(__file__).parents[1] / "frontends" / "ptx" / "nvcc-13.0-kernels.ptx")
+PTX = str(Path(__file__).parents[1] / "cuda" / "ptx" / "nvcc-13.0-kernels.ptx")
 SAXPY = (PTX, "--kernel", "saxpy", "--block", "256", "--arg", "1=2.5")
 RULES = ("--grid", "ceil_div(param_0, blockDim.x)", "--arg", "0=4*n", "--arg", "2=16*n B")
 FILE = """

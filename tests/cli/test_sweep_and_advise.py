@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import perfmodel
-from perfmodel.frontends.toolchain import find_tool
+from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.hardware import load_device
 from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.prediction.l2_rules import percent_of_l2

@@ -15,10 +15,10 @@ from measured import rows
 
 import perfmodel
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.measure.folders import root
 from perfmodel.prediction.private_sums import private_sums
 from perfmodel.prediction.wider_threads import wider_threads

@@ -13,11 +13,11 @@ import pytest
 from measured import rows
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import LaunchSpec, Scalar
-from perfmodel.frontends.other_blocks import in_other_blocks
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.other_blocks import in_other_blocks
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import Option, advise
 from perfmodel.prediction.changes import BLOCKS

@@ -10,14 +10,14 @@ import pytest
 from measured import rows
 
 from perfmodel import predict
-from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launching.launch_file import read_launches
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.resources import Resources
-from perfmodel.frontends.signatures import parameter_names
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.to_ptx import compile_ptx
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.parse.signatures import parameter_names
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import warp_instructions
 

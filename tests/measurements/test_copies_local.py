@@ -16,13 +16,13 @@ from typing import NamedTuple
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.resources import Resources
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.to_ptx import compile_ptx
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
+from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.measure.seal import checksums
 from perfmodel.prediction import Prediction
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.frontends.launching.launch import Scalar
-from perfmodel.frontends.launching.launch_file import read_launches
+from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.cuda.launch.spec import Scalar
 from perfmodel.measure.seal import checksums
 
 ROOT = Path(__file__).parents[2] / "measurements"

@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.compile import compile_ptx
-from perfmodel.frontends.launching.launch_file import read_launches
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.resources import Resources
-from perfmodel.frontends.signatures import parameter_names
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.to_ptx import compile_ptx
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.parse.signatures import parameter_names
 from perfmodel.models.time.issue import warp_instructions
 from perfmodel.prediction import Prediction
 
@@ -166,7 +166,7 @@ def test_a_bias_added_to_rows_is_fetched_once_an_sm() -> None:
 
 def test_pipes_of_kernels_that_were_not_looked_into() -> None:
     # Validation: additions and shifts are handed out as ptxas does
-    # (frontends/assembly/pipe_balance.py), a rule made without these kernels. Part of a kernel's
+    # (cuda/sass/pipe_balance.py), a rule made without these kernels. Part of a kernel's
     # instructions that each pipe is off.
     ends = {("int32",): "alu_instructions", ("imad", "wide", "fma32"): "fma_instructions"}
     off: dict[str, list[float]] = {column: [] for column in ends.values()}

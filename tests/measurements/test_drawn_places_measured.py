@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from perfmodel import Prediction, predict
-from perfmodel.frontends.launching.launch_file import read_launches
-from perfmodel.frontends.program import load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import read_launches
 
 MEASURED = Path(__file__).parents[2] / "measurements"
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch_file import read_launches
-from perfmodel.frontends.program import load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import read_launches
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
 from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads

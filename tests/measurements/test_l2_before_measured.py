@@ -116,10 +116,10 @@ def test_small_tables_of_streaming_lines() -> None:
         sizes = dict(zip(names, (size, 512 * MIB), strict=True))
         found = predict(kernel, device=DEVICE, cache="warm", l2=under(row, buffer, size), **sizes)
         (table,) = found.details.traffic.tables
-        marked = float(table.inputs["streaming"][0])
+        marked = float(table.lines.streaming[0])
         read = 512 * MIB if row["function"] == "stream_persistent" else 0
         counted = (row["dram_read_bytes"] - read) / (512 * MIB * marked)
-        off.append(float(table.inputs["streaming_miss"][0]) - counted)
+        off.append(float(table.lines.streaming_miss[0]) - counted)
     assert len(off) == 40
     assert np.sqrt(np.mean(np.square(off))) < 0.07
 

@@ -19,7 +19,7 @@ from measured import FOLDER, rows
 
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.dram.writeback import writebacks
+from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2.set_overflow import overflow
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
@@ -255,8 +255,9 @@ def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
     assert len(held_up) > 7
     for row in held_up:
         ways = float(np.ceil(row["set_mib"] / 3.75))
-        *_, (lost, given) = writebacks(row["bytes"], 2 * row["bytes"], 0.0, 0.0, ways, tabled=False)
-        assert idle + lost(**given) / 4.814e6 == pytest.approx(row["time_us"], rel=0.045), row
+        mix = DramMix(row["bytes"], 2 * row["bytes"], 0.0)
+        lost = writeback_loss(mix, SetAside(ways), tabled=False)
+        assert idle + lost / 4.814e6 == pytest.approx(row["time_us"], rel=0.045), row
 
 
 def test_over_fetch_of_strided_copies() -> None:
@@ -385,7 +386,7 @@ def test_concurrent_kernels_share_a_set_aside() -> None:
             table_bytes=size << 20,
         )
         (table,) = found.details.traffic.tables
-        return float(table.inputs["persisting"][0] * (1 - table.inputs["overflow"][0]))
+        return float(table.lines.kept[0])
 
     off = []
     for (a, b, aside, first, second, of), share in near.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.frontends.assembly.latencies import latencies
-from perfmodel.frontends.ptx.syntax import Instruction
+from perfmodel.cuda.parse.syntax import Instruction
+from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS
 from perfmodel.models.latency.latency import BARRIER_START, BARRIER_WARP
 

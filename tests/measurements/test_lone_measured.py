@@ -9,11 +9,11 @@ import pytest
 from measured import rows
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import Buffer, LaunchSpec, Scalar
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.resources import Resources
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
+from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.measure.folders import root
 from perfmodel.models.requests.passes import PASS_CLOCKS
 

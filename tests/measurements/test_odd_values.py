@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from measured import rows
 
-from perfmodel.frontends.emulation.odd_values import odd_lanes, ways
-from perfmodel.frontends.ptx.parse import parse_ptx
-from perfmodel.frontends.ptx.syntax import Instruction
+from perfmodel.cuda.emulate.odd_values import odd_lanes, ways
+from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.parse.syntax import Instruction
 from perfmodel.measure.folders import root
 
 FOLDER = root() / "h200-odd-values"

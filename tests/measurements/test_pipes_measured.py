@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from measured import rows
 
-from perfmodel.frontends.assembly.machine_instructions import machine_instructions
-from perfmodel.frontends.ptx.control_flow import control_flow
-from perfmodel.frontends.ptx.parse import parse_ptx
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.sass.machine_instructions import machine_instructions
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import pipe_cycles

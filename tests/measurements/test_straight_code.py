@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch_file import launch_from_table
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import launch_from_table
 
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 

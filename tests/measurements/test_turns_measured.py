@@ -14,7 +14,7 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.memory import CacheState
+from perfmodel.models.global_accesses import CacheState
 
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)

@@ -13,9 +13,9 @@ from statistics import median
 import numpy as np
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch_file import launch_from_table
-from perfmodel.frontends.program import load_program
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.launch_file import launch_from_table
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
 from perfmodel.prediction import Prediction

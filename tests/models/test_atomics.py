@@ -19,7 +19,7 @@ from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.atomics.shared_atomics import COPIES_TIME, best_copies
-from perfmodel.models.atomics.shared_loops import loop_clocks
+from perfmodel.models.atomics.shared_loops import Tried, loop_clocks
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.contention import counted_conflicts, random_conflicts
 from perfmodel.models.requests.warp_requests import Requests, access_requests
@@ -265,15 +265,15 @@ def test_tries_in_shared_memory() -> None:
         warps, held = int(row["warps"]), int(row["held"])
         counted = int(row["shared_wavefronts"]) / (132 * warps * 32)
         width = 8 if row["dtype"] == "float64" else 4
-        each = float(loop_clocks(warps, warps, held, 1e9, False, 1.0, width))
+        each = float(loop_clocks(Tried(warps, warps, held, False, 1.0, width), 1e9))
         assert 0.97 * counted < each < 1.34 * counted, row
 
 
 def test_blocks_that_add_once_keep_step() -> None:
     # property: 8 warps of a block on its own succeed once a turn, 16 more often
-    alone = float(loop_clocks(1, 1, 1, 1e9, True, 1.0, 4))
-    assert float(loop_clocks(8, 8, 1, 1e9, True, 1.0, 4)) > 0.85 * alone
-    assert float(loop_clocks(16, 16, 1, 1e9, True, 1.0, 4)) < 0.6 * alone
+    alone = float(loop_clocks(Tried(1, 1, 1, True, 1.0, 4), 1e9))
+    assert float(loop_clocks(Tried(8, 8, 1, True, 1.0, 4), 1e9)) > 0.85 * alone
+    assert float(loop_clocks(Tried(16, 16, 1, True, 1.0, 4), 1e9)) < 0.6 * alone
 
 
 def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
@@ -289,7 +289,7 @@ def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
         warps, addresses = int(r["warps"]), int(r["addresses"])
         tried = max(1.0, warps * min(1.0, 32 / addresses))
         width = 8 if r["dtype"] == "float64" else 4
-        each = float(loop_clocks(tried, warps, 1, 1.0, False, min(32, addresses), width))
+        each = float(loop_clocks(Tried(tried, warps, 1, False, min(32, addresses), width), 1.0))
         slowest = float(r["each"]) * float(r["longest"]) / float(r["life"])
         off.append(abs(each / slowest - 1))
     assert max(off) < 0.35

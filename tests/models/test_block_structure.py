@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfmodel.cuda.emulate.result import unequal
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.emulation.result import unequal
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.files import parse_kernel

@@ -10,7 +10,8 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.l2.private_sets import YOUNG_SHARE, private_misses, settled_share
+from perfmodel.models.l2.private_sets import private_set, settled_share
+from perfmodel.models.l2.residency import Streams
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "h200-builtins"
 H200 = load_device("h200-sxm")
@@ -23,16 +24,14 @@ MIB = 1 << 20
 def test_two_parts_take_as_long_as_all_passes(size: int, passes: int, before: float) -> None:
     """Derived: each pass takes the longer of L2 and DRAM, of what misses in it."""
     capacity = 60.0 * MIB
-    workings = private_misses(size * MIB, 0.0, 0.0, capacity, passes, before)
-    knee, room = workings[-1]
-    half = workings[-2][1]["half"]
+    one = private_set(size * MIB, Streams(0.0, 0.0), capacity, passes, before)
     even = 0.53
     at = before + np.linspace(0, passes - 1, 200_001)
-    young = (1 + (at / half) ** 2) ** -1.5
-    missed = knee(**{**room, "young": young})
+    young = (1 + (at / one.age.half) ** 2) ** -1.5
+    missed = one.lost(young)
     one_by_one = np.mean(np.maximum(missed, even)) * (passes - 1)
-    share, later = settled_share(workings, even)
-    everything = knee(**{**room, "young": YOUNG_SHARE(**workings[-2][1])})
+    share, later = settled_share(one, even)
+    everything = one.lost(one.age.young)
     early = (everything - share * later) * (passes - 1)
     late = (1 - share) * (passes - 1) * even
     found = max(early, late) + share * (passes - 1) * max(later, even)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.models.dram.writeback import writebacks
+from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
 from perfmodel.models.l2.random_tables import (
     OtherTable,
@@ -128,7 +128,7 @@ def test_random_tables_against_two_partitions(table_lines: int) -> None:
             hits += line in caches[home]
             caches[home].use(line)
         caches[side].use(line)
-    found, *_ = random_line_hits(table_lines * 128.0, 0.0, draws, half * 2 * 128.0, 128.0)
+    found, *_ = random_line_hits(table_lines * 128.0, 0.0, draws, half * 2 * 128.0)
     assert float(found) == pytest.approx(hits / draws, abs=0.005)
 
 
@@ -153,7 +153,7 @@ def test_random_tables_that_compete_against_two_partitions(copied: bool) -> None
         caches[near].use(line)
     other = OtherTable(np.array([sizes[1] * 128.0]), np.array([draws[1] / sizes[1]]), copied)
     found, *_ = random_line_hits(
-        *(sizes[0] * 128.0, 0.0, draws[0], half * 2 * 128.0, 128.0), others=[other]
+        *(sizes[0] * 128.0, 0.0, draws[0], half * 2 * 128.0), others=[other]
     )
     assert float(found[0]) == pytest.approx(hits[0] / draws[0], abs=0.006)
 
@@ -236,8 +236,8 @@ def test_misses_grow_with_streams_and_tables() -> None:
     # property: monotonic, from none to all
     sizes = np.linspace(0.1, 40, 200) * MIB
     for read, written in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
-        workings = residency.normal_misses(sizes, sizes * read, sizes * written, (0, 0), H200)
-        misses = residency.NORMAL_MISSES(**workings[-1][1])
+        streams = residency.Streams(sizes * read, sizes * written)
+        misses = residency.normal_misses(sizes, streams, residency.Streams(0, 0), H200).lost
         assert np.all(np.diff(misses) >= -1e-12)
         assert misses[0] < 1e-3
         assert misses[-1] > 0.99
@@ -246,16 +246,20 @@ def test_misses_grow_with_streams_and_tables() -> None:
 def test_streams_marked_streaming_do_less_harm() -> None:
     # measured: a write stream marked streaming leaves an 8 MiB table alone (data-reset-out-window)
     size = 8.0 * MIB
-    plain = residency.normal_misses(size, 0.0, size, (0.0, 0.0), H200)
-    marked = residency.normal_misses(size, 0.0, size, (0.0, size), H200)
-    assert residency.NORMAL_MISSES(**plain[-1][1]) > 0.05
-    assert residency.NORMAL_MISSES(**marked[-1][1]) < 0.01
+    streams = residency.Streams(0.0, size)
+    plain = residency.normal_misses(size, streams, residency.Streams(0.0, 0.0), H200)
+    marked = residency.normal_misses(size, streams, streams, H200)
+    assert plain.lost > 0.05
+    assert marked.lost < 0.01
 
 
-def held_up(*given: float, **more: float) -> float:
+def held_up(
+    written: float, normal: float, streaming: float, filled: float, ways: float, **more: float
+) -> float:
     """Return what writes lose, as bytes."""
-    (_, (lost, values)) = writebacks(*given, **more)
-    return float(lost(**values))
+    return float(
+        writeback_loss(DramMix(written, normal, streaming, **more), SetAside(ways, filled))
+    )
 
 
 def test_reads_alone_lose_nothing_to_a_set_aside() -> None:

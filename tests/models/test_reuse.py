@@ -13,7 +13,7 @@ from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.l2.warm_lines import WARM_HALF, warm_held
 from perfmodel.models.requests.warp_requests import Requests, access_requests
-from perfmodel.models.reuse.reuse_windows import grouped
+from perfmodel.models.reuse.groups import grouped
 
 
 def requests_of(

@@ -12,7 +12,8 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.l2.private_sets import MOVED_KNEE, NEAR, moved_misses
+from perfmodel.models.l2.private_sets import NEAR, moved_set
+from perfmodel.models.l2.residency import Streams
 from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many
 from perfmodel.validation.sweeps import KERNELS
@@ -141,13 +142,13 @@ def test_blocks_that_come_back_to_their_own_part_are_as_before() -> None:
 
 def test_drift_has_limits() -> None:
     # limits: at first nobody follows, at last nearly all do; nothing is lost of small sets
-    given: dict[str, Any] = {"kept": 64 * MIB, "read": 0.0, "written": 0.0, "capacity": 60.0 * MIB}
+    given: dict[str, Any] = {"streams": Streams(0.0, 0.0), "capacity": 60.0 * MIB, "near": True}
 
-    def missed(**changed: Any) -> float:
-        workings = moved_misses(**(given | {"near": True, "warm": False} | changed))
-        return float(MOVED_KNEE(**workings[-1][1]))
+    def missed(resident: int = 64 * MIB, warm: bool = False, **changed: Any) -> float:
+        one = moved_set(resident, **given, warm=warm, **changed)
+        return float(one.lost(one.age.young))
 
     assert missed(passes=2) > 0.99
-    assert missed(passes=1e6) == pytest.approx(NEAR["steady"], abs=0.01)
-    assert missed(passes=30, kept=16 * MIB) < 1e-3
+    assert missed(passes=1e6) == pytest.approx(NEAR.steady, abs=0.01)
+    assert missed(passes=30, resident=16 * MIB) < 1e-3
     assert missed(passes=30, warm=True) < missed(passes=30)

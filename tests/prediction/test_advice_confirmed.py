@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import LaunchSpec, Scalar
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.toolchain import find_tool
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.compile.toolchain import find_tool
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.advise import WORTH, Advice, Option, advise
 from perfmodel.prediction.change import CATEGORIES

@@ -12,8 +12,8 @@ from drawn_launches import EVERY, drawn, drawn_of
 from programs import launch, sample_program
 
 from perfmodel import Prediction, predict, predict_many
+from perfmodel.cuda.kernel.translate import translated
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.translate import translated
 from perfmodel.hardware import Device
 from perfmodel.hardware.device import quantities
 from perfmodel.models import derivation as recorder

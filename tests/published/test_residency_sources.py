@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 from perfmodel import predict
 from perfmodel.cli.app import app
-from perfmodel.frontends import toolchain
-from perfmodel.frontends.launching.launch import LaunchSpec, Scalar
-from perfmodel.frontends.program import Program, load_program
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.compile import toolchain
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 
@@ -48,7 +48,7 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if name == "NVRTC":
         pytest.importorskip("cuda.bindings.nvrtc")
         monkeypatch.setattr(
-            "perfmodel.frontends.compile.find_tool", lambda t: None if t == "nvcc" else found(t)
+            "perfmodel.cuda.compile.to_ptx.find_tool", lambda t: None if t == "nvcc" else found(t)
         )
     elif found("nvcc") is None:
         pytest.skip("no nvcc here")

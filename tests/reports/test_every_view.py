@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 from perfmodel import Prediction, predict
 from perfmodel.cli.app import app
+from perfmodel.cuda.kernel.translate import translated
 from perfmodel.errors import PerfmodelError
-from perfmodel.frontends.translate import translated
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.advise import advise
 

@@ -12,7 +12,7 @@ from drawn_launches import EVERY
 from programs import launch, sample_program
 
 from perfmodel import Prediction, predict
-from perfmodel.frontends.translate import translated
+from perfmodel.cuda.kernel.translate import translated
 from perfmodel.models.derivation import Node
 from perfmodel.models.replay import Derivation
 from perfmodel.prediction.derive import derive_as_far
@@ -106,7 +106,11 @@ def check_origins(prediction: Prediction, steps: tuple[Step, ...]) -> None:
             assert step.number not in origin.steps
             assert origin.steps or origin.figures
             numbers = [results[number] for number in origin.steps]
-            numbers += [getattr(prediction.details.device, name) for name in origin.figures]
+            device = prediction.details.device
+            of_device = dict(device.coefficients.values) | {
+                name: getattr(device, name) for name in device.figures
+            }
+            numbers += [of_device[name] for name in origin.figures]
             if origin.same:
                 assert numbers == [pytest.approx(step.values[symbol], rel=1e-12)], step.title
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.frontends.launching.launch import Buffer, LaunchSpec
-from perfmodel.frontends.translate import translate
+from perfmodel.cuda.kernel.translate import translate
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import residual_origin
 from perfmodel.validation.first_looks import FirstLook, first_looks, translated_over_described

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.record.compare import differences, largest
 from benchmarks.record.launches import parts, predicted
 from benchmarks.record.store import read, write
-from perfmodel.frontends.toolchain import find_tool
+from perfmodel.cuda.compile.toolchain import find_tool
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "record"
 NUMBERS = st.floats(allow_nan=False)

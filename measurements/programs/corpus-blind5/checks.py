@@ -7,7 +7,7 @@ output buffers come as bytes.
 import cupy as cp
 import numpy as np
 
-from perfmodel.frontends.launching.content import generate
+from perfmodel.cuda.launch.content import generate
 
 F, N, D, U = cp.float32, cp.int32, cp.float64, cp.uint32
 

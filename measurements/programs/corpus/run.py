@@ -17,12 +17,12 @@ from statistics import median
 import cupy as cp
 import numpy as np
 
-from perfmodel.frontends.launching.launch import Buffer, Structure, bind, parameter_names
-from perfmodel.frontends.launching.launch_file import read_launches
-from perfmodel.frontends.program import Program
-from perfmodel.frontends.ptx.parse import read_ptx
-from perfmodel.frontends.signatures import names_of
-from perfmodel.frontends.signatures import parameter_names as source_names
+from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.cuda.launch.spec import Buffer, Structure, bind, parameter_names
+from perfmodel.cuda.parse.reader import read_ptx
+from perfmodel.cuda.parse.signatures import names_of
+from perfmodel.cuda.parse.signatures import parameter_names as source_names
 
 HERE = Path(os.environ.get("CORPUS_SOURCES", Path(__file__).parent))
 SCALARS = {

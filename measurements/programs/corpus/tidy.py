@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from perfmodel.frontends.resources import read_log
-from perfmodel.frontends.signatures import base_name
-from perfmodel.frontends.template_names import is_named
+from perfmodel.cuda.compile.resources import read_log
+from perfmodel.cuda.parse.signatures import base_name
+from perfmodel.cuda.parse.template_names import is_named
 from perfmodel.measure.profiler import TIME, read_rows
 from perfmodel.measure.sweep import counter_metrics
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ RANDOM_WRITES = Formula(
 _FILLED: Final = 3.5
 """Sectors of a line that a request goes to, on average, from which on it goes to rows."""
 _KEPT: Final = 1 << 17
-"""Lanes of a sample at most: see `perfmodel.frontends.emulation.counts`."""
+"""Lanes of a sample at most: see `perfmodel.cuda.emulate.counts`."""
 DIRTY_SHARE: Final = 0.3
 """`d` of `ATOMIC_WRITES`."""
 RANDOM_DIRTY: Final = 0.395
@@ -123,6 +124,33 @@ def l2_passes(r: Requests) -> Array:
     return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
 
 
+@dataclass(frozen=True, slots=True)
+class _Elements:
+    """The elements that an atomic goes to, arrays over configurations.
+
+    Attributes
+    ----------
+    asked : array
+        Passes through sectors.
+    sectors, lines : array
+        Distinct ones that the launch touches.
+    pitch, span : array
+        Bytes from one element to the next, and from the first to the last.
+    part : bool
+        Whether they are at random places of which only a part was looked at.
+    in_lines : array or float
+        Of random places that were looked at in part, sectors of a line that come together; else 1.
+    """
+
+    asked: Array
+    sectors: Array
+    lines: Array
+    pitch: Array
+    span: Array
+    part: bool
+    in_lines: Array | float
+
+
 def atomic_memory(
     r: Requests, capacity: float, warm: bool, size: Array, device: Device
 ) -> AtomicMemory:
@@ -140,6 +168,34 @@ def atomic_memory(
         Of its buffer [B].
     device : Device
     """
+    found = _elements(r, size)
+    asked, sectors, span, pitch = found.asked, found.sectors, found.span, found.pitch
+    footprint = found.lines * LINE
+    stays = held(footprint, capacity)
+    if r.random:
+        part = capacity / np.maximum(span, 1.0)
+        lost = RANDOM_LOST * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
+        stays = np.maximum(stays, np.clip(RANDOM_HITS * part - lost, 0.0, 1.0))
+    first = np.minimum(sectors, asked)
+    if warm:
+        first = first * (1 - stays)
+    misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
+    written = _written(r, found, capacity, warm, device)
+    # What fits and is there stays; lines that come in drive changed ones out all the same.
+    written = written * (1 - held(footprint, capacity) if warm else 1.0)
+    read_cost, write_cost = _costs(r, found)
+    return AtomicMemory(
+        misses=misses,
+        read=_read(r, found, first, misses),
+        written=written * SECTOR,
+        read_cost=rows_cost(read_cost, device),
+        write_cost=rows_cost(write_cost, device),
+        footprint=footprint,
+    )
+
+
+def _elements(r: Requests, size: Array) -> _Elements:
+    """Return the elements that an atomic goes to, in a buffer of so many bytes."""
     shared = r.sharing
     assert shared is not None
     asked = r.requests * shared.conflicts.passes
@@ -162,57 +218,53 @@ def atomic_memory(
             return np.asanyarray(granules * -np.expm1(-r.active_lanes / np.maximum(granules, 1.0)))
         return np.asanyarray(np.minimum(granules, asked))
 
-    sectors, lines = touched(SECTOR), touched(LINE)
-    footprint = lines * LINE
-    stays = held(footprint, capacity)
-    if r.random:
-        part = capacity / np.maximum(span, 1.0)
-        lost = RANDOM_LOST * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
-        stays = np.maximum(stays, np.clip(RANDOM_HITS * part - lost, 0.0, 1.0))
-    first = np.minimum(sectors, asked)
-    if warm:
-        first = first * (1 - stays)
-    misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
-    if r.random and (r.sampled is None or some):
+    # Of a row at a random place all sectors of a line come at once.
+    in_lines = r.sectors / np.maximum(r.lines, 1.0) if some else 1.0
+    return _Elements(asked, touched(SECTOR), touched(LINE), pitch, span, some, in_lines)
+
+
+def _written(r: Requests, found: _Elements, capacity: float, warm: bool, device: Device) -> Array:
+    """Return the sectors that L2 writes back, as if none of them had been there before."""
+    asked = found.asked
+    if r.random and (r.sampled is None or found.part):
         room = RANDOM_DIRTY * working_share(device) * capacity
-        changed = np.minimum(room / np.maximum(span, LINE), 1 - 1e-9)
-        # Of a row at a random place all sectors of a line come at once.
-        each = r.sectors / np.maximum(r.lines, 1.0) if some else 1.0
-        before = 0.0 if warm else each * span / LINE * -np.log1p(-changed)
-        written = np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
-    else:
-        written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
-        # Fewer passes than L2 has changed lines leave nothing to write back.
-        written = np.where(sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
-    # What fits and is there stays; lines that come in drive changed ones out all the same.
-    written = written * (1 - held(footprint, capacity) if warm else 1.0)
-    apart = np.maximum(pitch, SECTOR)
+        changed = np.minimum(room / np.maximum(found.span, LINE), 1 - 1e-9)
+        before = 0.0 if warm else found.in_lines * found.span / LINE * -np.log1p(-changed)
+        return np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
+    footprint = found.lines * LINE
+    written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
+    # Fewer passes than L2 has changed lines leave nothing to write back.
+    return np.where(found.sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
+
+
+def _costs(r: Requests, found: _Elements) -> tuple[Array, Array]:
+    """Return DRAM's time of a byte read and one written over a dense one's, on an H200."""
+    apart = np.maximum(found.pitch, SECTOR)
     if r.random:
-        apart = np.where(some & (pitch <= SECTOR), SECTOR, LINE * 4.0)
+        apart = np.where(found.part & (found.pitch <= SECTOR), SECTOR, LINE * 4.0)
     octaves = np.log2(apart / SECTOR)
     read_cost, write_cost = (
         np.interp(octaves, np.arange(len(costs)), costs) for costs in (_READ_COST, _WRITE_COST)
     )
     if r.random:
-        lone, rows = apart > SECTOR, span / (span + TABLE_ROWS)
+        lone, rows = apart > SECTOR, found.span / (found.span + TABLE_ROWS)
         read_cost = 1 + (np.where(lone, RANDOM_READ, read_cost) - 1) * rows
         write_cost = 1 + (np.where(lone, RANDOM_WRITE, write_cost) - 1) * rows
+    return read_cost, write_cost
+
+
+def _read(r: Requests, found: _Elements, first: Array, misses: Array) -> Array:
+    """Return the DRAM bytes read for sectors that are touched first, and for all that miss."""
+    pitch, span = found.pitch, found.span
     # A sector that others of its 64 B follow brings what one of these would have brought.
-    beside = np.where(r.random, sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
+    beside = np.where(r.random, found.sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
     beside = np.where(pitch > SECTOR, 0.0, np.minimum(beside, 1.0))
     each = ISOLATED_READ + (SECTOR - ISOLATED_READ) * beside
     dense = np.minimum(first * each, np.maximum(span, first * SECTOR))
-    if some:
+    if found.part:
         beside = np.where(pitch > SECTOR, beside, 1.0)
-    again = np.where((beside < 1) | (r.random and not some), ISOLATED_READ, float(SECTOR))
-    return AtomicMemory(
-        misses=misses,
-        read=dense + np.maximum(misses - first, 0.0) * again,
-        written=written * SECTOR,
-        read_cost=rows_cost(read_cost, device),
-        write_cost=rows_cost(write_cost, device),
-        footprint=footprint,
-    )
+    again = np.where((beside < 1) | (r.random and not found.part), ISOLATED_READ, float(SECTOR))
+    return np.asanyarray(dense + np.maximum(misses - first, 0.0) * again)
 
 
 def _places(r: Requests, size: Array) -> Array:

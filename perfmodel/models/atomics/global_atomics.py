@@ -14,9 +14,9 @@ of compare-and-swap (`retries`) and locks (`locks`) do all of it again and again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,39 +24,25 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.atomics.locks import LOCK_TIME, lock_inputs
+from perfmodel.models.atomics.locks import spin_locks
 from perfmodel.models.atomics.packets import (
     Packets,
-    moves_on,
+    busiest_slice,
+    operands_of,
     packets_of,
-    popular_places,
 )
 from perfmodel.models.atomics.retries import (
-    LOOP_TIME,
+    Contention,
     blocks_at_work,
+    cas_loops,
     contenders,
     first_reads,
-    loop_inputs,
     way_of_tries,
 )
-from perfmodel.models.atomics.slice_passes import pass_inputs
-from perfmodel.models.atomics.to_slices import (
-    NETWORK_TIME,
-    SEND_CYCLES,
-    network_inputs,
-    send_inputs,
-    unhindered,
-)
+from perfmodel.models.atomics.slice_passes import SlicePass, slice_pass
+from perfmodel.models.atomics.to_slices import network, send_time
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import (
-    BUSIEST_SLICE,
-    PACKET_CLOCKS,
-    PACKET_SLOT,
-    PASS_TIME,
-    SECTOR_CLOCKS,
-    most_pieces,
-    slice_count,
-)
+from perfmodel.models.l2.slices import PACKET_CLOCKS, PACKET_SLOT, SECTOR_CLOCKS, slice_count
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -81,7 +67,8 @@ OVERLAP: Final = 6.0
 """Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
 
 
-class SliceLoad(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SliceLoad:
     """How long L2's slices work on an atomic, arrays over configurations.
 
     Attributes
@@ -108,11 +95,13 @@ class AtomicTime:
     position : int
         In the kernel's global requests.
     time_s : array
-    parts_s : mapping of str to array
-        Time of "slice", "network", "send" and, for compare-and-swap loops, "loop", for locks
-        "lock".
-    inputs : mapping of str to mapping of str to array
-        What went into each part's formula, and into "share" and "pass".
+    slice_s, network_s, send_s : array
+        Time of the busiest slice, of the way there, and of an SM to send.
+    tries_s : array or None
+        Time of all tries of a loop of compare-and-swap or of a spin lock; None for others, of
+        which each lane is done with once.
+    slice_pass : SlicePass
+        A pass through the busiest slice.
     lookups_s : array
         Time that L2's slices need for it without what it waits for, so that others have to wait:
         see `perfmodel.models.atomics.lookups`. Zero for loops, of which this is not known.
@@ -124,8 +113,11 @@ class AtomicTime:
 
     position: int
     time_s: Array
-    parts_s: Mapping[str, Array]
-    inputs: Mapping[str, Mapping[str, Any]]
+    slice_s: Array
+    network_s: Array
+    send_s: Array
+    tries_s: Array | None
+    slice_pass: SlicePass
     lookups_s: Array
     load: SliceLoad
     brief: SliceLoad
@@ -157,105 +149,95 @@ def atomic_times(
 def _atomic_time(
     instance: Instance, position: int, r: Requests, device: Device, balance: Array
 ) -> AtomicTime:
-    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
-    assert kind is not None
     assert r.sharing is not None
-    dtype = np.atleast_1d(np.asanyarray(kind.dtype))
-    returns = np.atleast_1d(np.asanyarray(kind.returns)) > 0
-    aggregated = np.atleast_1d(np.asanyarray(kind.aggregated)) > 0
-    compares = r.access.operation in ("cas", "cas-loop")
-    sent = packets_of(r, aggregated, compares)
-    hot = popular_places(r, device)
-    slices = slice_count(device)
-    pieces = 1 / np.maximum(hot.third, 1e-12)
-    most = np.where(
-        moves_on(r, device), most_pieces(pieces, slices, turns=True), most_pieces(pieces, slices)
-    )
-    share = {"h": hot.granule, "third": hot.third, "most": most}
-    busiest = np.maximum(np.atleast_1d(BUSIEST_SLICE(**share)), 1 / slices)
-    one_pass = pass_inputs(r, sent, dtype, returns, hot, most, busiest, device)
-    each = np.atleast_1d(PASS_TIME(**one_pass))
-    at_slice = {"passes": sent.passes, "share": busiest, "each": each}
-    network = network_inputs(sent, dtype, returns, compares, device)
-    send = send_inputs(sent, r.requests * r.sharing.conflicts.lines, device)
-    parts = {
-        "slice": np.atleast_1d(SLICE_TIME(**at_slice)),
-        "network": np.atleast_1d(NETWORK_TIME(**network)),
-        "send": np.atleast_1d(SEND_CYCLES(**send)) / device.sm_clock * balance,
-    }
-    inputs: dict[str, Mapping[str, Any]] = {
-        "share": share,
-        "pass": one_pass,
-        "slice": at_slice,
-        "network": network,
-        "send": send,
-    }
+    operands = operands_of(instance, r)
+    sent = packets_of(r, operands)
+    busiest = busiest_slice(r, device)
+    one = slice_pass(r, sent, operands, busiest, device)
+    way = network(sent, operands, device)
+    slice_s, even_s = (_slice_time(sent, s, one.time_s) for s in (busiest.share, _even(device)))
+    send_s = send_time(sent, r.requests * r.sharing.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
     least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=sent.sectors)
-    load, brief = (
-        SliceLoad(
-            np.atleast_1d(SLICE_TIME(**at_slice | {"each": one})),
-            np.atleast_1d(SLICE_TIME(**at_slice | {"each": one, "share": 1 / slices})),
-            hot.granule,
-        )
-        for one in (each, np.minimum(each, least / device.sm_clock))
-    )
-    alone = np.atleast_1d(NETWORK_TIME(**unhindered(network, compares)))
+    brief_pass = np.minimum(one.time_s, least / device.sm_clock)
+    brief_s = _slice_time(sent, busiest.share, brief_pass)
+    alone_s = way.unhindered(operands.compares).time_s
+    parts = [slice_s, way.time_s, send_s]
+    tries_s = None
+    lookups_s = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief_s, alone_s), 0.0))
     if r.access.operation in ("lock-loop", "cas-loop"):
-        lookups = np.zeros(1)
-        name, time, given = _again(instance, r, sent, parts, device)
-        inputs |= given
-        parts[name] = time
-    else:
-        lookups = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief.most, alone), 0.0))
+        tries_s = _tries_time(instance, r, sent, slice_s, way.time_s, device)
+        parts.append(tries_s)
+        lookups_s = np.zeros(1)
+    hot = busiest.hot.granule
     return AtomicTime(
         position,
-        np.where(sent.passes > 0, together(parts), 0.0),
-        parts,
-        inputs,
-        lookups,
-        load=load,
-        brief=brief,
-        alone_s=alone,
+        time_s=np.where(sent.passes > 0, together(*parts), 0.0),
+        slice_s=slice_s,
+        network_s=way.time_s,
+        send_s=send_s,
+        tries_s=tries_s,
+        slice_pass=one,
+        lookups_s=lookups_s,
+        load=SliceLoad(slice_s, even_s, hot),
+        brief=SliceLoad(brief_s, _slice_time(sent, _even(device), brief_pass), hot),
+        alone_s=alone_s,
     )
 
 
-def _again(
-    instance: Instance, r: Requests, sent: Packets, once: Mapping[str, Array], device: Device
-) -> tuple[str, Array, dict[str, dict[str, Any]]]:
-    """Return "lock" or "loop", the time of all tries, and what went into it.
+def _slice_time(sent: Packets, share: Any, each: Array) -> Array:
+    """Return the time of a slice that makes a share of an atomic's passes [s]."""
+    return np.atleast_1d(SLICE_TIME(passes=sent.passes, share=share, each=each))
 
-    `once` holds the time of the parts of one try of every lane [s].
-    """
+
+def _even(device: Device) -> float:
+    """Return the share of the passes at each slice, if all had as much to do."""
+    return 1 / slice_count(device)
+
+
+def _tries_time(
+    instance: Instance,
+    r: Requests,
+    sent: Packets,
+    slice_s: Array,
+    network_s: Array,
+    device: Device,
+) -> Array:
+    """Return the time of all tries of a loop or lock; those given are of one try of each lane."""
+    shared = r.sharing
+    assert shared is not None
+    wants = _contention(instance, r, sent)
+    if r.access.operation == "lock-loop":
+        # Of a full warp, however few lanes the last one has.
+        full = np.maximum(wants.together, np.minimum(sent.lanes, WARP_SIZE) * shared.hottest)
+        return spin_locks(replace(wants, together=full), slice_s, network_s, device).time_s
+    span = np.minimum(shared.addresses, sent.lanes / wants.together) * shared.pitch
+    conflicts = shared.conflicts
+    # Sources state the first reads themselves.
+    loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")
+    first = first_reads(r.requests * conflicts.lines, r.requests * conflicts.sectors, device)
+    first = first * (r.access.buffer not in loads)
+    send_s = way_of_tries(sent, wants.together, device)
+    return cas_loops(wants, span, first, slice_s, send_s, device).time_s
+
+
+def _contention(instance: Instance, r: Requests, sent: Packets) -> Contention:
+    """Return how many lanes want the same word."""
     shared = r.sharing
     assert shared is not None
     usual = sent.lanes * shared.hottest
     drawn = r.random and uses_random(instance.expression(r.access.index))
-    wanted = contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12))
-    blocks = blocks_at_work(instance, r)
-    tries = (once["slice"], once["network"])
-    conflicts = shared.conflicts
-    meet = sent.lanes / np.maximum(r.requests * conflicts.addresses, 1e-9)
-    if r.access.operation == "lock-loop":
-        # Of a full warp, however few lanes the last one has.
-        full = np.maximum(meet, np.minimum(sent.lanes, WARP_SIZE) * shared.hottest)
-        given = lock_inputs(wanted, usual, full, r.requests, blocks, tries, device)
-        return "lock", np.atleast_1d(LOCK_TIME(**given["lock"])), given
-    span = np.minimum(shared.addresses, sent.lanes / meet) * shared.pitch
-    # Sources state the first reads themselves.
-    loads = (a.buffer for a in instance.kernel.accesses if a.kind == "load")
-    first = first_reads(r.requests * conflicts.lines, r.requests * conflicts.sectors, device)
-    once_each = (
-        first * (r.access.buffer not in loads),
-        once["slice"],
-        way_of_tries(sent, meet, device),
+    return Contention(
+        wanted=contenders(usual, drawn, 1 / np.maximum(shared.hottest, 1e-12)),
+        usual=usual,
+        together=sent.lanes / np.maximum(r.requests * shared.conflicts.addresses, 1e-9),
+        requests=r.requests,
+        blocks=blocks_at_work(instance, r),
     )
-    given = loop_inputs(wanted, usual, meet, r.requests, blocks, span, once_each, device)
-    return "loop", np.atleast_1d(LOOP_TIME(**given["loop"])), given
 
 
-def together(parts: Mapping[str, Array]) -> Array:
+def together(*parts: Array) -> Array:
     """Return the time of parts that overlap."""
-    stacked = np.stack(np.broadcast_arrays(*parts.values()))
+    stacked = np.stack(np.broadcast_arrays(*parts))
     largest = np.maximum(stacked.max(axis=0), 1e-30)
     return np.asanyarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))

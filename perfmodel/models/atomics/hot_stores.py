@@ -8,6 +8,7 @@ merges in part on its way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -84,64 +85,128 @@ def stored_places(r: Requests) -> StoredPlaces | None:
     return StoredPlaces(Hot(sector, granule, third), pitch)
 
 
-def hot_stores_inputs(
+@dataclass(frozen=True, slots=True)
+class HotStores:
+    """Stores of many warps to few places, arrays over configurations.
+
+    Attributes
+    ----------
+    stores : array
+        Sectors of all stores.
+    share : array
+        Share of them at the busiest slice.
+    together : array
+        Stores of a block to the most popular sector close together.
+    apart : array
+        Part of these, beyond the first, that do not merge on their way.
+    clock : float
+        SM clock [Hz].
+    """
+
+    stores: Array
+    share: Array
+    together: Array
+    apart: Array
+    clock: float
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """What `HOT_STORES_TIME` takes."""
+        given = {"stores": self.stores, "share": self.share, "n": self.together}
+        return given | {
+            "apart": self.apart,
+            "few": FEW,
+            "clocks": SECTOR_CLOCKS,
+            "clock": self.clock,
+        }
+
+    @property
+    def time_s(self) -> Array:
+        """Time of the busiest slice [s]."""
+        return np.asanyarray(HOT_STORES_TIME(**self.symbols))
+
+
+def hot_stores(
     instance: Instance, requests: Sequence[Requests], device: Device
-) -> dict[str, Any] | None:
-    """Return what `HOT_STORES_TIME` takes for the stores that need longest; None without any.
+) -> HotStores | None:
+    """Return the stores to few places that need longest; None without any.
 
     Parameters
     ----------
     instance, requests, device
         A launch, its requests to global memory, and where it runs.
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    slices = slice_count(device)
-    worst: dict[str, Any] | None = None
+    worst: HotStores | None = None
     for r in requests:
-        found = None if r.access.kind != "store" or is_local(instance, r) else stored_places(r)
-        if found is None:
+        places = None if r.access.kind != "store" or is_local(instance, r) else stored_places(r)
+        if places is None:
             continue
-        bursts, apart = np.ones(1), np.full(1, APART)
-        if _again(requests, r) and not _waits(requests, r.access.loop):
-            apart = apart * 0
-        stores = r.sectors
-        for loop in instance.kernel.loop_nest(r.access.loop):
-            trips = np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
-            still = (r.strides or {}).get(loop.variable)
-            if still is not None and not np.any(still) and not _waits(requests, loop.variable):
-                # Warps that store to one place time and again, with no wait, leave nothing apart.
-                stores = stores / trips
-                apart = np.where(trips > 1, 0.0, apart)
-            else:
-                bursts = bursts * trips
-        hot = found.hot
-        pieces = 1 / np.maximum(hot.granule, 1e-12)
-        # What is not side by side shares a slice by chance: the problem of birthdays.
-        meet = -np.expm1(-pieces * (pieces - 1) / 2 / slices)
-        third = hot.third * np.where(found.pitch > 2 * GRANULE, meet, 1.0)
-        most = most_pieces(pieces, slices)
-        busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-        # What no piece has more of than a slice has of all is in L2's bandwidth.
-        given = {
-            "stores": np.atleast_1d(stores),
-            "share": np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
-            "n": np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
-            "apart": apart,
-            "few": FEW,
-            "clocks": SECTOR_CLOCKS,
-            "clock": device.sm_clock,
-        }
-        if np.any(HOT_STORES_TIME(**given) > 0):
-            worst = _longer(given, worst)
+        found = _concentrated(instance, requests, r, places, device)
+        if np.any(found.time_s > 0):
+            worst = _longer(found, worst)
     return worst
 
 
-def _longer(given: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
-    """Return, of each configuration, the inputs that take longer."""
+def hot_stores_inputs(
+    instance: Instance, requests: Sequence[Requests], device: Device
+) -> dict[str, Any] | None:
+    """Return what `HOT_STORES_TIME` takes for the stores that need longest; None without any."""
+    found = hot_stores(instance, requests, device)
+    return None if found is None else found.symbols
+
+
+def _concentrated(
+    instance: Instance,
+    requests: Sequence[Requests],
+    r: Requests,
+    places: StoredPlaces,
+    device: Device,
+) -> HotStores:
+    """Return what the slice that has most of an access's stores takes."""
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    slices = slice_count(device)
+    bursts, apart = np.ones(1), np.full(1, APART)
+    if _again(requests, r) and not _waits(requests, r.access.loop):
+        apart = apart * 0
+    stores = r.sectors
+    for loop in instance.kernel.loop_nest(r.access.loop):
+        trips = np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
+        still = (r.strides or {}).get(loop.variable)
+        if still is not None and not np.any(still) and not _waits(requests, loop.variable):
+            # Warps that store to one place time and again, with no wait, leave nothing apart.
+            stores = stores / trips
+            apart = np.where(trips > 1, 0.0, apart)
+        else:
+            bursts = bursts * trips
+    hot = places.hot
+    pieces = 1 / np.maximum(hot.granule, 1e-12)
+    # What is not side by side shares a slice by chance: the problem of birthdays.
+    meet = -np.expm1(-pieces * (pieces - 1) / 2 / slices)
+    third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
+    most = most_pieces(pieces, slices)
+    busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
+    return HotStores(
+        stores=np.atleast_1d(stores),
+        # What no piece has more of than a slice has of all is in L2's bandwidth.
+        share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
+        together=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
+        apart=apart,
+        clock=device.sm_clock,
+    )
+
+
+def _longer(found: HotStores, other: HotStores | None) -> HotStores:
+    """Return, of each configuration, the stores that take longer."""
     if other is None:
-        return given
-    first = HOT_STORES_TIME(**given) > HOT_STORES_TIME(**other)
-    return {name: np.where(first, value, other[name]) for name, value in given.items()}
+        return found
+    first = found.time_s > other.time_s
+    return HotStores(
+        stores=np.where(first, found.stores, other.stores),
+        share=np.where(first, found.share, other.share),
+        together=np.where(first, found.together, other.together),
+        apart=np.where(first, found.apart, other.apart),
+        clock=found.clock,
+    )
 
 
 def _again(requests: Sequence[Requests], r: Requests) -> bool:

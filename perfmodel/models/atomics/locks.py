@@ -7,13 +7,14 @@ go on trying, and their exchanges fill the slice and the SM's way to L2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.retries import waves_and_sms
+from perfmodel.models.atomics.retries import Contention, waves_and_sms
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -64,44 +65,58 @@ OTHERS: Final = 3.0
 """Requests of a lane that are no tries: the load, the store, and the exchange that frees."""
 
 
-def lock_inputs(
-    wanted: Array,
-    usual: Array,
-    together: Array,
-    requests: Array,
-    blocks: Array,
-    once: tuple[Array, Array],
-    device: Device,
-) -> dict[str, dict[str, Any]]:
-    """Return what `LOCK_TIME` takes, as "lock", and what went into it.
+@dataclass(frozen=True, slots=True)
+class SpinLocks:
+    """Locks that lanes try until they get them, arrays over configurations.
+
+    Attributes
+    ----------
+    wanted : array
+        Lanes of the launch that want the most popular lock.
+    together : array
+        Lanes of a warp that want one lock.
+    turn_s : float
+        Time from one owner to the next [s].
+    slice_s, send_s, others_s : array
+        Time of the busiest slice for all tries, of an SM to send them, and of all SMs to send what
+        is no try [s].
+    """
+
+    wanted: Array
+    together: Array
+    turn_s: float
+    slice_s: Array
+    send_s: Array
+    others_s: Array
+
+    @property
+    def time_s(self) -> Array:
+        """Time until all lanes have had their lock [s]."""
+        given = {"all": self.wanted, "lone": LONE, "together": self.together, "turn": self.turn_s}
+        return np.atleast_1d(
+            LOCK_TIME(**given, others=self.others_s, slice=self.slice_s, send=self.send_s, p=SHARP)
+        )
+
+
+def spin_locks(wants: Contention, slice_s: Array, network_s: Array, device: Device) -> SpinLocks:
+    """Return what lanes need for their locks.
 
     Parameters
     ----------
-    wanted, usual : array
-        Lanes that want the most popular lock, and those that want one that is as popular in the
-        mean.
-    together : array
-        Lanes of a warp that want one lock.
-    requests : array
-        Warps that take part.
-    blocks : array
-    once : tuple of two arrays
+    wants : Contention
+        Lanes that want the same lock.
+    slice_s, network_s : array
         Time of the busiest slice, and of all SMs to send, for one try of every lane [s].
     device : Device
     """
-    waves, sms = waves_and_sms(requests, blocks, device)
-    waiting = {"often": OFTEN, "c": np.maximum(usual / waves, 1.0)}
-    tries = np.asanyarray(WAITING(**waiting))
-    slices, network = once
-    send = network * (device.sm_count / sms)
-    lock = {
-        "others": OTHERS * send,
-        "all": np.maximum(wanted, 1.0),
-        "lone": LONE,
-        "together": together,
-        "turn": TURN * device.l2_latency,
-        "slice": tries * slices,
-        "send": tries * send,
-        "p": SHARP,
-    }
-    return {"waiting": waiting, "lock": lock}
+    waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
+    tries = np.asanyarray(WAITING(often=OFTEN, c=np.maximum(wants.usual / waves, 1.0)))
+    send = network_s * (device.sm_count / sms)
+    return SpinLocks(
+        wanted=np.maximum(wants.wanted, 1.0),
+        together=wants.together,
+        turn_s=TURN * device.l2_latency,
+        slice_s=tries * slice_s,
+        send_s=tries * send,
+        others_s=OTHERS * send,
+    )

@@ -11,6 +11,7 @@ near side kept of the same 64 B has to be read from there again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -58,6 +59,68 @@ AGAIN_COST: Final = 1.58
 us for 4,194,304 loads, half of them far (measurements/h200-lookups/mixed.csv, fit rows)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """What L2 looks up, arrays over configurations.
+
+    Attributes
+    ----------
+    loads_s, stores_s : array
+        Time for what loads ask of L2 and misses bring in, and for what is stored [s].
+    again_s : array
+        Time to read again what atomics have changed on the far side [s].
+    atomics_s : array
+        Time for atomics, without what they wait for [s].
+    """
+
+    loads_s: Array
+    stores_s: Array
+    again_s: Array
+    atomics_s: Array
+
+    @property
+    def symbols(self) -> dict[str, Array]:
+        """What `LOOKUPS_TIME` takes."""
+        given = {"loads": self.loads_s, "stores": self.stores_s}
+        return given | {"again": self.again_s, "atomics": self.atomics_s}
+
+    @property
+    def time_s(self) -> Array:
+        """Time of all of L2's lookups [s]."""
+        return np.asanyarray(LOOKUPS_TIME(**self.symbols))
+
+
+def lookups(
+    requests: Sequence[Requests],
+    traffic: Traffic,
+    atomics: Sequence[AtomicTime],
+    looked_up_s: Array,
+    loads_s: Array,
+    stores_s: Array,
+    device: Device,
+) -> Lookups:
+    """Return what L2 looks up.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+        Of the global accesses, in the order of ``traffic.accesses``.
+    traffic : Traffic
+    atomics : sequence of AtomicTime
+    looked_up_s : array
+        Time of the lookups of all atomics together [s].
+    loads_s, stores_s : array
+        L2's time for what loads ask for and misses bring in, and for what is stored [s].
+    device : Device
+    """
+    again = np.zeros(1)
+    for buffer in {requests[a.position].access.buffer for a in atomics}:
+        again = again + _crossing_again(requests, traffic, buffer)
+    lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
+    again_s = again * AGAIN_COST * lone * (device.l2_partitions > 1)
+    return Lookups(loads_s, stores_s, again_s, looked_up_s)
+
+
 def lookup_inputs(
     requests: Sequence[Requests],
     traffic: Traffic,
@@ -66,31 +129,11 @@ def lookup_inputs(
     l2: Mapping[str, Mapping[str, Any]],
     device: Device,
 ) -> dict[str, Any]:
-    """Return what `LOOKUPS_TIME` takes, and what went into "again".
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-        Of the global accesses, in the order of ``traffic.accesses``.
-    traffic : Traffic
-    atomics : sequence of AtomicTime
-    looked_up : array
-        Time of the lookups of all atomics together [s].
-    l2 : mapping
-        What went into the time of L2.
-    device : Device
-    """
+    """Return what `LOOKUPS_TIME` takes; `l2` is what went into the time of L2."""
     reads, writes = l2["l2_reads"], l2["l2"]
-    again = np.zeros(1)
-    for buffer in {requests[a.position].access.buffer for a in atomics}:
-        again = again + _crossing_again(requests, traffic, buffer)
-    lone = lone_sector(device) * SECTOR / device.l2_read_bandwidth
-    return {
-        "loads": (reads["reads"] + reads["filled"]) / reads["read"],
-        "stores": writes["writes"] * writes["cost"] / writes["write"],
-        "again": again * AGAIN_COST * lone * (device.l2_partitions > 1),
-        "atomics": looked_up,
-    }
+    loads_s = (reads["reads"] + reads["filled"]) / reads["read"]
+    stores_s = writes["writes"] * writes["cost"] / writes["write"]
+    return lookups(requests, traffic, atomics, looked_up, loads_s, stores_s, device).symbols
 
 
 def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:

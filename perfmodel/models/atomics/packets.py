@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
@@ -24,7 +27,49 @@ NEARLY: Final = 0.9
 """Of the places that a GPU's warps reach at a time, from which on they wait for the next ones."""
 
 
-class Packets(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What a global atomic does with its elements, arrays over configurations.
+
+    Attributes
+    ----------
+    dtype : array of int
+        Places in `DATA_TYPES`.
+    returns : array of bool
+        Whether old values are used.
+    aggregated : array of bool
+        Whether the compiler adds up the lanes of a warp first.
+    compares : bool
+        Whether lanes compare and swap: packets of half a warp each.
+    """
+
+    dtype: Array
+    returns: Array
+    aggregated: Array
+    compares: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BusiestSlice:
+    """The slice of L2 that makes most of an atomic's passes, arrays over configurations.
+
+    Attributes
+    ----------
+    hot : Hot
+        Shares of the popular places.
+    most : array
+        Pieces of 256 B at the slice.
+    share : array
+        Share of the passes there.
+    """
+
+    hot: Hot
+    most: Array
+    share: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
     """What a global atomic sends over a launch, arrays over configurations.
 
     Attributes
@@ -50,22 +95,24 @@ class Packets(NamedTuple):
     filled: Array
 
 
-def packets_of(r: Requests, aggregated: Array, compares: bool) -> Packets:
-    """Return what an atomic sends.
+def operands_of(instance: Instance, r: Requests) -> Operands:
+    """Return what an atomic does with its elements."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    assert kind is not None
+    return Operands(
+        dtype=np.atleast_1d(np.asanyarray(kind.dtype)),
+        returns=np.atleast_1d(np.asanyarray(kind.returns)) > 0,
+        aggregated=np.atleast_1d(np.asanyarray(kind.aggregated)) > 0,
+        compares=r.access.operation in ("cas", "cas-loop"),
+    )
 
-    Parameters
-    ----------
-    r : Requests
-        Its requests, with how lanes share addresses.
-    aggregated : array of bool
-        Whether the compiler adds up the lanes of a warp first.
-    compares : bool
-        Whether lanes compare and swap: packets of half a warp each.
-    """
+
+def packets_of(r: Requests, operands: Operands) -> Packets:
+    """Return what an atomic sends; `r` tells how its lanes share addresses."""
     assert r.sharing is not None
-    conflicts = r.sharing.conflicts
+    conflicts, aggregated = r.sharing.conflicts, operands.aggregated
     passes = r.requests * np.where(aggregated, 1.0, conflicts.passes)
-    of_request = conflicts.halves if compares else conflicts.packets
+    of_request = conflicts.halves if operands.compares else conflicts.packets
     packets = r.requests * np.where(aggregated, 1.0, of_request)
     lanes = np.where(aggregated, r.requests, r.active_lanes)
     lanes_each = np.maximum(lanes / np.maximum(passes, 1e-9), 1.0)
@@ -96,6 +143,18 @@ def popular_places(r: Requests, device: Device) -> Hot:
     granule = np.maximum(shared.hot.granule, some)
     others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
     return Hot(shared.hot.sector, granule, np.maximum(shared.hot.third, others))
+
+
+def busiest_slice(r: Requests, device: Device) -> BusiestSlice:
+    """Return which places of an atomic one slice has, and how many of the passes."""
+    hot = popular_places(r, device)
+    slices = slice_count(device)
+    pieces = 1 / np.maximum(hot.third, 1e-12)
+    most = np.where(
+        moves_on(r, device), most_pieces(pieces, slices, turns=True), most_pieces(pieces, slices)
+    )
+    share = np.atleast_1d(BUSIEST_SLICE(h=hot.granule, third=hot.third, most=most))
+    return BusiestSlice(hot, most, np.maximum(share, 1 / slices))
 
 
 def moves_on(r: Requests, device: Device) -> Array:

@@ -14,6 +14,7 @@ as many compete from a lane's first try to its last.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -143,6 +144,67 @@ SEVERAL: Final = 2.0
 """Lanes of a warp at one word from which on its tries travel one by one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Contention:
+    """Lanes that want the same word, arrays over configurations.
+
+    Attributes
+    ----------
+    wanted, usual : array
+        Lanes that want the most popular word, and those that want one that is as popular in the
+        mean.
+    together : array
+        Lanes of a warp that want one word.
+    requests : array
+        Warps that take part.
+    blocks : array
+        Blocks that take part: see `blocks_at_work`.
+    """
+
+    wanted: Array
+    usual: Array
+    together: Array
+    requests: Array
+    blocks: Array
+
+
+@dataclass(frozen=True, slots=True)
+class CasLoops:
+    """Loops of compare-and-swap, arrays over configurations.
+
+    Attributes
+    ----------
+    first_s : array
+        Time to read all elements once, before the first try [s].
+    rounds_s : array
+        Time of the rounds of the most popular address, one after the other [s].
+    slice_s, send_s : array
+        Time of the busiest slice for all tries, and of an SM to send its own [s].
+    overlap : array
+        `p` of `LOOP_TIME`.
+    """
+
+    first_s: Array
+    rounds_s: Array
+    slice_s: Array
+    send_s: Array
+    overlap: Array
+
+    @property
+    def time_s(self) -> Array:
+        """Time until all lanes have won [s]."""
+        return np.atleast_1d(
+            LOOP_TIME(
+                first=self.first_s,
+                rounds=self.rounds_s,
+                slice=self.slice_s,
+                send=self.send_s,
+                own=OVERLAP_OWN,
+                p=self.overlap,
+            )
+        )
+
+
 def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
     """Return the time of all SMs to send one try of every lane [s].
 
@@ -207,78 +269,53 @@ def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array
     return waves, np.clip(np.minimum(blocks, requests), 1.0, 1.0 * device.sm_count)
 
 
-def loop_inputs(
-    wanted: Array,
-    usual: Array,
-    together: Array,
-    requests: Array,
-    blocks: Array,
-    span: Array,
-    once: tuple[Array, Array, Array],
-    device: Device,
-) -> dict[str, dict[str, Any]]:
-    """Return what `LOOP_TIME` takes, as "loop", and what went into it.
+def cas_loops(
+    wants: Contention, span: Array, first_s: Array, slice_s: Array, send_s: Array, device: Device
+) -> CasLoops:
+    """Return what loops of compare-and-swap need.
 
     Parameters
     ----------
-    wanted, usual : array
-        Lanes that want the most popular address, and those that want one that is as popular in the
-        mean.
-    together : array
-        Lanes of a warp that want one address.
-    requests : array
-        Warps that take part.
-    blocks : array
+    wants : Contention
+        Lanes that want the same address.
     span : array
         Bytes from the first address to the last.
-    once : tuple of three arrays
+    first_s, slice_s, send_s : array
         Time of all SMs to read every lane's element, of the busiest slice for one try of every
         lane, and of all SMs to send these [s].
     device : Device
     """
-    waves, sms = waves_and_sms(requests, blocks, device)
+    waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
     # A warp that competes with itself goes on with those of its lanes that are left.
-    c = np.maximum(usual / waves, together)
-    others = np.clip(c / together - 1, 0.0, 1.0)
-    failing = {"others": others, "least": LEAST, "soon": SOON, "c": c}
-    tries = {
-        "failing": np.asanyarray(FAILING(**failing)),
-        "c": c,
-        "waves": waves,
-        "others": others,
-        "steady": STEADY,
-    }
-    found = np.asanyarray(TRIES(**tries))
+    c = np.maximum(wants.usual / waves, wants.together)
+    others = np.clip(c / wants.together - 1, 0.0, 1.0)
+    failing = np.asanyarray(FAILING(others=others, least=LEAST, soon=SOON, c=c))
+    found = np.asanyarray(TRIES(failing=failing, c=c, waves=waves, others=others, steady=STEADY))
     mixed = 1 - 1 / waves
-    first, slices, network = once
     fewer = device.sm_count / sms
-    own = network * (device.sm_count / np.maximum(requests, 1.0))
+    rounds = ROUNDS_TIME(
+        all=np.maximum(wants.wanted, wants.together * waves),
+        trip=_trip_clocks(wants, span, sms, device) / device.sm_clock,
+        tries=found * waves,
+        own=send_s * (device.sm_count / np.maximum(wants.requests, 1.0)),
+    )
+    return CasLoops(
+        first_s=first_s * fewer,
+        rounds_s=np.asanyarray(rounds),
+        slice_s=found * slice_s,
+        send_s=found * send_s * fewer,
+        overlap=(1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
+    )
+
+
+def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> Array:
+    """Return the clocks of a round at the slowest address."""
     # Blocks of SMs on one side are all near a place, or all far.
-    among = np.clip(wanted / together, 1.0, sms)
+    among = np.clip(wants.wanted / wants.together, 1.0, sms)
     several = (span > SIDE) | (sms > np.maximum(among, SAME_SIDE))
-    trip = {
-        "near": NEAR * device.l2_latency * device.sm_clock,
-        "far": (FAR if device.l2_partitions > 1 else NEAR) * device.l2_latency * device.sm_clock,
-        "slowest": np.where(several, 1 / np.sqrt(np.where(sms > SAME_SIDE, among, 1.0)), 0.0),
-    }
-    clocks = np.asanyarray(TRIP_CLOCKS(**trip))
-    rounds = {
-        "all": np.maximum(wanted, together * waves),
-        "trip": clocks / device.sm_clock,
-        "tries": found * waves,
-        "own": own,
-    }
-    return {
-        "failing": failing,
-        "tries": tries,
-        "trip": trip,
-        "rounds": rounds,
-        "loop": {
-            "rounds": np.asanyarray(ROUNDS_TIME(**rounds)),
-            "slice": found * slices,
-            "send": found * network * fewer,
-            "first": first * fewer,
-            "own": OVERLAP_OWN,
-            "p": (1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
-        },
-    }
+    clocks = TRIP_CLOCKS(
+        near=NEAR * device.l2_latency * device.sm_clock,
+        far=(FAR if device.l2_partitions > 1 else NEAR) * device.l2_latency * device.sm_clock,
+        slowest=np.where(several, 1 / np.sqrt(np.where(sms > SAME_SIDE, among, 1.0)), 0.0),
+    )
+    return np.asanyarray(clocks)

@@ -6,8 +6,9 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -49,21 +50,23 @@ POPULAR: Final = 16.0
 """`least` and `popular` of `APART`; by the same rows."""
 
 
-class SeveralTimes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SeveralTimes:
     """All atomics of a kernel, arrays over configurations.
 
     Attributes
     ----------
     time_s, lookups_s : array
         Time of all of them, and of their lookups [s].
-    inputs : mapping of str to mapping of str to array
-        Of several: what went into "apart" and "several-slices", and the parts of the time as
-        "several".
     """
 
     time_s: Array
     lookups_s: Array
-    inputs: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, Any]]:
+        """Nothing: what the views read before there were derivations."""
+        return {}
 
 
 def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -> SeveralTimes:
@@ -77,28 +80,22 @@ def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -
         Of the global accesses.
     """
     if len(atomics) == 1:
-        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s, {})
+        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s)
     # Who tries again has waits of its own.
-    again = [a for a in atomics if not {"loop", "lock"}.isdisjoint(a.parts_s)]
-    once = [a for a in atomics if {"loop", "lock"}.isdisjoint(a.parts_s)]
-    parts = {"again": _total(a.time_s for a in again)}
-    lookups = _total(a.lookups_s for a in again)
-    time = parts["again"]
-    inputs: dict[str, dict[str, Any]] = {}
+    time = _total(a.time_s for a in atomics if a.tries_s is not None)
+    lookups = _total(a.lookups_s for a in atomics if a.tries_s is not None)
+    once = [a for a in atomics if a.tries_s is None]
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
-        slices, inputs = _busiest([a.load for a in once], buffers)
-        shared = {name: _total(a.parts_s[name] for a in once) for name in ("network", "send")}
-        parts |= shared | {"slice": slices}
-        time = time + together({"slice": slices, **shared})
-        brief, _ = _busiest([a.brief for a in once], buffers)
+        slices = _busiest([a.load for a in once], buffers)
+        network, send = _total(a.network_s for a in once), _total(a.send_s for a in once)
+        time = time + together(slices, network, send)
+        brief = _busiest([a.brief for a in once], buffers)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
-    return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups), {**inputs, "several": parts})
+    return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups))
 
 
-def _busiest(
-    loads: Sequence[SliceLoad], buffers: Sequence[str]
-) -> tuple[Array, dict[str, dict[str, Any]]]:
+def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str]) -> Array:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
         _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
@@ -106,14 +103,10 @@ def _busiest(
     ]
     weights = _total(load.most for load in loads)
     share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
-    apart = {"least": LEAST, "popular": POPULAR, "share": share}
-    slices = {
-        "even": _total(load.even for load in loads),
-        "beyond": power_mean(beyond, np.asanyarray(APART(**apart))),
-    }
-    time = np.asanyarray(BUSIEST_OF_SEVERAL(**slices))
-    return time, {"apart": apart, "several-slices": slices}
+    apart = np.asanyarray(APART(least=LEAST, popular=POPULAR, share=share))
+    even = _total(load.even for load in loads)
+    return np.asanyarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart)))
 
 
-def _total(values: Any) -> Array:
+def _total(values: Iterable[Array]) -> Array:
     return np.asanyarray(sum(values, np.zeros(1)))

@@ -9,7 +9,8 @@ a warp here and there that they do not stop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -128,10 +129,47 @@ LOOP_TAIL: Final = 0.15
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 
-def loop_inputs(
+@dataclass(frozen=True, slots=True)
+class SharedLoops:
+    """The compiler's loops for shared atomics, arrays over configurations.
+
+    Attributes
+    ----------
+    rounds : array
+        Rounds of blocks.
+    serial : array
+        Clocks of a block's additions at its most popular address; of lanes that draw theirs, what
+        other warps have of them.
+    chain : array
+        Clocks of a warp's own turns.
+    drawn : bool
+        Whether lanes draw their addresses at random.
+    clock : float
+        SM clock [Hz].
+    """
+
+    rounds: Array
+    serial: Array
+    chain: Array
+    drawn: bool
+    clock: float
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """What `SHARED_LOOP_TIME` takes."""
+        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
+        return given | {"drawn": float(self.drawn), "p": OTHERS_DELAY, "clock": self.clock}
+
+    @property
+    def time_s(self) -> Array:
+        """Time of all of them [s]."""
+        return np.atleast_1d(SHARED_LOOP_TIME(**self.symbols))
+
+
+def shared_loops(
     instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SHARED_LOOP_TIME` takes for the loops of the compiler; None if there are none.
+) -> SharedLoops | None:
+    """Return the loops that the compiler makes of shared atomics; None if there are none.
 
     Parameters
     ----------
@@ -145,44 +183,85 @@ def loop_inputs(
     clock : float
         SM clock [Hz].
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     for r in requests:
         looped = is_loop(instance, r)
         if looped is None or r.sharing is None or r.access.operation == "cas-loop":
             continue
-        meeting = meetings_at(instance, r)
-        once_each = np.asanyarray(instance.runs(r.access.loop), dtype=float) <= 1
-        apart = np.maximum(np.asanyarray(r.sharing.conflicts.addresses, dtype=float), 1.0)
-        each = loop_clocks(
-            meeting.warps, warps, held, rounds, once_each, apart, r.width, step=not r.random
-        )
-        others = 1 - 1 / warps if r.random else 1.0
-        turned = looped * others * meeting.wanted * each
+        turned = looped * _turns_of_others(instance, r, rounds, held)
         # Fields of records are words of their own; elements side by side are all one array.
         field = (r.sharing.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
         fields = fields + np.where(field, turned, 0.0) ** OTHER_WORDS
-        own = turns_of(r)
-        kind = instance.atomics[instance.kernel.accesses.index(r.access)]
-        once = kind is not None and np.asanyarray(kind.aggregated) > 0
-        wide = int(r.width == 8)
-        turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * _spread(apart)
-        sent = r.requests / blocks
-        given = {"k": sent / warps, "turns": np.where(once, 1.0, own.turns)}
-        given |= {"alone": LOOP_ALONE[wide]}
-        given |= {"words": np.maximum(own.words, 1.0 + wide), "parts": 1.0 + wide}
-        chain = chain + looped * np.asanyarray(LOOP_CHAIN(**given, sent=sent * held, turn=turn))
+        chain = chain + looped * _own_turns(instance, r, held)
         drawn |= r.random
     serial = serial + fields ** (1 / OTHER_WORDS)
     if not agreed(serial + chain > 0):
         return None
-    given = {"serial": serial, "chain": chain, "drawn": float(drawn), "p": OTHERS_DELAY}
-    return {"rounds": rounds, "clock": clock, **given}
+    return SharedLoops(rounds, serial, chain, drawn, clock)
 
 
-class Meeting(NamedTuple):
+def loop_inputs(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
+) -> dict[str, Any] | None:
+    """Return what `SHARED_LOOP_TIME` takes; None if there are no such loops."""
+    found = shared_loops(instance, requests, rounds, held, clock)
+    return None if found is None else found.symbols
+
+
+def _turns_of_others(instance: Instance, r: Requests, rounds: Array, held: Array) -> Array:
+    """Return the clocks of a block's additions at its most popular address.
+
+    Of lanes that draw theirs, those that other warps have of them.
+    """
+    assert r.sharing is not None
+    warps = _warps(instance)
+    meeting = meetings_at(instance, r)
+    tried = Tried(
+        warps=meeting.warps,
+        block=warps,
+        held=held,
+        once=np.asanyarray(instance.runs(r.access.loop), dtype=float) <= 1,
+        apart=_apart(r),
+        width=r.width,
+    )
+    others = 1 - 1 / warps if r.random else 1.0
+    each = loop_clocks(tried, rounds, step=not r.random)
+    return np.asanyarray(others * meeting.wanted * each)
+
+
+def _own_turns(instance: Instance, r: Requests, held: Array) -> Array:
+    """Return the clocks of a warp for its own turns; see `LOOP_CHAIN`."""
+    own = turns_of(r)
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    once = kind is not None and np.asanyarray(kind.aggregated) > 0
+    wide = int(r.width == 8)
+    sent = r.requests / np.asanyarray(instance.blocks, dtype=float)
+    clocks = LOOP_CHAIN(
+        k=sent / _warps(instance),
+        turns=np.where(once, 1.0, own.turns),
+        alone=LOOP_ALONE[wide],
+        words=np.maximum(own.words, 1.0 + wide),
+        parts=1.0 + wide,
+        sent=sent * held,
+        turn=LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * _spread(_apart(r)),
+    )
+    return np.asanyarray(clocks)
+
+
+def _warps(instance: Instance) -> Array:
+    """Return the warps of a block."""
+    return np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+
+
+def _apart(r: Requests) -> Array:
+    """Return the addresses of a warp."""
+    assert r.sharing is not None
+    return np.asanyarray(np.maximum(r.sharing.conflicts.addresses, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
     """Who wants the most popular address of a block.
 
     Attributes
@@ -231,49 +310,60 @@ def _spread(apart: Array) -> Array:
     return np.asanyarray(np.log2(apart) / np.log2(WARP_SIZE))
 
 
-def loop_clocks(
-    tried: Any,
-    warps: Any,
-    held: Any,
-    rounds: Any,
-    once: Any,
-    apart: Any,
-    width: int,
-    step: bool = True,
-) -> Array:
-    """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Who tries an address of a block, arrays over configurations.
 
-    Parameters
+    Attributes
     ----------
-    tried : array
-        Warps of the block that try the address.
-    warps : array
-        Warps of the block.
+    warps, block : array
+        Warps of the block that try the address, and all.
     held : array
         Blocks that share an SM.
-    rounds : array
-        Rounds of blocks.
     once : array
         Whether each thread adds only once.
     apart : array
         Addresses of a warp.
     width : int
         Bytes of an element, 4 or 8.
+    """
+
+    warps: Array | float
+    block: Array | float
+    held: Array | float
+    once: Array | bool
+    apart: Array | float
+    width: int
+
+
+def loop_clocks(tried: Tried, rounds: Array | float, step: bool = True) -> Array:
+    """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
+
+    Parameters
+    ----------
+    tried : Tried
+    rounds : array
+        Rounds of blocks.
     step : bool
         Whether warps may keep step: those that draw their addresses do not.
     """
-    wide = int(width == 8)
-    w, block = np.asanyarray(tried, float), np.asanyarray(warps, float)
-    tries = np.asanyarray(LOOP_TRIES(w=w))
+    wide = int(tried.width == 8)
+    w, block = np.asanyarray(tried.warps, float), np.asanyarray(tried.block, float)
     # Lanes of a warp win together, but where more than some eight warps try an address.
-    own = _spread(apart) / np.maximum(w / 8, 1.0)
-    turn = LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own
-    again = np.where(np.asanyarray(apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
-    lose = np.where(once, LOSE_ONCE, again)
+    own = _spread(np.asanyarray(tried.apart)) / np.maximum(w / 8, 1.0)
+    again = np.where(np.asanyarray(tried.apart) < WARP_SIZE, LOSE_AGAIN, LOSE_APART[wide])
+    lose = np.where(tried.once, LOSE_ONCE, again)
     kept = np.asanyarray(WARPS_IN_STEP(x=block * LOOP_TURN[wide] / LOOP_SWAP[wide], lose=lose))
-    kept = kept * float(step)
-    given = {"alone": LOOP_ALONE[wide], "swap": LOOP_SWAP[wide], "p": LOOP_SOONER[wide]}
-    every = {"turn": turn, "all": block * held, "tries": tries, "tail": LOOP_TAIL}
-    return np.asanyarray(
-        LOOP_CLOCKS(**given, **every, rounds=np.maximum(rounds, 1.0), step=kept, w=w)
+    clocks = LOOP_CLOCKS(
+        step=kept * float(step),
+        alone=LOOP_ALONE[wide],
+        w=w,
+        swap=LOOP_SWAP[wide],
+        p=LOOP_SOONER[wide],
+        turn=LOOP_TURN[wide] + (LOOP_TURN_APART[wide] - LOOP_TURN[wide]) * own,
+        all=block * tried.held,
+        tries=np.asanyarray(LOOP_TRIES(w=w)),
+        tail=LOOP_TAIL,
+        rounds=np.maximum(rounds, 1.0),
     )
+    return np.asanyarray(clocks)

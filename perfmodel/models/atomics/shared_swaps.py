@@ -9,6 +9,7 @@ what fails fills the banks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import SWAP_CLOCKS, turns_of
-from perfmodel.models.atomics.shared_loops import meetings_at
+from perfmodel.models.atomics.shared_loops import Meeting, meetings_at
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -86,12 +87,48 @@ that do other work beside them, which lose a third to a half less (measurements/
 """
 
 
-def swap_inputs(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
-) -> dict[str, Any] | None:
-    """Return what `SWAP_TIME` takes; None if there are no such loops.
+@dataclass(frozen=True, slots=True)
+class SharedSwaps:
+    """A source's loops of compare-and-swap in shared memory, arrays over configurations.
 
-    Arguments as for `perfmodel.models.atomics.shared_loops.loop_inputs`.
+    Attributes
+    ----------
+    rounds : array
+        Rounds of blocks.
+    serial : array
+        Clocks of other warps' additions at a block's most popular word.
+    chain : array
+        Clocks of a warp for its own rounds.
+    sent : array
+        Clocks that tries keep the banks of an SM.
+    clock : float
+        SM clock [Hz].
+    """
+
+    rounds: Array
+    serial: Array
+    chain: Array
+    sent: Array
+    clock: float
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """What `SWAP_TIME` takes."""
+        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
+        return given | {"sent": self.sent, "clock": self.clock}
+
+    @property
+    def time_s(self) -> Array:
+        """Time of all of them [s]."""
+        return np.atleast_1d(SWAP_TIME(**self.symbols))
+
+
+def shared_swaps(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
+) -> SharedSwaps | None:
+    """Return the loops of compare-and-swap that a source writes; None if there are none.
+
+    Arguments as for `perfmodel.models.atomics.shared_loops.shared_loops`.
     """
     blocks = np.asanyarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
@@ -99,31 +136,56 @@ def swap_inputs(
     for r in requests:
         if r.access.operation != "cas-loop" or r.sharing is None:
             continue
-        wide = int(r.width == 8)
         meeting = meetings_at(instance, r)
-        c = r.sharing.conflicts
-        lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-        turns = turns_of(r).turns
-        own = {"first": FIRST[wide], "again": AGAIN[wide], "most": c.most, "growth": GROWTH}
-        own |= {"bank": BANK, "turns": turns}
-        each = np.asanyarray(SWAP_CHAIN(**own, mixed=1.0))
         others = 1 - 1 / (warps if r.random else meeting.warps)
-        serial = serial + others * meeting.wanted * each / np.maximum(c.most, 1.0)
-        alone = np.asanyarray(SWAP_CHAIN(**own, mixed=MIXED if r.random else 1.0))
+        most = np.maximum(r.sharing.conflicts.most, 1.0)
+        serial = serial + others * meeting.wanted * _chain(r, mixed=1.0) / most
+        alone = _chain(r, mixed=MIXED if r.random else 1.0)
         chain = chain + r.requests / blocks / warps * alone
-        of_sm = held / blocks
-        turned = r.requests * turns_of(r).clocks * of_sm
-        tries = {
-            "loads": r.requests * turns_of(r).words * of_sm,
-            "turns": turned,
-            "again": r.active_lanes * of_sm if r.random else turned,
-            "often": np.where((meeting.warps > 1) | r.random, OFTEN, OFTEN_ALONE),
-            "c": lanes * warps * r.sharing.hottest,
-            "others": np.asanyarray((meeting.warps > 1) | r.random, dtype=float),
-            "late": LATE if r.random else SWAP_CLOCKS,
-        }
-        sent = sent + np.asanyarray(SWAPS_SENT(**tries, swap=SWAP_CLOCKS))
+        sent = sent + _sent(r, meeting, warps, held / blocks)
     if not agreed(serial + chain > 0):
         return None
-    found = {"serial": serial, "chain": chain, "sent": sent}
-    return {"rounds": rounds, **found, "clock": clock}
+    return SharedSwaps(rounds, serial, chain, sent, clock)
+
+
+def swap_inputs(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
+) -> dict[str, Any] | None:
+    """Return what `SWAP_TIME` takes; None if there are no such loops."""
+    found = shared_swaps(instance, requests, rounds, held, clock)
+    return None if found is None else found.symbols
+
+
+def _chain(r: Requests, mixed: float) -> Array:
+    """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
+    assert r.sharing is not None
+    wide = int(r.width == 8)
+    clocks = SWAP_CHAIN(
+        first=FIRST[wide],
+        again=AGAIN[wide],
+        most=r.sharing.conflicts.most,
+        growth=GROWTH,
+        mixed=mixed,
+        bank=BANK,
+        turns=turns_of(r).turns,
+    )
+    return np.asanyarray(clocks)
+
+
+def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array) -> Array:
+    """Return the clocks that tries keep the banks of an SM, whose share of the work is `of_sm`."""
+    assert r.sharing is not None
+    lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
+    turned = r.requests * turns_of(r).clocks * of_sm
+    met = (meeting.warps > 1) | r.random
+    clocks = SWAPS_SENT(
+        loads=r.requests * turns_of(r).words * of_sm,
+        turns=turned,
+        swap=SWAP_CLOCKS,
+        again=r.active_lanes * of_sm if r.random else turned,
+        often=np.where(met, OFTEN, OFTEN_ALONE),
+        c=lanes * warps * r.sharing.hottest,
+        others=np.asanyarray(met, dtype=float),
+        late=LATE if r.random else SWAP_CLOCKS,
+    )
+    return np.asanyarray(clocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
+from perfmodel.models.atomics.packets import DOUBLES, HALVES, BusiestSlice, Operands, Packets
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import most_answers, slice_count, slice_slot
+from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_count, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.requests.contention import GRANULE, Hot
+from perfmodel.models.requests.contention import GRANULE
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -51,70 +52,102 @@ several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87 (measurements/h2
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 
 
-def pass_inputs(
-    r: Requests,
-    sent: Packets,
-    dtype: Array,
-    returns: Array,
-    hot: Hot,
-    most: Array,
-    busiest: Array,
-    device: Device,
-) -> dict[str, Any]:
-    """Return what goes into the time of a pass (`perfmodel.models.l2.slices.PASS_TIME`).
+@dataclass(frozen=True, slots=True)
+class SlicePass:
+    """A pass of an atomic through the busiest slice, arrays over configurations.
+
+    Attributes
+    ----------
+    slot : array
+        Time that the slice works on a pass [s].
+    turn : array
+        Time after which the next pass at the same sector begins [s].
+    sectors : array
+        Of a packet.
+    again : array
+        Share of a packet's passes that wait for one before them at the same sector.
+    """
+
+    slot: Array
+    turn: Array
+    sectors: Array
+    again: Array
+
+    @property
+    def time_s(self) -> Array:
+        """Time of a pass [s]."""
+        return np.atleast_1d(
+            PASS_TIME(slot=self.slot, turn=self.turn, s=self.sectors, again=self.again)
+        )
+
+
+def slice_pass(
+    r: Requests, sent: Packets, operands: Operands, busiest: BusiestSlice, device: Device
+) -> SlicePass:
+    """Return the pass of an atomic through the slice that makes most of them.
 
     Parameters
     ----------
     r : Requests
+        With `sharing`.
     sent : Packets
-    dtype : array of int
-        Places in `DATA_TYPES`.
-    returns : array of bool
-        Whether old values are used.
-    hot : Hot
-        Shares of the popular places.
-    most : array
-        Pieces of 256 B at the busiest slice.
-    busiest : array
-        Share of the passes there.
+    operands : Operands
+    busiest : BusiestSlice
     device : Device
+    """
+    hot = busiest.hot
+    pieces = np.where(hot.third > 0, busiest.most, 1.0)
+    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
+    answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back
+    # Only additions know what the bits mean.
+    adds = r.access.operation in ("add", "increment", "raise")
+    floats, doubles = (f[operands.dtype] & adds for f in (_FLOATS, DOUBLES))
+    if operands.compares:
+        each = _compare_time(sent, device)
+        later = np.maximum(answer / device.sm_clock - each, 0.0) * np.clip(pieces - 2, 0.0, 1.0)
+        slot = each + later
+    else:
+        each, slot = _addition(r, sent, doubles, pieces, answer, operands, device)
+    turn_of_float = device.atomic_float_interval or device.require("atomic_interval")
+    return SlicePass(
+        slot=slot,
+        turn=np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each),
+        sectors=sent.sectors,
+        again=np.minimum(1.0, hot.sector * sent.sectors / busiest.share)
+        ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
+    )
+
+
+def _addition(
+    r: Requests,
+    sent: Packets,
+    doubles: Array,
+    pieces: Array,
+    answer: Array,
+    operands: Operands,
+    device: Device,
+) -> tuple[Array, Array]:
+    """Return the time of a pass of additions, and of the slice for it [s].
+
+    `doubles` says where they add doubles, `answer` is the clocks that old values take.
     """
     assert r.sharing is not None
     # Fewer addresses than a sector has room for fill none.
     few = r.sharing.conflicts.addresses * r.width < SECTOR
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
-    # Only additions know what the bits mean.
-    adds = r.access.operation in ("add", "increment", "raise")
-    floats, doubles = (f[dtype] & adds for f in (_FLOATS, DOUBLES))
-    pieces = np.where(hot.third > 0, most, 1.0)
-    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
-    answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back
-    if r.access.operation in ("cas", "cas-loop"):
-        each = _compare_time(sent, device)
-        later = np.maximum(answer / device.sm_clock - each, 0.0) * np.clip(pieces - 2, 0.0, 1.0)
-        slot = each + later
-    else:
-        partial = device.require("atomic_interval")
-        in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
-        paired = np.where(doubles, _both_halves(r, sent), whole)
-        each = partial + (in_full - partial) * paired
-        one, full = HALF2_CLOCKS
-        of_type = (one + (full - one) * sent.filled) * HALVES[dtype]
-        least = np.maximum(answer * returns, of_type) / device.sm_clock
-        pitch, places = r.sharing.pitch, r.sharing.addresses
-        lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
-        slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
-        # Additions of doubles stay slower, if less so from the third piece on.
-        spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
-        slot = np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))
-    turn_of_float = device.atomic_float_interval or device.require("atomic_interval")
-    return {
-        "slot": slot,
-        "turn": np.where(floats, np.maximum(turn_of_float, 2 * each * doubles), each),
-        "s": sent.sectors,
-        "again": np.minimum(1.0, hot.sector * sent.sectors / busiest)
-        ** (1 + np.clip(pieces - 2, 0.0, 1.0)),
-    }
+    partial = device.require("atomic_interval")
+    in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
+    paired = np.where(doubles, _both_halves(r, sent), whole)
+    each = partial + (in_full - partial) * paired
+    one, full = HALF2_CLOCKS
+    of_type = (one + (full - one) * sent.filled) * HALVES[operands.dtype]
+    least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
+    pitch, places = r.sharing.pitch, r.sharing.addresses
+    lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
+    slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
+    # Additions of doubles stay slower, if less so from the third piece on.
+    spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
+    return each, np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))
 
 
 def _both_halves(r: Requests, sent: Packets) -> Array:

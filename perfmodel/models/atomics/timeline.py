@@ -86,9 +86,8 @@ def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]
     found = atomics[0]
     r = requests[found.position]
     lanes = float(np.ravel(r.active_lanes / np.maximum(r.requests, 1e-9))[0])
-    given = found.inputs["pass"]
     # One address: a pass for each lane, and each waits for the one before.
-    slot, turn = (float(np.ravel(given[name])[0]) for name in ("slot", "turn"))
+    slot, turn = (float(np.ravel(x)[0]) for x in (found.slice_pass.slot, found.slice_pass.turn))
     service = lanes * float(PASS_TIME(slot=slot, turn=turn, s=1.0, again=1.0))
     near = device.l2_latency / 2
     far = (device.l2_far_latency or device.l2_latency) / 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.packets import DOUBLES, HALVES, Packets
+from perfmodel.models.atomics.packets import DOUBLES, HALVES, Operands, Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 
@@ -60,45 +61,63 @@ and how much more with all: packets take 3.4 clocks of an SM with one sector, 10
 14.7 with all of their lanes (measurements/h200-cas/rounds.csv)."""
 
 
-def network_inputs(
-    sent: Packets, dtype: Array, returns: Array, compares: bool, device: Device
-) -> dict[str, Any]:
-    """Return what goes into `NETWORK_TIME`.
+@dataclass(frozen=True, slots=True)
+class Network:
+    """An atomic's way to L2, arrays over configurations.
 
-    Parameters
+    Attributes
     ----------
-    sent : Packets
-    dtype : array of int
-        Places in `DATA_TYPES`.
-    returns : array of bool
-        Whether old values are used.
-    compares : bool
-        Whether lanes compare and swap.
-    device : Device
+    passes : array
+    cost : array
+        Of the type, and of giving the old value back, relative to plain additions.
+    filled : array
+        Share of a sector's bytes that a pass changes, beyond one lane's.
+    lone, full : float
+        Sectors a second with one lane each, and with all lanes [1/s].
     """
+
+    passes: Array
+    cost: Array | float
+    filled: Array
+    lone: float
+    full: float
+
+    @property
+    def time_s(self) -> Array:
+        """Time of the way to L2 [s]."""
+        return np.atleast_1d(
+            NETWORK_TIME(
+                passes=self.passes,
+                cost=self.cost,
+                filled=self.filled,
+                lone=self.lone,
+                full=self.full,
+            )
+        )
+
+    def unhindered(self, compares: bool) -> Network:
+        """Return the same without operands and old values, for which nobody else waits."""
+        return replace(self, cost=self.cost / RETURN_COST if compares else 1.0)
+
+
+def network(sent: Packets, operands: Operands, device: Device) -> Network:
+    """Return an atomic's way to L2."""
     rate = device.require("atomic_sector_rate")
-    return {
-        "passes": sent.passes,
-        "cost": _compare_cost(sent) if compares else _cost(sent, dtype, returns),
-        "filled": sent.filled,
-        "lone": rate,
-        "full": device.atomic_full_sector_rate or rate,
-    }
+    return Network(
+        passes=sent.passes,
+        cost=_compare_cost(sent) if operands.compares else _cost(sent, operands),
+        filled=sent.filled,
+        lone=rate,
+        full=device.atomic_full_sector_rate or rate,
+    )
 
 
-def unhindered(network: dict[str, Any], compares: bool) -> dict[str, Any]:
-    """Return the same without operands and old values, for which nobody else waits."""
-    return network | {"cost": network["cost"] / RETURN_COST if compares else 1.0}
-
-
-def send_inputs(sent: Packets, lines: Array, device: Device) -> dict[str, Any]:
-    """Return what goes into `SEND_CYCLES`, of packets to so many distinct lines of requests."""
+def send_time(sent: Packets, lines: Array, device: Device) -> Array:
+    """Return the time of an SM to send its packets, to so many distinct lines of requests [s]."""
     distinct = lines / device.sm_count
-    return {
-        "packets": distinct,
-        "s": sent.sectors,
-        "repeats": np.maximum(sent.packets / device.sm_count - distinct, 0.0),
-    }
+    repeats = np.maximum(sent.packets / device.sm_count - distinct, 0.0)
+    cycles = SEND_CYCLES(packets=distinct, s=sent.sectors, repeats=repeats)
+    return np.asanyarray(np.atleast_1d(cycles) / device.sm_clock)
 
 
 def _compare_cost(sent: Packets) -> Array:
@@ -108,12 +127,14 @@ def _compare_cost(sent: Packets) -> Array:
     return np.asanyarray(pair / sent.sectors)
 
 
-def _cost(sent: Packets, dtype: Array, returns: Array) -> Array:
+def _cost(sent: Packets, operands: Operands) -> Array:
     """Return the cost of a sector on its way, relative to one of plain additions."""
     # An answer is as long as its lanes are many, whatever their type.
     lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
-    answer = np.where(returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
-    half = np.where(HALVES[dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0)
+    answer = np.where(operands.returns, RETURN_COST + (RETURN_FULL_COST - RETURN_COST) * lanes, 1.0)
+    half = np.where(
+        HALVES[operands.dtype], HALF2_COST + (HALF2_FULL_COST - HALF2_COST) * lanes, 1.0
+    )
     pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
-    double = np.where(DOUBLES[dtype], 1 + (DOUBLE_COST - 1) * pairs, 1.0)
+    double = np.where(DOUBLES[operands.dtype], 1 + (DOUBLE_COST - 1) * pairs, 1.0)
     return np.asanyarray(np.maximum(np.maximum(answer, half), double))

@@ -100,14 +100,9 @@ class Crowding(NamedTuple):
 
 
 def crowding(
-    tables: Sequence[Table],
-    reads: Array,
-    writes: Array,
-    capacity: float,
-    at_a_time: Array,
-    warm: bool,
+    tables: Sequence[Table], reads: Array, writes: Array, capacity: float, at_a_time: Array
 ) -> Crowding:
-    """Return what crowds out of L2 what a launch writes.
+    """Return what crowds out of L2 what a cold launch writes.
 
     Parameters
     ----------
@@ -118,8 +113,6 @@ def crowding(
         Of L2 [B].
     at_a_time : array
         Share of the launch's stores that its running threads make once.
-    warm : bool
-        Whether L2 starts as the same launch left it.
 
     Notes
     -----
@@ -128,7 +121,7 @@ def crowding(
     before what is stored then, however late: see `AHEAD`.
     """
     random = [t for t in tables if t.random]
-    read = sum((t.read(warm) for t in random), np.zeros(1))
+    read = sum((t.read(warm=False) for t in random), np.zeros(1))
     steady = np.maximum(reads - read, 0.0)
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM * capacity, AHEAD * at_a_time
@@ -176,16 +169,8 @@ def dirty_left(
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asanyarray(reads, dtype=float), np.asanyarray(writes, dtype=float)
     room = DIRTY_LEFT(c=capacity, w=np.asanyarray(ways), reads=reads, writes=writes)
-    return np.asanyarray(DIRTY_KEPT(**kept_inputs(writes, room, drawn)))
-
-
-def kept_inputs(writes: Array, room: Array, drawn: Any = 0.0) -> dict[str, Array]:
-    """Return what `DIRTY_KEPT` takes, of bytes written, room for them and `Crowding.drawn`."""
-    return {
-        "writes": writes,
-        "over": np.minimum(writes / np.maximum(room, 1.0), 1e6),
-        "p": _knee(drawn),
-    }
+    over = np.minimum(writes / np.maximum(room, 1.0), 1e6)
+    return np.asanyarray(DIRTY_KEPT(writes=writes, over=over, p=_knee(drawn)))
 
 
 def _knee(drawn: Any) -> Array:

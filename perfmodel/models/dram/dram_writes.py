@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.dram.dirty_lines import crowding, dirty_left, dirty_room, replayed
-from perfmodel.models.dram.scattered_stores import scattered_stores, strided_parts
+from perfmodel.models.dram.scattered_stores import (
+    ScatteredStores,
+    scattered_stores,
+    strided_parts,
+)
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1.local_memory import LocalTraffic
-from perfmodel.models.l2.access_misses import GlobalAccesses, Misses, total
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.l1.record import L1
+from perfmodel.models.l2.access_misses import total
+from perfmodel.models.l2.l2_misses import Misses
+from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import held_cost
-from perfmodel.models.l2.tables import Table
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, held
 
@@ -40,7 +46,8 @@ WRITTEN_BACK = Formula(
 )
 
 
-class Writes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Writes:
     """What a launch writes to DRAM.
 
     Attributes
@@ -49,11 +56,9 @@ class Writes(NamedTuple):
         Bytes written before it ends [B].
     taken : array
         What they take of DRAM, in bytes of a stream [B].
-    cost : array
-        The same for a byte.
     left : array
         Bytes that L2 still holds changed at the end [B].
-    kept : array
+    found : array
         Share of what a launch before has left that is still there; of a warm launch.
     made_whole : array
         Bytes read from DRAM for sectors of which stores wrote a part [B].
@@ -61,98 +66,108 @@ class Writes(NamedTuple):
         Of these, what strided stores left in part [B].
     waited : array
         Bytes that scattered stores wait for [B].
-    ways, granted : array
-        Ways of L2 set aside, and their bytes.
+    ways : array
+        Ways of L2 set aside.
     replayed : array
-        Bytes that a profiler's passes have left dirty, and that are written beside these [B].
+        Bytes that a profiler's passes have left dirty, and that are written besides [B].
     """
 
     written: Array
     taken: Array
-    cost: Array
     left: Array
-    kept: Array
+    found: Array
     made_whole: Array
     strided: Array
     waited: Array
     ways: Array
-    granted: Array
     replayed: Array
 
+    @property
+    def cost(self) -> Array:
+        """What a byte written takes of DRAM, in bytes of a stream."""
+        return np.where(self.written > 0, self.taken / np.maximum(self.written, 1), 1.0)
 
-def dram_writes(
-    accesses: GlobalAccesses,
-    misses: Misses,
-    tables: Sequence[Table],
-    atomics: Mapping[int, AtomicMemory],
-    local: Mapping[int, LocalTraffic],
-    kept: Array,
-    running: Array,
-) -> Writes:
-    """Return what the accesses of all configurations write to DRAM.
 
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    misses : Misses
-        With tables, atomics and local memory in it.
-    tables : sequence of Table
-    atomics : mapping of int to AtomicMemory
-        By position, those with a rule of their own.
-    local : mapping of int to LocalTraffic
-        By position.
-    kept : array
-        Share of what a launch before has left that L2 holds at the start; 0 of a cold launch.
-    running : array
-        Share of the blocks that run together.
-    """
-    warm, l2_size = accesses.warm, accesses.l2_size
-    stores = accesses.of("store")
-    others = [i for i in accesses.of("atomic") if i not in atomics]
-    in_tables = {i for t in tables for i in t.members}
-    alone = [i for i in stores if i not in local and i not in in_tables]
-    scattered = scattered_stores(accesses.instance, accesses.requests, alone, l2_size)
-    apart = {i for s in scattered for i in s.members}
-    strided = strided_parts(
-        *(accesses.instance, accesses.requests, [i for i in alone if i not in apart]),
-        *(misses.touched, l2_size),
-    ) * (1 - kept if warm else _ONE)
-    touched = _changed(accesses, misses, [i for i in (*stores, *others) if i not in apart])
-    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
-    beside = reads - _in_place(accesses, misses, apart)
-    ways = granted_ways(accesses.control.set_aside, l2_size)
-    granted = ways * l2_size / WAYS
-    again = _ZERO
-    if warm:
-        kept = kept * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
-        left = kept * touched
-    else:
-        once = running / _times(accesses, alone)
-        # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
-        passing = crowding(tables, beside + strided, touched, l2_size, once, warm)
-        left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
-        again = replayed(passing, touched, l2_size)
-    written_back = sum((a.written for a in atomics.values()), _ZERO)
-    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=left)
+def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
+    """Return what the accesses of all configurations write to DRAM."""
+    stores, misses = _stores(accesses, l1, l2), l2.misses
+    scattered, atomics = stores.scattered, l2.atomics.values()
+    in_order = [i for i in stores.alone if i not in stores.apart]
+    strided = strided_parts(accesses, in_order, misses.touched)
+    strided = strided * (1 - l2.left if accesses.warm else _ONE)
+    touched = _changed(accesses, misses, stores.changing)
+    ways = granted_ways(accesses.control.set_aside, accesses.l2_size)
+    stays = _what_stays(accesses, l2, stores, touched, strided)
+    new = 1 - stays.found if accesses.warm else _ONE
+    written_back = sum((a.written for a in atomics), _ZERO)
+    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=stays.left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + sum((s.written for s in scattered), _ZERO)
-    written = written + sum((found.written for found in local.values()), _ZERO)
-    cost = sum((a.written * a.write_cost for a in atomics.values()), written - written_back)
-    cost = cost + held_cost(tables, granted, reads, written)
+    written = written + sum((found.written for found in l1.local.values()), _ZERO)
+    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    taken = sum((a.written * a.write_cost for a in atomics), written - written_back)
+    granted = ways * accesses.l2_size / WAYS
     return Writes(
         written=written,
-        taken=cost,
-        cost=np.where(written > 0, cost / np.maximum(written, 1), 1.0),
-        left=left + sum((s.left for s in scattered), _ZERO),
-        kept=kept,
-        made_whole=sum((s.filled for s in scattered), _ZERO) * (1 - kept if warm else _ONE)
-        + strided,
+        taken=taken + held_cost(l2.tables, granted, reads, written),
+        left=stays.left + sum((s.left for s in scattered), _ZERO),
+        found=stays.found,
+        made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,
         strided=strided,
         waited=sum((s.waited for s in scattered), _ZERO),
         ways=ways,
-        granted=granted,
-        replayed=again,
+        replayed=stays.replayed,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """Positions of what changes lines: stores outside of tables, and all that goes by `_changed`.
+
+    And stores at scattered places, which follow rules of their own.
+    """
+
+    alone: list[int]
+    changing: list[int]
+    scattered: Sequence[ScatteredStores]
+    apart: Collection[int]
+
+
+def _stores(accesses: GlobalAccesses, l1: L1, l2: L2) -> _Stores:
+    stores = accesses.of("store")
+    others = [i for i in accesses.of("atomic") if i not in l2.atomics]
+    in_tables = {i for t in l2.tables for i in t.members}
+    alone = [i for i in stores if i not in l1.local and i not in in_tables]
+    scattered = scattered_stores(accesses, alone)
+    apart = {i for s in scattered for i in s.members}
+    changing = [i for i in (*stores, *others) if i not in apart]
+    return _Stores(alone, changing, scattered, apart)
+
+
+class _Stays(NamedTuple):
+    """What L2 has of written lines: at the end, and at the start of a warm launch [B, 1, B]."""
+
+    left: Array
+    found: Array
+    replayed: Array
+
+
+def _what_stays(
+    accesses: GlobalAccesses, l2: L2, stores: _Stores, touched: Array, strided: Array
+) -> _Stays:
+    """Return what stays of the bytes that stores change, `touched`, and passes' dirty lines."""
+    l2_size, misses = accesses.l2_size, l2.misses
+    ways = granted_ways(accesses.control.set_aside, l2_size)
+    if accesses.warm:
+        found = l2.left * held(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
+        return _Stays(found * touched, found, _ZERO)
+    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    passing_reads = reads - _in_place(accesses, misses, stores.apart)
+    once = accesses.running / _times(accesses, stores.alone)
+    # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
+    passing = crowding(l2.tables, passing_reads + strided, touched, l2_size, once)
+    left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
+    return _Stays(left, l2.left, replayed(passing, touched, l2_size))
 
 
 def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) -> Array:

@@ -9,15 +9,16 @@ changed lines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.dram.throughput import ROWS, SPARSE
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
@@ -107,7 +108,8 @@ RANDOM_STAYS: Final = 0.5
 """Share of L2 that random stores find beyond that."""
 
 
-class ScatteredStores(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ScatteredStores:
     """What stores at scattered places of one buffer move between L2 and DRAM.
 
     Attributes
@@ -130,33 +132,27 @@ class ScatteredStores(NamedTuple):
 
 
 def scattered_stores(
-    instance: Instance, requests: Sequence[Requests], chosen: Sequence[int], capacity: float
+    accesses: GlobalAccesses, chosen: Sequence[int]
 ) -> tuple[ScatteredStores, ...]:
     """Return what stores without strides move, buffer by buffer.
 
     Parameters
     ----------
-    instance : Instance
-    requests : sequence of Requests
+    accesses : GlobalAccesses
     chosen : sequence of int
         Positions of stores to global memory.
-    capacity : float
-        Of L2 [B].
     """
+    requests = accesses.requests
     members: dict[str, list[int]] = {}
     for i in chosen:
         if requests[i].strides is None and requests[i].filled is not None:
             members.setdefault(requests[i].access.buffer, []).append(i)
-    every = (_of_buffer(instance, requests, found, capacity) for found in members.values())
+    every = (_of_buffer(accesses, found) for found in members.values())
     return tuple(s for s in every if np.any(s.waited > 0))
 
 
 def strided_parts(
-    instance: Instance,
-    requests: Sequence[Requests],
-    chosen: Sequence[int],
-    touched: Sequence[Array],
-    capacity: float,
+    accesses: GlobalAccesses, chosen: Sequence[int], touched: Sequence[Array]
 ) -> Array:
     """Return the bytes that DRAM reads for sectors that strided stores leave in part [B].
 
@@ -165,15 +161,13 @@ def strided_parts(
 
     Parameters
     ----------
-    instance : Instance
-    requests : sequence of Requests
+    accesses : GlobalAccesses
     chosen : sequence of int
         Positions of stores to global memory.
     touched : sequence of array
         By position, bytes of the different sectors.
-    capacity : float
-        Of L2 [B].
     """
+    requests, capacity = accesses.requests, accesses.l2_size
     members: dict[str, list[int]] = {}
     for i in chosen:
         members.setdefault(requests[i].access.buffer, []).append(i)
@@ -217,39 +211,82 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
     return np.where(inside, np.minimum((SECTOR - word + gap) / np.maximum(most, 1.0), 1.0), 0.0)
 
 
-def _of_buffer(
-    instance: Instance, requests: Sequence[Requests], members: Sequence[int], capacity: float
-) -> ScatteredStores:
-    stores = [requests[i] for i in members]
-    size = buffer_bytes(instance, stores[0])
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What scattered stores to a buffer touch.
+
+    Attributes
+    ----------
+    random : bool
+        Whether places are met at random.
+    sectors, lines : array
+        Of all stores.
+    part : array
+        Share of the sectors that are stored in part.
+    once, touched : array
+        Bytes of the different sectors, and of their lines.
+    """
+
+    random: bool
+    sectors: Array
+    lines: Array
+    part: Array
+    once: Array
+    touched: Array
+
+
+def _stored(accesses: GlobalAccesses, members: Sequence[int]) -> _Stored:
+    stores = [accesses.requests[i] for i in members]
+    size = buffer_bytes(accesses.instance, stores[0])
     # Sectors that warps of a block store to together leave as one.
     blocks = [_in_block(r) for r in stores]
     sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
-    stored = sectors * SECTOR
-    whole = sum(
-        (
-            b[0] * (1.0 if r.filled is None else r.filled)
-            for b, r in zip(blocks, stores, strict=True)
-        ),
-        _ZERO,
+    wholes = (
+        b[0] * (1.0 if r.filled is None else r.filled) for b, r in zip(blocks, stores, strict=True)
     )
     # A run that starts or ends inside a sector leaves two sectors in part.
-    part = np.clip(2 * (1 - whole / np.maximum(sectors, 1e-9)), 0.0, 1.0)
+    part = np.clip(2 * (1 - sum(wholes, _ZERO) / np.maximum(sectors, 1e-9)), 0.0, 1.0)
     random = all(r.random for r in stores)
     once, touched = (_different(n, size, g, random) for n, g in ((sectors, SECTOR), (lines, LINE)))
-    each = sectors / np.maximum(lines, 1e-9)
-    around = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
-    last = np.minimum(LAST_SECTORS(**around, room=PART_LINES * capacity / LINE), once)
-    left = np.minimum(LAST_SECTORS(**around, room=CHANGED_LINES * capacity / LINE), once)
-    stays = held(touched, np.asanyarray(capacity), RANDOM_KNEE if random else CYCLIC_KNEE)
-    if random:
-        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / touched))
-    both = {"part": part, "once": once, "last": last, "stored": stored, "gone": 1 - stays}
-    room = {"dirty": CHANGED_LINES * capacity, "footprint": touched}
-    filled = np.asanyarray(FILLED(**both))
-    written = np.asanyarray(WRITTEN_BACK(**both, **room, left=left))
+    return _Stored(random, sectors, lines, part, once, touched)
+
+
+def _stays(found: _Stored, capacity: float) -> Array:
+    """Return the share of whole sectors that are still in L2 when they are stored to again."""
+    knee = RANDOM_KNEE if found.random else CYCLIC_KNEE
+    stays = held(found.touched, np.asanyarray(capacity), knee)
+    if found.random:
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / found.touched))
+    return stays
+
+
+def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
+    found, capacity = _stored(accesses, members), accesses.l2_size
+    once, part, touched = found.once, found.part, found.touched
+    each = found.sectors / np.maximum(found.lines, 1e-9)
+    last, left = (
+        np.minimum(
+            LAST_SECTORS(
+                s=each, lines=np.maximum(touched / LINE, 1.0), room=share * capacity / LINE
+            ),
+            once,
+        )
+        for share in (PART_LINES, CHANGED_LINES)
+    )
+    stored, gone = found.sectors * SECTOR, 1 - _stays(found, capacity)
+    filled = np.asanyarray(FILLED(part=part, once=once, last=last, stored=stored, gone=gone))
+    written = WRITTEN_BACK(
+        part=part,
+        once=once,
+        last=last,
+        left=left,
+        stored=stored,
+        gone=gone,
+        dirty=CHANGED_LINES * capacity,
+        footprint=touched,
+    )
     waited = STORE_WAITS(
-        lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
+        lone=np.clip(2 * found.lines / np.maximum(found.sectors, 1e-9) - 1, 0.0, 1.0),
         pair=PAIR_WAIT,
         filled=filled,
         write=WRITE_WAIT,
@@ -259,7 +296,11 @@ def _of_buffer(
         sparse=SPARSE(f=touched, rows=ROWS),
     )
     return ScatteredStores(
-        tuple(members), filled, written, np.asanyarray(waited), np.maximum(once - written, 0.0)
+        members=tuple(members),
+        filled=filled,
+        written=np.asanyarray(written),
+        waited=np.asanyarray(waited),
+        left=np.maximum(once - written, 0.0),
     )
 
 

@@ -8,6 +8,7 @@ stays what it was (measurements/h200-sxm-suite/set-aside-latency.csv).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -219,68 +220,86 @@ def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str,
     }
 
 
-def writebacks(
-    written: Any,
-    normal: Any,
-    streaming: Any,
-    filled: Any,
-    ways: Any,
-    tabled: bool = True,
-    persisting: Any = 0.0,
-    again: Any = 0.0,
-    kept: Any = 0.0,
-) -> tuple[tuple[Formula, dict[str, Any]], ...]:
-    """Work out the bytes that an H200's DRAM could move while write-backs are held up.
+@dataclass(frozen=True, slots=True)
+class DramMix:
+    """What DRAM moves, by the property of the lines.
 
-    Parameters
+    Attributes
     ----------
     written : array
         DRAM bytes written.
     normal, streaming : array
-        DRAM bytes read of lines with each property.
-    filled : array
-        Share of the set-aside that persisting lines take from streams.
-    ways : array
-        Ways set aside.
-    tabled : bool
-        Whether a table is read again and again beside the writes.
+        DRAM bytes read of lines without a property, and of those marked streaming.
     persisting : array
         DRAM bytes read of persisting lines that find no way.
     again : array
-        DRAM bytes read of tables' normal lines.
-    kept : array
-        Share of the set-aside that persisting lines keep.
-
-    Returns
-    -------
-    tuple of (Formula, mapping)
-        Each formula and what it takes; the last gives the bytes, 0 with fewer than 4 ways.
+        Of the normal bytes, those of tables.
     """
-    w = np.asanyarray(ways, dtype=float)
-    writes = np.asanyarray(written, dtype=float)
+
+    written: Any
+    normal: Any
+    streaming: Any
+    persisting: Any = 0.0
+    again: Any = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """The part of L2 that is set aside for persisting lines, and what these take of it.
+
+    Attributes
+    ----------
+    ways : array
+        Ways set aside.
+    filled : array
+        Share of it that persisting lines take from streams.
+    kept : array
+        Share of it that they keep.
+    """
+
+    ways: Any
+    filled: Any = 0.0
+    kept: Any = 0.0
+
+
+def writeback_loss(mix: DramMix, aside: SetAside, tabled: bool = True) -> Array:
+    """Return the bytes that an H200's DRAM could move while write-backs are held up.
+
+    0 with fewer than 4 ways set aside.
+
+    Parameters
+    ----------
+    mix : DramMix
+    aside : SetAside
+    tabled : bool
+        Whether a table is read again and again concurrently with the writes.
+    """
+    w = np.asanyarray(aside.ways, dtype=float)
+    writes = np.asanyarray(mix.written, dtype=float)
+    normal = np.maximum(mix.normal, 0.0)
     if not tabled:
-        each = _streams_loss(w, np.maximum(normal, 0.0) / np.maximum(writes, 1.0))
-        return ((STREAMS_LOSS, {"writes": writes, "each": each}),)
-    mixture = {"n": np.maximum(normal, 0.0), "writes": writes}
-    mixed = np.asanyarray(MIXED(**mixture))
-    spilled = np.minimum(1.0, np.asanyarray(persisting, dtype=float) / np.maximum(writes, 1.0))
-    given = {
-        "writes": writes,
-        "mixed": mixed,
-        "spilled": spilled * (1 - mixed),
-        "alone": np.interp(w, _WAYS, _ALONE),
-        "copied": np.interp(w, _WAYS, _COPIED),
-        "reread": np.interp(w, _WAYS, _REREAD),
-        "again": np.clip(again / np.maximum(normal, 1.0), 0.0, 1.0),
-        "filled": np.asanyarray(filled, dtype=float),
-        "thrashed": np.interp(w, _WAYS, _THRASHED),
-        "fleeting": np.interp(w, _WAYS, _FLEETING),
-        "s": np.maximum(streaming, 0.0),
-        "kept": np.minimum(kept, 1.0),
-        "spare": np.interp(w, _WAYS, _SPARE),
-        "more": np.maximum(normal + persisting - writes, 0.0),
-    }
-    return ((MIXED, mixture), (WRITE_BACK, given))
+        each = _streams_loss(w, normal / np.maximum(writes, 1.0))
+        return np.asanyarray(STREAMS_LOSS(writes=writes, each=each))
+    mixed = np.asanyarray(MIXED(n=normal, writes=writes))
+    persisting = np.asanyarray(mix.persisting, dtype=float)
+    spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
+    loss = WRITE_BACK(
+        writes=writes,
+        mixed=mixed,
+        spilled=spilled * (1 - mixed),
+        alone=np.interp(w, _WAYS, _ALONE),
+        copied=np.interp(w, _WAYS, _COPIED),
+        reread=np.interp(w, _WAYS, _REREAD),
+        again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
+        filled=np.asanyarray(aside.filled, dtype=float),
+        thrashed=np.interp(w, _WAYS, _THRASHED),
+        fleeting=np.interp(w, _WAYS, _FLEETING),
+        s=np.maximum(mix.streaming, 0.0),
+        kept=np.minimum(aside.kept, 1.0),
+        spare=np.interp(w, _WAYS, _SPARE),
+        more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
+    )
+    return np.asanyarray(loss)
 
 
 def _streams_loss(ways: Array, read: Any) -> Array:

@@ -142,8 +142,24 @@ def warp_classes(
     tests = conditions(guards)
     if tests is None:
         return None
-    numbers: dict[tuple[str, ...], _Number] = {}
     facts: list[Array] = []  # what a configuration alone would have gone by
+    numbers = _numbers(tests, values, variables, facts)
+    if numbers is None:
+        return None
+    found = _activity(numbers, variables)
+    if found is None:
+        check_alike(facts)  # others may be solved alone
+    return found
+
+
+def _numbers(
+    tests: Sequence[Node],
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+    facts: list[Array],
+) -> list[_Number] | None:
+    """Return the mixed-radix numbers that tests bound, and add to what was gone by."""
+    numbers: dict[tuple[str, ...], _Number] = {}
     for test in tests:
         f = plane(test, values, variables)
         if not f.affine:
@@ -170,17 +186,21 @@ def warp_classes(
                 moving, np.maximum(found.start, known.start), np.minimum(found.stop, known.stop)
             )
         numbers[key] = found
+    return list(numbers.values())
+
+
+def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Activity | None:
+    """Return who takes part where each number is bounded; None where they are no whole warps."""
     used: set[str] = set()
     warps: Array = np.asanyarray(1.0)
     spans: list[Span] = []
     lane_choices: dict[str, list[_Choice]] = {}
     shares: dict[str, Array] = {}
     warp_shares: dict[str, Array] = {}
-    for number in numbers.values():
+    for number in numbers:
         digits, start = number.digits, number.start
         count = np.maximum(number.stop - start, 0.0)
         if used & {v.name for v in digits}:
-            check_alike(facts)  # others may be solved alone
             return None
         used |= {v.name for v in digits}
         shares |= _shares(digits, count)
@@ -190,13 +210,12 @@ def warp_classes(
         warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
         # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
         if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
-            check_alike(facts)  # others may be solved alone
             return None
-        if not lanes:
+        if lanes:
+            lane_choices[lanes[0].name] = _lane_choices(digits, start, count)
+        else:
             warps = warps * count
             spans += _spans(digits, start, count)
-            continue
-        lane_choices[lanes[0].name] = _lane_choices(digits, start, count)
     for v in variables:
         if v.name in used:
             continue
@@ -206,7 +225,17 @@ def warp_classes(
             warps = warps * v.extent
             spans += _spans([v], np.zeros(1), v.extent)
     names = [v.name for v in variables if v.in_lane]
-    classes = tuple(
+    return Activity(_classes(names, lane_choices, warps, spans), shares, warp_shares)
+
+
+def _classes(
+    names: Sequence[str],
+    lane_choices: Mapping[str, Sequence[_Choice]],
+    warps: Array,
+    spans: Sequence[Span],
+) -> tuple[WarpClass, ...]:
+    """Return every combination of the choices along each lane digit that some warp makes."""
+    return tuple(
         WarpClass(
             requests=np.asanyarray(warps * math.prod(times for times, *_ in choice)),
             lanes={
@@ -220,7 +249,6 @@ def warp_classes(
         for choice in itertools.product(*(lane_choices[name] for name in names))
         if np.any(math.prod(times for times, *_ in choice) > 0)
     )
-    return Activity(classes, shares, warp_shares)
 
 
 @dataclass(frozen=True, slots=True)

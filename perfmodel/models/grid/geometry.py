@@ -19,6 +19,7 @@ from perfmodel.hardware.device import WARP_SIZE
 
 Array = npt.NDArray[Any]
 AXES = ("x", "y", "z")
+BLOCK_INDICES = tuple(f"blockIdx.{axis}" for axis in AXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ class BlockShape:
     def regular(self) -> bool:
         """Whether every warp is the same full box of threads."""
         return bool(self.digits)
+
+    @property
+    def inside(self) -> Array:
+        """Which lanes are threads of the block, shape (warps, 32)."""
+        return np.arange(self.warps * WARP_SIZE).reshape(-1, WARP_SIZE) < self.threads
 
     def thread_indices(self) -> Mapping[str, Array]:
         """Return threadIdx.x, .y and .z of every thread, shape (warps, 32), -1 past the last."""

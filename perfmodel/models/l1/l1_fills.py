@@ -11,23 +11,16 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.grid.geometry import BLOCK_INDICES
+from perfmodel.models.l1.followed_fills import drawn_fills, drawn_table_fills, followed_fills
 from perfmodel.models.l1.l1_tables import periodic_fills
-from perfmodel.models.l2.followed_loads import drawn_fills, drawn_table_fills, followed_fills
-from perfmodel.models.launch.occupancy import Occupancy
-from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import (
-    Group,
-    Window,
-    fetched,
-    held,
-    loads_by_l1,
-    thread_extents,
-)
+from perfmodel.models.reuse.reuse_windows import SharedCache, Walks, Window, fetched, held
 
 Array = npt.NDArray[Any]
 
@@ -52,79 +45,95 @@ _ZERO: Final = np.zeros(1)
 
 
 def l1_fills(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    device: Device,
-    occupied: Occupancy,
-    resident: Array,
-    blocks: Array,
-    unions: Mapping[int, Union],
+    accesses: GlobalAccesses, groups: Sequence[Group], unions: Mapping[int, Union]
 ) -> list[Array]:
-    """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
-    cached = loads_by_l1(requests, groups)
-    base = thread_extents(requests, cached)
-    capacity = np.asanyarray(occupied.l1_size, dtype=float)
-    sharing = side_by_side(resident, blocks, device.sm_count)
-    found = block_fills(instance, requests, cached, base, capacity, sharing)
-    fills = [r.sectors * 1.0 for r in requests]
+    """Return the sectors that each access brings into L1; those past L1 bring all they ask for.
+
+    Parameters
+    ----------
+    accesses : GlobalAccesses
+    groups : sequence of Group
+        Of the affine ones.
+    unions : mapping of int to Union
+        What loads at irregular places have in common, by position.
+    """
+    cached = loads_by_l1(accesses.requests, groups)
+    fills = [r.sectors * 1.0 for r in accesses.requests]
+    totals = _walked_fills(accesses, cached)
+    for g, total in zip(cached, totals, strict=True):
+        _share_out(accesses.requests, g.members, total, fills)
+    _fill_at_places(accesses, unions, fills)
+    for g, total in zip(cached, totals, strict=True):
+        # Followed loads find what the others of their group have brought, and those bring the rest.
+        followed = [i for i in g.members if _is_followed(accesses.requests[i])]
+        others = [i for i in g.members if i not in followed]
+        if followed and others:
+            rest = np.maximum(total - sum((fills[i] for i in followed), _ZERO), 0.0)
+            _share_out(accesses.requests, others, rest, fills)
+    fills = drawn_fills(accesses, fills)
+    _fill_unions_once(accesses, unions, fills)
+    return _multicast_fills(accesses, fills)
+
+
+def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Array]:
+    """Return the sectors that groups of affine loads bring into all L1s."""
+    instance, requests, blocks = accesses.instance, accesses.requests, accesses.blocks
+    capacity, sharing, sms = accesses.l1_size, accesses.blocks_on_sm, accesses.sms
+    found = block_fills(accesses, cached)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
-    lengths = {
-        r.access.buffer: buffer_bytes(instance, r)
-        for r in requests
-        if r.access.kind == "load" and r.access.cache == "l1"
-    }
+    lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
     stays = held(sum(lengths.values(), _ZERO), capacity)
     walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
     totals = []
     for g, own in zip(cached, found, strict=True):
-        still, several = alike(instance, g, sharing, device)
+        still, several = alike(instance, g, sharing, accesses.device)
         # Data that every block reads alike stays for the next block of the SM.
-        times = np.where(
-            still, np.minimum(blocks, device.sm_count), blocks * (1 - there + there / several)
-        )
+        times = np.where(still, sms, blocks * (1 - there + there / several))
         total = own * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
-        once = whole * np.minimum(blocks, device.sm_count)
-        total = total - stays * np.maximum(total - once, 0.0)
-        totals.append(total)
-        _shared_out(requests, g.members, total, fills)
-    for i, r in enumerate(requests):
-        beside = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
-        sms = np.minimum(blocks, device.sm_count)
-        if r.period is not None and r.access.kind == "load" and r.access.cache == "l1":
-            fills[i] = periodic_fills(r, fills[i], sms, beside, capacity)
+        totals.append(total - stays * np.maximum(total - whole * sms, 0.0))
+    return totals
+
+
+def _fill_at_places(
+    accesses: GlobalAccesses, unions: Mapping[int, Union], fills: list[Array]
+) -> None:
+    """Put in what loads bring whose places no strides tell, one after the other."""
+    capacity = accesses.l1_size
+    for i, r in enumerate(accesses.requests):
+        others = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
+        if r.period is not None and _by_l1(r):
+            fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity)
         elif _is_followed(r):
-            fills[i] = followed_fills(r, capacity, sharing, blocks, device, instance)
-        elif r.strides is None and r.access.kind == "load" and r.access.cache == "l1":
-            fills[i] = drawn_table_fills(instance, r, sms, sharing, beside, capacity)
+            fills[i] = followed_fills(accesses, r)
+        elif r.strides is None and _by_l1(r):
+            fills[i] = drawn_table_fills(accesses, r, others)
             if r.in_blocks is not None:
-                fills[i] = together_fills(r, fills[i], instance, blocks * 1.0, sharing, capacity)
+                fills[i] = together_fills(accesses, r, fills[i])
             if i in unions:
-                fills[i] = np.minimum(fills[i], r.sectors * unions[i].filled(capacity, sharing))
-    for g, total in zip(cached, totals, strict=True):
-        # Followed loads find what the others of their group have brought, and those bring the rest.
-        followed = [i for i in g.members if _is_followed(requests[i])]
-        others = [i for i in g.members if i not in followed]
-        if followed and others:
-            rest = np.maximum(total - sum((fills[i] for i in followed), _ZERO), 0.0)
-            _shared_out(requests, others, rest, fills)
-    fills = drawn_fills(instance, requests, fills, np.minimum(blocks, device.sm_count), capacity)
+                most = unions[i].filled(capacity, accesses.blocks_on_sm)
+                fills[i] = np.minimum(fills[i], r.sectors * most)
+
+
+def _fill_unions_once(
+    accesses: GlobalAccesses, unions: Mapping[int, Union], fills: list[Array]
+) -> None:
+    """Let loads that share a union bring a buffer that L1 holds once to each SM."""
+    requests, capacity = accesses.requests, accesses.l1_size
     for common in among(unions):
         members = [i for i in common if requests[i].access.cache == "l1"]
         if not members:
             continue
-        size = lengths[requests[members[0]].access.buffer]
+        size = buffer_bytes(accesses.instance, requests[members[0]])
         every = sum((fills[i] for i in members), _ZERO)
-        once = np.minimum(every, np.minimum(blocks, device.sm_count) * np.ceil(size / SECTOR))
+        once = np.minimum(every, accesses.sms * np.ceil(size / SECTOR))
         part = 1 - held(size, capacity) * (1 - once / np.maximum(every, 1e-9))
         for i in members:
             fills[i] = fills[i] * part
-    return _multicast_fills(instance, requests, fills, device)
 
 
-def _shared_out(
+def _share_out(
     requests: Sequence[Requests], members: Sequence[int], total: Array, fills: list[Array]
 ) -> None:
     """Let accesses bring so many sectors together, each as much as it asks for."""
@@ -134,15 +143,18 @@ def _shared_out(
         fills[i] = requests[i].sectors * share
 
 
+def _by_l1(r: Requests) -> bool:
+    """Say whether an access is a load that L1 caches."""
+    return r.access.kind == "load" and r.access.cache == "l1"
+
+
 def _is_followed(r: Requests) -> bool:
     """Say whether it was seen in some blocks what L1 has of a load."""
     counted = r.access.counted
     return counted is not None and bool(counted.misses) and r.access.cache == "l1"
 
 
-def together_fills(
-    r: Requests, fills: Array, instance: Instance, blocks: Array, sharing: Array, capacity: Array
-) -> Array:
+def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array:
     """Return what an access without strides fills where a block's warps ask for it together.
 
     Warps of a block ask within a microsecond: for the same sector once together. In a loop they
@@ -150,49 +162,41 @@ def together_fills(
 
     Parameters
     ----------
+    accesses : GlobalAccesses
     r : Requests
         With distinct sectors and lines of a block's warps.
     fills : array
         Sectors that each warp alone brings.
-    instance : Instance
-    blocks, sharing : array
-        Blocks in all, and on an SM at a time.
-    capacity : array
-        Bytes of L1.
     """
     assert r.in_blocks is not None
     together: Array = np.minimum(fills, r.in_blocks[0])
-    loops = instance.kernel.loop_nest(r.access.loop)
+    loops = accesses.instance.kernel.loop_nest(r.access.loop)
     if not loops:
         return together
-    times = blocks
+    times = accesses.blocks
     for loop in loops:
-        times = times * np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
-    step = r.in_blocks[2] * LINE / times * sharing
-    kept = held(_DRIFT * step, capacity)
-    return np.asanyarray(kept * together + (1 - kept) * fills)
+        trips = np.asanyarray(accesses.instance.trips[loop.variable], dtype=float)
+        times = times * np.maximum(trips, 1.0)
+    step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
+    resident = held(_DRIFT * step, accesses.l1_size)
+    return np.asanyarray(resident * together + (1 - resident) * fills)
 
 
-def block_fills(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    base: Mapping[str, Array],
-    capacity: Array | float,
-    sharing: Array,
-) -> list[Array]:
+def block_fills(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
     """Return the sectors that a block fills L1 with, for each group of its loads.
 
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
+    instance, requests = accesses.instance, accesses.requests
+    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm)
+    base = thread_extents(requests, groups)
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
         windows = loop_windows(instance, root)
         names: set[str | None] = {w.name for w in windows} if root else {None}
         nest = [g for g in groups if requests[g.members[0]].access.loop in names]
-        weights = [_ONE] * len(nest)
-        inside = fetched(nest, base, windows, np.asanyarray(capacity), SECTOR, weights, sharing)
-        found.update(zip(map(id, nest), inside, strict=True))
+        walks = Walks(nest, base, windows, [_ONE] * len(nest))
+        found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
 
 
@@ -202,8 +206,8 @@ def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> t
     Blocks that follow each other in the grid go to one SM after the other.
     """
     still, same = np.ones(1, dtype=bool), np.ones(1)
-    for axis, blocks_of in zip(AXES, instance.grid, strict=True):
-        moves = group.strides[f"blockIdx.{axis}"] != 0
+    for name, blocks_of in zip(BLOCK_INDICES, instance.grid, strict=True):
+        moves = group.strides[name] != 0
         still = still & ~(moves & (np.asanyarray(blocks_of) > 1))
         same = np.where(still, same * np.asanyarray(blocks_of), same)
     return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
@@ -225,12 +229,10 @@ def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
     ]
 
 
-def _multicast_fills(
-    instance: Instance, requests: Sequence[Requests], fills: Sequence[Array], device: Device
-) -> list[Array]:
+def _multicast_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:
     """Return the sectors that L2 gives out, where clusters of blocks share a read."""
-    if not device.has_clusters:
+    if not accesses.device.has_clusters:
         return list(fills)
-    kernel = instance.kernel
-    shared = [instance.multicast[kernel.accesses.index(r.access)] for r in requests]
+    kernel, multicast = accesses.instance.kernel, accesses.instance.multicast
+    shared = [multicast[kernel.accesses.index(r.access)] for r in accesses.requests]
     return [f / np.asanyarray(n, dtype=float) for f, n in zip(fills, shared, strict=True)]

@@ -7,17 +7,15 @@ take over the memory of those that are done: what matters is how much the reside
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
-from perfmodel.models.launch.occupancy import Occupancy
-from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -43,8 +41,17 @@ for DRAM, and at which all do. Fitted by hand: DRAM bytes written of 9 launches 
 0.2 of the share (measurements/h200-copies-local, counters.csv)."""
 
 
-class LocalTraffic(NamedTuple):
-    """What one access to local memory asks of L2 and DRAM: sectors, sectors, bytes, bytes."""
+@dataclass(frozen=True, slots=True)
+class LocalTraffic:
+    """What one access to local memory asks of L2 and DRAM.
+
+    Attributes
+    ----------
+    fills, misses : array
+        Sectors that L2 is asked for, and those of them that it has not.
+    read, written : array
+        Of DRAM [B].
+    """
 
     fills: Array
     misses: Array
@@ -57,24 +64,19 @@ def is_local(instance: Instance, r: Requests) -> bool:
     return instance.kernel.buffer(r.access.buffer).space == "local"
 
 
-def local_traffic(
-    instance: Instance, r: Requests, device: Device, occupied: Occupancy
-) -> LocalTraffic:
+def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
     """Work out what an access to local memory asks of the caches.
 
     Parameters
     ----------
-    instance : Instance
+    accesses : GlobalAccesses
     r : Requests
         Of the access.
-    device : Device
-    occupied : Occupancy
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    size = buffer_bytes(instance, r)
-    on_sm = size / blocks * side_by_side(occupied.resident, blocks, device.sm_count)
-    at_once = size / blocks * np.minimum(blocks, occupied.resident * device.sm_count)
-    l2_size = 1.0 * device.l2_size
+    l2_size, blocks = accesses.l2_size, accesses.blocks
+    size = buffer_bytes(accesses.instance, r)
+    on_sm = size / blocks * accesses.blocks_on_sm
+    at_once = size / blocks * accesses.wave
     sectors = np.asanyarray(r.sectors, dtype=float)
     if r.access.kind == "store":
         leaves = 1 - held(at_once, l2_size, WRITTEN_KNEE)
@@ -82,29 +84,6 @@ def local_traffic(
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    fills = wanted * (1 - KEPT(c=np.asanyarray(occupied.l1_size, float), f=np.maximum(on_sm, 1.0)))
+    fills = wanted * (1 - KEPT(c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
     misses = fills * (1 - KEPT(c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)
-
-
-def counted_apart(requests: Sequence[Requests], local: Collection[int]) -> dict[str, Array]:
-    """Return requests and sectors of loads and stores as `Traffic` has them, local ones apart.
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-    local : collection of int
-        Which of them go to local memory.
-    """
-    found = {
-        f"{space}_{kind}_{what}": np.zeros(1)
-        for space in ("global", "local")
-        for kind in ("load", "store")
-        for what in ("requests", "sectors")
-    }
-    for i, r in enumerate(requests):
-        if r.access.kind != "atomic":
-            name = f"{'local' if i in local else 'global'}_{r.access.kind}"
-            found[f"{name}_requests"] = found[f"{name}_requests"] + r.requests
-            found[f"{name}_sectors"] = found[f"{name}_sectors"] + r.sectors
-    return found

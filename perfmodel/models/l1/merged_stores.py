@@ -14,7 +14,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import Group
+from perfmodel.models.reuse.groups import Group
 
 Array = npt.NDArray[Any]
 

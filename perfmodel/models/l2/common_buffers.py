@@ -8,10 +8,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import held
 
@@ -35,37 +34,32 @@ _ZERO: Final = np.zeros(1)
 
 
 def brought_once(
-    instance: Instance,
-    requests: Sequence[Requests],
+    accesses: GlobalAccesses,
     dram_reads: Sequence[Array],
     touched: Sequence[Array],
-    l2_size: float,
-    apart: Collection[int],
+    known: Collection[int],
 ) -> list[Array]:
     """Return the bytes that each access reads from DRAM, where loads of a buffer spare each other.
 
     Parameters
     ----------
-    instance, requests
-        A launch and its global accesses.
+    accesses : GlobalAccesses
     dram_reads : sequence of array
         Bytes that each access reads by itself.
     touched : sequence of array
         Bytes that each touches at least once.
-    l2_size : float
-        [B]
-    apart : collection of int
+    known : collection of int
         Positions of loads that come back to data, of which that is known already.
     """
-    found = list(dram_reads)
+    requests, found = accesses.requests, list(dram_reads)
     loads: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
-        if i in apart or r.random or r.period is not None:
+        if i in known or r.random or r.period is not None:
             continue
         if r.access.kind == "load":
             loads.setdefault(r.access.buffer, []).append(i)
-    sizes = {r.access.buffer: buffer_bytes(instance, r) for r in requests}
-    kept = held(sum(sizes.values(), _ZERO), l2_size)
+    sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
+    kept = held(sum(sizes.values(), _ZERO), accesses.l2_size)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
@@ -80,11 +74,7 @@ def brought_once(
 
 
 def changed_once(
-    instance: Instance,
-    requests: Sequence[Requests],
-    dram_reads: Sequence[Array],
-    changing: Collection[int],
-    l2_size: float,
+    accesses: GlobalAccesses, dram_reads: Sequence[Array], changing: Collection[int]
 ) -> dict[int, Array]:
     """Return the share left of what atomics read from DRAM, where others of their buffer spare it.
 
@@ -93,15 +83,13 @@ def changed_once(
 
     Parameters
     ----------
-    instance, requests
-        A launch and its global accesses.
+    accesses : GlobalAccesses
     dram_reads : sequence of array
         Bytes that each access reads by itself.
     changing : collection of int
         Positions of the atomics that follow rules of their own.
-    l2_size : float
-        [B]
     """
+    requests = accesses.requests
     found: dict[int, Array] = {}
     for buffer in {requests[i].access.buffer for i in changing}:
         members = [i for i in changing if requests[i].access.buffer == buffer]
@@ -112,10 +100,10 @@ def changed_once(
         ]
         atomic = sum((dram_reads[i] for i in members), _ZERO)
         loaded = sum((dram_reads[i] for i in loads), _ZERO)
-        size = buffer_bytes(instance, requests[members[0]])
+        size = buffer_bytes(accesses.instance, requests[members[0]])
         own = [dram_reads[i] for i in (*members, *loads)]
         least = largest(size, *own)
-        kept = held(size, l2_size)
+        kept = held(size, accesses.l2_size)
         spared = np.minimum(BROUGHT_ONCE(kept=kept, first=atomic + loaded, buffer=least), atomic)
         found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))
     return found

@@ -19,8 +19,16 @@ from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
-from perfmodel.models.l2.private_sets import part_misses
+from perfmodel.models.l2.private_sets import (
+    NEIGHBOURS,
+    READ_BEFORE,
+    MovedSet,
+    PrivateSet,
+    moved_set,
+    private_set,
+)
 from perfmodel.models.l2.random_tables import (
+    DrawnTable,
     OtherTable,
     RandomReads,
     Shares,
@@ -64,141 +72,146 @@ class CompetingMisses:
         Share of them that miss.
     left : array
         Share of the first reads that the launch before has left in L2.
-    moves : array or None
-        By how many blocks a block's part is another's in the next round; None where it has none.
+    parts : PrivateSet, MovedSet or None
+        The table, where each block has its own part of it.
+    moves : array
+        By how many blocks a block's part is another's in the next round.
     drawn : RandomReads or None
         What is read at random places.
     """
 
     lost: Array
     scattered: Array = field(default_factory=_none)
-    workings: residency.Workings = ()
     crossing: Array = field(default_factory=_none)
     met: Array = field(default_factory=_none)
     waiting: Array = field(default_factory=_none)
-    meeting: residency.Workings = ()
     pinned: Array = field(default_factory=_none)
     left: Array = field(default_factory=lambda: np.ones(1))
-    moves: Array | None = None
+    parts: PrivateSet | MovedSet | None = None
+    moves: Array = field(default_factory=_none)
     drawn: RandomReads | None = None
 
 
 def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     """Return how re-reads of a table's competing lines miss."""
-    own = [launch.requests[i] for i in one.own.members]
+    own = launch.requests_of(one.own)
     if one.random:
         return _at_random(launch, one)
     if any(r.period is not None for r in own):
         return _in_order(launch, one)
-    if all(is_private(launch.instance, r) for r in own):
+    if all(is_private(launch.accesses.instance, r) for r in own):
         return _in_parts(launch, one, own)
-    dram = sum((launch.misses[i] for i in one.own.members), np.zeros(1))
+    dram = sum((launch.dram_bytes[i] for i in one.own.members), np.zeros(1))
     again = np.maximum(one.own.loads - one.size, 1.0)
     return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
 
 
 def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    drawn = random_reads(
-        one.size,
-        (one.read - one.size * one.streaming, one.written),
-        one.passes,
-        one.capacity * working_share(launch.device),
-        past_l1(launch.requests, one.own.members, one.own.loads),
-        one.own.members,
-        launch.granule,
-        Shares(one.persisting * (1 - one.spilled), one.streaming),
-        one.spilled,
-        one.rounds,
-        _drawn_beside(launch, one),
+    accesses, members = launch.accesses, one.own.members
+    table = DrawnTable(
+        size=one.size,
+        read=one.read - one.size * one.streaming,
+        written=one.written,
+        passes=one.passes,
+        capacity=one.capacity * working_share(accesses.device),
+        shares=Shares(one.persisting * (1 - one.spilled), one.streaming),
+        spilled=one.spilled,
+        rounds=one.rounds,
+        others=_other_tables(launch, one),
     )
+    reads = past_l1(accesses.requests, members, one.own.loads)
+    drawn = random_reads(table, reads, members, accesses.granule)
     return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
 
 
-def _drawn_beside(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
+def _other_tables(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
     """Return the other tables that a launch draws from, by loads or atomics."""
-    found = []
+    accesses, found = launch.accesses, []
     for use in launch.uses.values():
-        loads = [r for i in use.members if (r := launch.requests[i]).access.kind == "load"]
-        drawn = [
-            i
-            for i in use.members
-            if launch.requests[i].random and launch.requests[i].access.kind != "store"
-        ]
-        kinds = {launch.requests[i].access.kind for i in drawn}
+        every = [(i, accesses.requests[i]) for i in use.members]
+        loads = [r for _, r in every if r.access.kind == "load"]
+        drawn = [i for i, r in every if r.random and r.access.kind != "store"]
+        kinds = {accesses.requests[i].access.kind for i in drawn}
         if drawn and use is not one.own and not comes_back(loads):
-            size = buffer_bytes(launch.instance, launch.requests[drawn[0]])
-            draws, _ = random_draws(launch.requests, drawn, launch.granule)
+            size = buffer_bytes(accesses.instance, accesses.requests[drawn[0]])
+            draws, _ = random_draws(accesses.requests, drawn, accesses.granule)
             found.append(OtherTable(size, draws * LINE / np.maximum(size, LINE), "load" in kinds))
     return found
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    ways = residency.granted_ways(launch.control.set_aside, launch.device.l2_size)
-    reaching = reaching_writes(launch.device, ways)
-    workings = residency.normal_misses(
+    device, control = launch.accesses.device, launch.accesses.control
+    ways = residency.granted_ways(control.set_aside, device.l2_size)
+    reaching = reaching_writes(device, ways)
+    normal = residency.normal_misses(
         one.kept,
-        one.read,
-        one.written * reaching,
-        (one.fleeting_read, one.fleeting_written * reaching),
+        residency.Streams(one.read, one.written * reaching),
+        residency.Streams(one.fleeting_read, one.fleeting_written * reaching),
         one.capacity,
     )
-    both = workings[-1][1]
-    lost = np.asanyarray(residency.NORMAL_MISSES(**both))
-    used = residency.DISTANCE(
-        **residency.distance_inputs(
-            residency.TABLE_WEIGHT,
-            one.kept,
-            one.read - _BEFORE_COPIES * one.fleeting_read,
-            one.written - _BEFORE_COPIES * one.fleeting_written,
-        )
+    lost = normal.lost
+    passing = residency.Streams(
+        one.read - _BEFORE_COPIES * one.fleeting_read,
+        one.written - _BEFORE_COPIES * one.fleeting_written,
     )
+    used = residency.distance(residency.TABLE_WEIGHT, one.kept, passing)
     kept_aside = one.persisting * (1 - one.spilled)
     in_turn = one.persisting * one.spilled + one.normal
     return CompetingMisses(
         lost,
-        scattered=both["leak"] * (1 - both["knee"]) / np.maximum(lost, 1e-9),
-        workings=workings,
+        scattered=normal.leak * (1 - normal.knee) / np.maximum(lost, 1e-9),
         crossing=near_lost(used, one.capacity, kept_aside, in_turn, lost),
     )
 
 
 def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> CompetingMisses:
-    """Return the misses of blocks that come back to their own parts while they run.
-
-    Only what runs beside a block is in its way.
-    """
-    size, running, device, instance = one.size, launch.running, launch.device, launch.instance
-    passing = size * one.streaming
+    """Return the misses of blocks that come back to their own parts while they run."""
+    accesses, instance = launch.accesses, launch.accesses.instance
     first_of = instance.kernel.accesses.index(own[0].access)
     moves = np.asanyarray(instance.moves[first_of]) % np.asanyarray(instance.blocks)
-    workings, lost = part_misses(
-        (one.kept + _INTRUDING * size * one.streaming) * running,
-        ((one.read - passing) * running, one.written * running),
-        (one.capacity, one.capacity * working_share(device)),
-        one.passes,
-        running,
-        moves,
-        device.sm_count,
-        slice_count(device),
-        launch.warm,
-    )
+    parts, lost = _part_misses(launch, one, moves)
     met = waiting = np.zeros(1)
-    meeting: residency.Workings = ()
     if not agreed(moves == 0):
-        met, waiting, meeting = caught(instance, own, workings, moves, one.passes, device)
-    granted = residency.granted(launch.control.set_aside, launch.device.l2_size)
-    stays = size * one.persisting * (1 - one.spilled * lost)
+        met, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
+    granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
+    stays = one.size * one.persisting * (1 - one.spilled * lost)
     return CompetingMisses(
         lost,
-        workings=workings,
+        parts=parts,
         met=met,
         waiting=waiting,
-        meeting=meeting,
-        pinned=pinned(size, stays, granted, one.capacity),
-        # What a launch before has left has to outlast all blocks, not those beside it only.
+        pinned=pinned(one.size, stays, granted, one.capacity),
+        # What a launch before has left has to outlast all blocks, not the concurrent ones only.
         left=held(one.kept + one.beside, one.capacity, WARM_KNEE),
         moves=moves,
     )
+
+
+def _part_misses(
+    launch: TableLaunch, one: TableUse, moves: Array
+) -> tuple[PrivateSet | MovedSet, Array]:
+    """Return a set that is read part by part, and the share of the re-reads that miss.
+
+    Only what runs concurrently with a block is in its way. Where `moves` are, blocks move on by as
+    many after each time; 0: a block comes back to its own part.
+    """
+    accesses, running = launch.accesses, launch.accesses.running
+    device, passes, streaming = accesses.device, one.passes, one.size * one.streaming
+    kept = (one.kept + _INTRUDING * one.size * one.streaming) * running
+    streams = residency.Streams((one.read - streaming) * running, one.written * running)
+    # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
+    # of 16 KiB (measurements/h200-rows/seen.csv).
+    times = np.where(running < 1, 1e9, passes)
+    before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
+    own = private_set(kept, streams, one.capacity, times, before, slice_count(device))
+    lost = own.lost(own.age.young)
+    if not agreed(moves > 0):
+        return own, lost
+    apart = moves % device.sm_count
+    near = np.minimum(apart, device.sm_count - apart) <= NEIGHBOURS
+    working = one.capacity * working_share(device)
+    moved = moved_set(kept, streams, working, passes, near, accesses.warm)
+    return moved, np.where(moves > 0, moved.lost(moved.age.young), lost)
 
 
 def is_private(instance: Instance, request: Requests) -> bool:

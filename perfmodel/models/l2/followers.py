@@ -8,6 +8,7 @@ fetch it. Once they have caught up, their reads meet on the way to L2 (see
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +17,8 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.merged_reads import gpc_run
-from perfmodel.models.l2.private_sets import NEIGHBOURS, YOUNG_SHARE
-from perfmodel.models.l2.residency import Workings
+from perfmodel.models.global_accesses import gpc_run
+from perfmodel.models.l2.private_sets import NEIGHBOURS, MovedSet, PrivateSet
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -61,20 +61,20 @@ BEHIND: Final = 2.0
 def caught(
     instance: Instance,
     loads: Sequence[Requests],
-    moved: Workings,
+    one: PrivateSet | MovedSet,
     moves: Array,
     passes: Array,
     device: Device,
-) -> tuple[Array, Array, Workings]:
-    """Return what of a set's re-reads meets others' on the way, what waits for DRAM, and how.
+) -> tuple[Array, Array]:
+    """Return what of a set's re-reads meets others' on the way, and what of it waits for DRAM.
 
     Parameters
     ----------
     instance : Instance
     loads : sequence of Requests
         Of the set.
-    moved : tuple of (Formula, mapping)
-        From `perfmodel.models.l2.private_sets.moved_misses`.
+    one : PrivateSet or MovedSet
+        The set.
     moves : array
         Blocks by which each moves on after each pass; 0: it comes back to its own part.
     passes : array
@@ -82,27 +82,25 @@ def caught(
     device : Device
     """
     if not device.merged_sms or not device.gpcs:
-        return np.zeros(1), np.zeros(1), ()
+        return np.zeros(1), np.zeros(1)
     blocks = np.asanyarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
     rounds = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
-    room, age = moved[1][1], moved[2][1]
     apart = moves % device.sm_count
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
     ring = np.maximum(np.minimum(apart, device.sm_count - apart), 1)
     alike = np.where(apart == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
     near = (moves > 0) & (ring <= NEIGHBOURS)
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
-    again = age["again"]
+    again = one.age.again
     later = np.maximum(again - BEHIND, 0.0)
-    given = {
-        "alike": alike,
-        "young": YOUNG_SHARE(**{**age, "again": np.maximum(later, 1e-9)}),
-        "later": later,
-        "again": again,
-        "d": room["d"],
-        "c": room["c"],
-    }
-    waiting = np.asanyarray(CAUGHT_MISSES(**given))
-    met = {"waiting": waiting, "alike": alike, "rounds": rounds, "again": again}
-    return np.asanyarray(CAUGHT(**met)), waiting, ((CAUGHT_MISSES, given), (CAUGHT, met))
+    waiting = CAUGHT_MISSES(
+        alike=alike,
+        young=replace(one.age, again=np.maximum(later, 1e-9)).young,
+        later=later,
+        again=again,
+        d=one.used,
+        c=one.capacity,
+    )
+    met = CAUGHT(waiting=waiting, alike=alike, rounds=rounds, again=again)
+    return np.asanyarray(met), np.asanyarray(waiting)

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
-from perfmodel.models.grid.geometry import AXES, alike
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.grid.geometry import BLOCK_INDICES, alike
 from perfmodel.models.l1.l1_fills import loop_windows
+from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.followed_loads import comes_back, followed_misses
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.irregular_unions import Union
+from perfmodel.models.reuse.groups import Group, thread_extents
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
     KNEE,
     REWRITTEN_KNEE,
-    Group,
+    SharedCache,
+    Walks,
     Window,
     fetched,
     held,
-    thread_extents,
 )
 
 Array = npt.NDArray[Any]
@@ -38,57 +40,93 @@ REWRITTEN: Final = 1.3
 within a sector share less than that with their neighbours."""
 
 
-def fetch_granule(device: Device, control: L2Control) -> int:
-    """Return the least that an L2 miss fetches [B]."""
-    asked = control.fetch_granularity
-    return int(device.dram_access_size) if asked == DEFAULT_FETCH else asked
+class Knees(NamedTuple):
+    """Footprints over L2 at which reuse starts to fail, and at which none is left.
+
+    Attributes
+    ----------
+    reuse : tuple of two float
+        Of data that is read again.
+    rewritten : tuple of two float
+        Of data that is written again.
+    """
+
+    reuse: tuple[float, float] = KNEE
+    rewritten: tuple[float, float] = REWRITTEN_KNEE
 
 
-def l2_misses(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    device: Device,
-    resident: Array,
-    blocks: Array,
-    fills: Sequence[Array],
-    control: L2Control,
-    unions: Mapping[int, Union],
-    knee: tuple[float, float] = KNEE,
-    rewritten_knee: tuple[float, float] = REWRITTEN_KNEE,
-) -> tuple[list[Array], list[Array], list[tuple[Array, Array]], Array]:
-    """Return missing sectors, DRAM read bytes and (bytes touched, copies), by access.
+@dataclass(frozen=True, slots=True)
+class Misses:
+    """What accesses miss in L2, by position.
 
-    And the bytes that stores write to DRAM again, after L2 had no room to wait for them.
+    Attributes
+    ----------
+    sectors : sequence of array
+        Sectors asked for that L2 has not.
+    dram_bytes : sequence of array
+        Bytes read from DRAM.
+    touched : sequence of array
+        Bytes touched at least once.
+    copies : sequence of array
+        How often L2 holds them.
+    rewritten : array
+        Bytes that stores write to DRAM again, after L2 had no room to wait for them.
+    """
+
+    sectors: Sequence[Array]
+    dram_bytes: Sequence[Array]
+    touched: Sequence[Array]
+    copies: Sequence[Array]
+    rewritten: Array
+
+
+_KNEES: Final = Knees()
+
+
+def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees = _KNEES) -> Misses:
+    """Return what the accesses miss in L2 by what a wave of blocks touches.
 
     Parameters
     ----------
-    instance, requests, groups, device, control
-        A launch, its global accesses, and where it runs.
-    resident, blocks : array
-        Blocks on an SM at a time, and in all.
-    fills : sequence of array
-        Sectors that each access asks of L2.
-    unions : mapping of int to Union
-        What loads at irregular places have in common.
-    knee, rewritten_knee : tuple of two float
-        Footprint over L2 at which reuse starts to fail, and at which none is left; the same for
-        data that is written again.
+    accesses : GlobalAccesses
+    l1 : L1
+        What they ask of L2.
+    knees : Knees
     """
-    wave = np.minimum(blocks, device.sm_count * resident)
-    box, growth = block_windows(instance, wave)
-    base = box | thread_extents(requests, groups)
-    windows = [*loop_windows(instance), *growth]
-    weights = [side_copies(g, requests, box, device) for g in groups]
-    capacity = np.asanyarray(1.0 * device.l2_size)
-    atom = fetch_granule(device, control)
-    atoms = fetched(groups, base, windows, capacity, atom, weights, _ONE, knee)
-    everything = {w.name: w.stop for w in windows}
+    walks = _wave_walks(accesses, l1.groups)
+    found = _at_places(accesses, l1, _walked(accesses, l1, walks, knees.reuse))
+    stores = accesses.of("store")
+    return replace(
+        found,
+        sectors=[m * 0.0 if i in stores else m for i, m in enumerate(found.sectors)],
+        dram_bytes=[m * 0.0 if i in stores else m for i, m in enumerate(found.dram_bytes)],
+        rewritten=_rewritten(accesses, walks, found.touched, knees.rewritten),
+    )
+
+
+def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
+    """Return what the blocks of a wave walk through, lengthened by loops and by other waves."""
+    instance, requests = accesses.instance, accesses.requests
+    box, growth = block_windows(instance, accesses.wave)
+    return Walks(
+        groups=groups,
+        base=box | thread_extents(requests, groups),
+        windows=[*loop_windows(instance), *growth],
+        copies=[side_copies(g, requests, box, accesses.device) for g in groups],
+    )
+
+
+def _walked(accesses: GlobalAccesses, l1: L1, walks: Walks, knee: tuple[float, float]) -> Misses:
+    """Return what affine accesses miss; of others, all that they ask for."""
+    instance, requests, fills = accesses.instance, accesses.requests, l1.fills
+    atom, capacity = accesses.granule, np.asanyarray(accesses.l2_size)
+    atoms = fetched(walks, SharedCache(capacity, atom, _ONE, knee))
+    everything = {**walks.base, **{w.name: w.stop for w in walks.windows}}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
-    touched = [(buffer_bytes(instance, r), _ONE) for r in requests]
-    for g, weight, a in zip(groups, weights, atoms, strict=True):
-        whole = g.granules({**base, **everything}, SECTOR) * SECTOR
+    touched, copies = [buffer_bytes(instance, r) for r in requests], [_ONE for _ in requests]
+    for g, weight, a in zip(walks.groups, walks.copies, atoms, strict=True):
+        whole = g.granules(everything, SECTOR) * SECTOR
         whole = np.minimum(whole, sum(requests[i].sectors for i in g.members) * SECTOR)
         asked = np.asanyarray(sum((fills[i] for i in g.members), _ZERO))
         # No more atoms than requests ask for: guards may leave out much of what strides span.
@@ -101,61 +139,69 @@ def l2_misses(
             )
             misses[i] = np.minimum(a * together, asked) * part
             reads[i] = np.minimum(a, pieces) * float(atom) * part
-            touched[i] = (whole * part, weight)
+            touched[i], copies[i] = whole * part, weight
+    return Misses(misses, reads, touched, copies, _ZERO)
+
+
+def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
+    """Return the misses with those of accesses at places that no strides tell."""
+    requests, capacity = accesses.requests, np.asanyarray(accesses.l2_size)
+    sectors, dram_bytes, touched = map(list, (walked.sectors, walked.dram_bytes, walked.touched))
+    placed = [i for i, r in enumerate(requests) if r.strides is None]
     # Several loads at irregular places of one buffer bring each of its sectors once, all together.
     among: dict[tuple[str, str], Array] = {}
-    for i, r in enumerate(requests):
-        if r.strides is None:
-            key = (r.access.buffer, r.access.kind)
-            among[key] = among.get(key, _ZERO) + np.minimum(misses[i], touched[i][0] / SECTOR)
-    followed = followed_misses(instance, requests, fills, capacity, wave, blocks)
-    for i, r in enumerate(requests):
-        if r.strides is None:
-            every = among[r.access.buffer, r.access.kind]
-            misses[i], whole = irregular(misses[i], touched[i][0], float(atom), capacity, every)
-            reads[i] = whole
-            counted = r.access.counted if r.access.kind == "store" else None
-            different = once_of_sample(None if counted is None else counted.addresses, SECTOR)
-            touched[i] = (np.minimum(touched[i][0], r.sectors * different * SECTOR), _ONE)
-            if i in unions:
-                new, new_atoms = unions[i].missing(capacity, wave)
-                misses[i] = np.minimum(misses[i], r.sectors * new)
-                reads[i] = np.minimum(reads[i], r.sectors * new_atoms * float(atom))
-            if i in followed:
-                new, pieces = followed[i]
-                # Else it may meet what other blocks have brought.
-                own = comes_back([o for o in requests if o.access.buffer == r.access.buffer])
-                misses[i] = new if own else np.minimum(misses[i], new)
-                reads[i] = pieces * float(atom)
-                reads[i] = reads[i] if own else np.minimum(whole, reads[i])
-        if r.access.kind == "store":
-            misses[i], reads[i] = misses[i] * 0.0, reads[i] * 0.0
-    # What tables write again goes by what they miss.
+    for i in placed:
+        key = (requests[i].access.buffer, requests[i].access.kind)
+        among[key] = among.get(key, _ZERO) + np.minimum(sectors[i], touched[i] / SECTOR)
+    followed = followed_misses(accesses, l1.fills)
+    atom = float(accesses.granule)
+    for i in placed:
+        r = requests[i]
+        every = among[r.access.buffer, r.access.kind]
+        sectors[i], whole = irregular(sectors[i], touched[i], atom, capacity, every)
+        dram_bytes[i] = whole
+        counted = r.access.counted if r.access.kind == "store" else None
+        different = once_of_sample(None if counted is None else counted.addresses, SECTOR)
+        touched[i] = np.minimum(touched[i], r.sectors * different * SECTOR)
+        if i in l1.unions:
+            new, new_atoms = l1.unions[i].missing(capacity, accesses.wave)
+            sectors[i] = np.minimum(sectors[i], r.sectors * new)
+            dram_bytes[i] = np.minimum(dram_bytes[i], r.sectors * new_atoms * atom)
+        if i in followed:
+            new, pieces = followed[i]
+            # Else it may meet what other blocks have brought.
+            own = comes_back([o for o in requests if o.access.buffer == r.access.buffer])
+            sectors[i] = new if own else np.minimum(sectors[i], new)
+            dram_bytes[i] = pieces * atom if own else np.minimum(whole, pieces * atom)
+    return replace(walked, sectors=sectors, dram_bytes=dram_bytes, touched=touched)
+
+
+def _rewritten(
+    accesses: GlobalAccesses, walks: Walks, touched: Sequence[Array], knee: tuple[float, float]
+) -> Array:
+    """Return the bytes that affine stores write to DRAM again; of tables, it goes by misses."""
+    requests, capacity = accesses.requests, np.asanyarray(accesses.l2_size)
     tables = {
         r.access.buffer
         for r in requests
         if r.access.kind == "load" and (r.period is not None or r.random)
     }
-    first = [(g, requests[g.members[0]].access) for g in groups]
+    first = [(g, requests[g.members[0]].access) for g in walks.groups]
     stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
-    once = [sum((touched[i][0] for i in g.members), _ZERO) for g in stores]
-    asked_of = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
-    outgrown = np.asanyarray(sum(once, _ZERO)) > rewritten_knee[0] * capacity
-    again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked_of, once, strict=True)]
+    once = [sum((touched[i] for i in g.members), _ZERO) for g in stores]
+    asked = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
+    outgrown = np.asanyarray(sum(once, _ZERO)) > knee[0] * capacity
+    again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked, once, strict=True)]
     some = np.logical_or.reduce(np.broadcast_arrays(_ZERO > 0, *again))
     if not np.any(some):
-        return misses, reads, touched, _ZERO
-    written = fetched(
-        stores, base, windows, capacity, SECTOR, [_ONE] * len(stores), _ONE, rewritten_knee
+        return _ZERO
+    stored = replace(walks, groups=stores, copies=[_ONE] * len(stores))
+    written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee))
+    rewritten = (
+        np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
+        for sectors, a, o in zip(written, asked, once, strict=True)
     )
-    rewritten = sum(
-        (
-            np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
-            for sectors, a, o in zip(written, asked_of, once, strict=True)
-        ),
-        _ZERO,
-    )
-    return misses, reads, touched, np.where(some, rewritten, 0.0)
+    return np.where(some, sum(rewritten, _ZERO), 0.0)
 
 
 def _atoms_each(r: Requests, atom: int) -> Array:
@@ -185,9 +231,9 @@ def irregular(
 def block_windows(instance: Instance, wave: Array) -> tuple[dict[str, Array], list[Window]]:
     """Return the box of a wave of blocks, and how the grid lengthens it, axis by axis."""
     growth, left = [], wave
-    for axis, extent in zip(AXES, instance.grid, strict=True):
+    for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True):
         count = alike(np.asanyarray(extent, dtype=float))
-        growth.append(Window(f"blockIdx.{axis}", np.clip(left, 1.0, count), count))
+        growth.append(Window(name, np.clip(left, 1.0, count), count))
         left = left / count
     return {w.name: w.start for w in growth}, growth
 

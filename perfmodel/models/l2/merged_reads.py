@@ -8,8 +8,8 @@ blocks are on the SMs of one GPC, so what they read alike is merged while they k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +20,8 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.global_accesses import gpc_run
+from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -85,6 +86,96 @@ _WHOLE: Final = 16.0
 """Blocks of a GPC that has one on each of its SMs."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How the blocks of an SM keep in step.
+
+    Attributes
+    ----------
+    shared : array
+        Blocks that share an SM.
+    drifting : array
+        The same, or as many as drift where warps never meet at a barrier.
+    load : array
+        Of the SM's busiest unit.
+    cold : bool
+        Whether DRAM brings what is read the first time.
+    """
+
+    shared: Array
+    drifting: Array
+    load: Array
+    cold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Readers:
+    """The loads of a launch, and the blocks that read the same by each.
+
+    Attributes
+    ----------
+    instance : Instance
+    requests, accesses
+        By position.
+    run : array
+        Blocks in a row that the SMs of a GPC get.
+    together : array
+        Blocks that run at a time.
+    sms : float
+    loads : sequence of int
+        Positions of the loads.
+    roots : mapping of int to str or None
+        The outermost loop around each.
+    neighbours : mapping of int to array
+        SMs of a GPC that each reads the same for.
+    """
+
+    instance: Instance
+    requests: Sequence[Requests]
+    accesses: Sequence[AccessTraffic]
+    run: Array
+    together: Array
+    sms: float
+    loads: Sequence[int]
+    roots: Mapping[int, str | None]
+    neighbours: Mapping[int, Array]
+
+    def beside(self, i: int) -> list[int]:
+        """Return the loads of the same loops, a load itself among them."""
+        return [j for j in self.loads if self.roots[j] == self.roots[i]]
+
+    def reading(self, i: int) -> Array:
+        """Return the blocks of those that run at a time that a load reads the same for."""
+        every = alike(self.instance, self.requests[i], self.together)
+        return np.maximum(every, self.neighbours[i])
+
+    def in_step(self, i: int) -> Array:
+        """Return the SMs of a GPC that a load reads the same for, while blocks keep in step.
+
+        They do by the load that most of them share.
+        """
+        found = self.neighbours[i]
+        if self.accesses[i].alike is not None:
+            return found
+        others = self.beside(i)
+        most_alike = largest(*(self.neighbours[j] for j in others))
+        for j in others:
+            leads = (self.neighbours[j] >= most_alike) & (self.neighbours[i] < most_alike)
+            both = alike(self.instance, self.requests[i], self.run, self.requests[j])
+            found = np.where(leads, np.minimum(found, both), found)
+        return found
+
+    def waits_alone(self, i: int) -> Array:
+        """Return the share of the reads that wait for data of the block's own: out of step."""
+        own = np.zeros(1)
+        for j in self.beside(i):
+            access = self.accesses[j]
+            waits = access.dram_bytes / SECTOR / np.maximum(access.l1_fill_sectors, 1e-9)
+            alone = self.reading(j) < 1.1
+            own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
+        return own
+
+
 def with_merged_reads(
     instance: Instance,
     requests: Sequence[Requests],
@@ -109,67 +200,96 @@ def with_merged_reads(
     if done or not device.merged_sms or not device.gpcs:
         return traffic
     blocks = np.asanyarray(instance.blocks, dtype=float)
-    sms = 1.0 * device.sm_count
-    run = gpc_run(blocks, device)
-    together = np.minimum(blocks, sms * held)
-    load = busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30)
     shared = side_by_side(held, blocks, device.sm_count)
-    # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
-    drifting = shared if instance.kernel.barriers else np.maximum(shared, 16.0)
+    pace = _Pace(
+        shared=shared,
+        # Warps that never meet drift apart like blocks (measurements/h200-sxm/gemm.csv).
+        drifting=shared if instance.kernel.barriers else np.maximum(shared, 16.0),
+        load=busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30),
+        cold=traffic.cold,
+    )
+    readers = _readers(instance, requests, traffic.accesses, device, held)
     asked = merged = np.zeros(1)
     accesses = list(traffic.accesses)
+    for i in readers.loads:
+        fills = accesses[i].l1_fill_sectors
+        share = _seen_by_l2(readers, pace, i, 1.0 * device.merged_sms)
+        share = share * (1 - _caught_up(traffic, i))
+        asked, merged = asked + fills, merged + fills * share
+        accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
+    part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
+    return _with_reads(traffic, accesses, part)
+
+
+def _readers(
+    instance: Instance,
+    requests: Sequence[Requests],
+    accesses: Sequence[AccessTraffic],
+    device: Device,
+    held: Array,
+) -> _Readers:
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    sms, run = 1.0 * device.sm_count, gpc_run(blocks, device)
     loads = [i for i, a in enumerate(accesses) if a.kind == "load"]
-    neighbours = {i: _neighbours(instance, requests[i], accesses[i], run) for i in loads}
     nests = {i: instance.kernel.loop_nest(requests[i].access.loop) for i in loads}
-    roots = {i: nest[0].variable if nest else None for i, nest in nests.items()}
-    for i in loads:
-        access = accesses[i]
-        fills = access.l1_fill_sectors
-        beside = [j for j in loads if roots[j] == roots[i]]
-        in_step = neighbours[i]
-        if access.alike is None:
-            # Blocks keep in step by the load that most of them share.
-            most_alike = largest(*(neighbours[j] for j in beside))
-            for j in beside:
-                leads = (neighbours[j] >= most_alike) & (neighbours[i] < most_alike)
-                both = alike(instance, requests[i], run, requests[j])
-                in_step = np.where(leads, np.minimum(in_step, both), in_step)
-        every = reading = np.maximum(alike(instance, requests[i], together), neighbours[i])
-        # Blocks of an SM that find in L1 what others brought are one to L2.
-        reading = np.where(fills > 0.99 * access.sectors, reading, np.minimum(reading, sms))
-        fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
-        # Blocks of an SM for which one of them reads ask as one.
-        alone = access.dram_bytes / SECTOR * np.minimum(every, together) / np.maximum(fills, 1e-9)
-        first = FRESH_MET(
-            step=STEP, lost=LOST, n=drifting / np.clip(alone, 1.0, shared), u=load, full=FULL
-        )
-        met = READS_MET(
-            fresh=np.clip(fresh, 0.0, 1.0) if traffic.cold else 0.0,
+    return _Readers(
+        instance=instance,
+        requests=requests,
+        accesses=accesses,
+        run=run,
+        together=np.minimum(blocks, sms * held),
+        sms=sms,
+        loads=loads,
+        roots={i: nest[0].variable if nest else None for i, nest in nests.items()},
+        neighbours={i: _neighbours(instance, requests[i], accesses[i], run) for i in loads},
+    )
+
+
+def _seen_by_l2(readers: _Readers, pace: _Pace, i: int, most: float) -> Array:
+    """Return the share of a load's reads that L2 sees, where one answers `most` SMs at most."""
+    requests, others = readers.requests, readers.beside(i)
+    met = _reads_met(readers, pace, i)
+    loop = requests[i].access.loop
+    _, at_once = loop_unroll(readers.instance, loop, len(others))
+    in_parts = _in_parts(requests, i, others) & (at_once * len(others) > 1.5)
+    met = np.where(in_parts, np.minimum(met, CHANCE), met)
+    met = np.where(_split_by_warps(requests[i]), 0.0, met)
+    # Who waits for data of its own falls out of step.
+    own = readers.waits_alone(i)
+    met = met * (1 - own) + np.minimum(met, CHANCE) * own
+    share = MERGED_READS(met=met, alike=readers.in_step(i), most=most)
+    chance = np.minimum(met, CHANCE)
+    by_chance = MERGED_READS(met=chance, alike=readers.neighbours[i], most=most)
+    return np.asanyarray(np.minimum(share, by_chance))
+
+
+def _reads_met(readers: _Readers, pace: _Pace, i: int) -> Array:
+    """Evaluate `READS_MET` for a load."""
+    access = readers.accesses[i]
+    fills, every = access.l1_fill_sectors, readers.reading(i)
+    # Blocks of an SM that find in L1 what others brought are one to L2.
+    whole = fills > 0.99 * access.sectors
+    reading = np.where(whole, every, np.minimum(every, readers.sms))
+    fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
+    # Blocks of an SM for which one of them reads ask as one.
+    asking = np.minimum(every, readers.together)
+    alone = access.dram_bytes / SECTOR * asking / np.maximum(fills, 1e-9)
+    drifting = pace.drifting / np.clip(alone, 1.0, pace.shared)
+    first = FRESH_MET(step=STEP, lost=LOST, n=drifting, u=pace.load, full=FULL)
+    return np.asanyarray(
+        READS_MET(
+            fresh=np.clip(fresh, 0.0, 1.0) if pace.cold else 0.0,
             first=first,
             drift=DRIFT,
             step=STEP,
-            n=shared,
-            u=load,
+            n=pace.shared,
+            u=pace.load,
         )
-        loop = requests[i].access.loop
-        _, at_once = loop_unroll(instance, loop, len(beside))
-        in_parts = _in_parts(requests, i, beside) & (at_once * len(beside) > 1.5)
-        met = np.where(in_parts, np.minimum(met, CHANCE), met)
-        met = np.where(_split_by_warps(requests[i]), 0.0, met)
-        # Who waits for data of its own falls out of step.
-        own = np.zeros(1)
-        for j in beside:
-            waits = accesses[j].dram_bytes / SECTOR / np.maximum(accesses[j].l1_fill_sectors, 1e-9)
-            alone = np.maximum(alike(instance, requests[j], together), neighbours[j]) < 1.1
-            own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
-        met = met * (1 - own) + np.minimum(met, CHANCE) * own
-        most = 1.0 * device.merged_sms
-        share = MERGED_READS(met=met, alike=in_step, most=most)
-        by_chance = MERGED_READS(met=np.minimum(met, CHANCE), alike=neighbours[i], most=most)
-        share = np.minimum(share, by_chance) * (1 - _caught_up(traffic, i))
-        asked, merged = asked + fills, merged + fills * share
-        accesses[i] = replace(access, l2_read_sectors=fills * share)
-    part = np.where(asked > 0, merged / np.maximum(asked, 1e-9), 1.0)
+    )
+
+
+def _with_reads(traffic: Traffic, accesses: Sequence[AccessTraffic], part: Array) -> Traffic:
+    """Return traffic of which L2 sees a part of the reads."""
     other = traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * (traffic.l2_read_sectors + other)
     reads = traffic.l2_read_sectors * part
@@ -237,15 +357,6 @@ def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Arr
     return alike(instance, r, run)
 
 
-def gpc_run(blocks: Array, device: Device) -> Array:
-    """Return how many blocks in a row the SMs of a GPC get.
-
-    Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
-    (measurements/h200-l2-sets/places.txt).
-    """
-    return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))
-
-
 def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
     """Return how many blocks of a run, numbered one after the other, a load reads the same for.
 
@@ -256,14 +367,14 @@ def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = 
     blocks = np.asanyarray(instance.blocks, dtype=float)
     both = [x for x in (r, other) if x is not None]
     left = run
-    for axis, extent in zip(AXES, instance.grid, strict=True):
+    for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True):
         count = np.asanyarray(extent, dtype=float)
         part = np.clip(left, 1.0, count)
         # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
         cut = (run <= _WHOLE) & (count < blocks)
         part = np.where(cut, np.maximum(count * left / (count + left), 1.0), part)
         for x in both:
-            part = np.where(_still(instance, x, f"blockIdx.{axis}"), part, 1.0)
+            part = np.where(_still(instance, x, name), part, 1.0)
         found = found * part
         left = left / count
     return np.asanyarray(found)

@@ -10,15 +10,17 @@ In the end blocks run in groups: the first misses for all of them. In step they 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.residency import DISTANCE, Workings, distance_inputs
+from perfmodel.models.l2.residency import Streams, distance
 from perfmodel.models.l2.slices import H200_SLICES, nearest_measured
+
+Array = npt.NDArray[Any]
 
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",
@@ -62,7 +64,7 @@ PRIVATE_KNEE = Formula(
     "(measurements/h200-sxm/working-set.csv), the other to the re-reads from the 18th on, "
     "and to warm launches (measurements/h200-l2-sets)",
 )
-SETTLED_END: Final = {94: {"end": 0.972, "width": 0.067}, 80: {"end": 0.96, "width": 0.06}}
+SETTLED_END: Final = {94: (0.972, 0.067), 80: (0.96, 0.06)}
 """`end` and `width` of `PRIVATE_KNEE`, by the slices of L2.
 
 Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, cold 6.4% rms where
@@ -114,11 +116,21 @@ MOVED_KNEE = Formula(
     "0.017 rms of the share missed. With all blocks in step after each time, sets of 56 MiB and "
     "more miss all of it (measurements/h200-l2-turns/counters.csv)",
 )
-NEAR: Final = {"middle": 0.7, "width": 0.035, "steady": 0.058}
-NEAR_HALF: Final = {"scale": 55.0, "power": 1.6}
+
+
+class MovedKnee(NamedTuple):
+    """Figures of `MOVED_KNEE` (middle, width, steady) and of `HALF_DRIFTED` (scale, power)."""
+
+    middle: Any
+    width: Any
+    steady: Any
+    scale: Any
+    power: Any
+
+
+NEAR: Final = MovedKnee(middle=0.7, width=0.035, steady=0.058, scale=55.0, power=1.6)
 """Blocks that move on to what a close neighbour has read: most are on the same side of L2."""
-FAR: Final = {"middle": 0.6, "width": 0.033, "steady": 0.17}
-FAR_HALF: Final = {"scale": 32.0, "power": 1.1}
+FAR: Final = MovedKnee(middle=0.6, width=0.033, steady=0.17, scale=32.0, power=1.1)
 """To what blocks further away have read, on either side: more of it is held on both."""
 NEIGHBOURS: Final = 8
 """Blocks in a row on SMs of one side: places.txt, measurements/h200-l2-sets."""
@@ -126,20 +138,95 @@ WARM_DRIFT: Final = 0.6
 """See `HALF_DRIFTED`."""
 
 
-def private_misses(
-    kept: Any,
-    read: Any,
-    written: Any,
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How often a set is read again, and how soon that settles it.
+
+    Attributes
+    ----------
+    again : array
+        Times that the launch reads it again.
+    before : array
+        Times that it was read again before the launch.
+    half : array
+        Re-reads after which most of it has settled.
+    """
+
+    again: Array
+    before: Array
+    half: Array
+
+    @property
+    def young(self) -> Array:
+        """Share of the re-reads before the set has settled: see `YOUNG_SHARE`."""
+        return np.asanyarray(YOUNG_SHARE(again=self.again, before=self.before, half=self.half))
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSet:
+    """A set of which each SM reads its own part again and again.
+
+    Attributes
+    ----------
+    used : array
+        L2 used between two reads of a line [B].
+    capacity : float
+        L2 [B].
+    age : Age
+    end, width : float
+        See `PRIVATE_KNEE`.
+    """
+
+    used: Array
+    capacity: float
+    age: Age
+    end: float
+    width: float
+
+    def lost(self, young: Any) -> Array:
+        """Return the share of the re-reads that miss, of which a share is young."""
+        room = {"d": self.used, "c": self.capacity}
+        return np.asanyarray(PRIVATE_KNEE(**room, young=young, end=self.end, width=self.width))
+
+
+@dataclass(frozen=True, slots=True)
+class MovedSet:
+    """A set of which blocks move on to parts that others have read.
+
+    Attributes
+    ----------
+    used, capacity, age
+        As of a `PrivateSet`.
+    middle, width, steady : array
+        See `MOVED_KNEE`.
+    """
+
+    used: Array
+    capacity: float
+    age: Age
+    middle: Array
+    width: Array
+    steady: Array
+
+    def lost(self, young: Any) -> Array:
+        """Return the share of the re-reads that miss, of which a share is young."""
+        knee = {"middle": self.middle, "width": self.width, "steady": self.steady}
+        return np.asanyarray(MOVED_KNEE(d=self.used, c=self.capacity, young=young, **knee))
+
+
+def private_set(
+    resident: Any,
+    streams: Streams,
     capacity: float,
     passes: Any,
     before: Any = 0.0,
     slices: float = H200_SLICES,
-) -> Workings:
-    """Work out the same where each SM reads its own part again and again.
+) -> PrivateSet:
+    """Return a set of which each SM reads its own part again and again.
 
     Parameters
     ----------
-    kept, read, written, capacity
+    resident, streams, capacity
         As for `normal_misses`.
     passes : array
         Times that the part is read.
@@ -148,55 +235,46 @@ def private_misses(
     slices : float
         Of L2; an H200's by default.
     """
-    ends = SETTLED_END[nearest_measured(slices, SETTLED_END)]
-    used = distance_inputs(1.0, kept, read, written)
-    room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
-    age = {
-        "again": np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
-        "before": np.asanyarray(before, dtype=float),
-        "half": np.asanyarray(HALF_SETTLED(**room)),
-    }
-    young = np.asanyarray(YOUNG_SHARE(**age))
-    return (
-        (DISTANCE, used),
-        (HALF_SETTLED, room),
-        (YOUNG_SHARE, age),
-        (PRIVATE_KNEE, room | ends | {"young": young}),
+    end, width = SETTLED_END[nearest_measured(slices, SETTLED_END)]
+    used = np.maximum(distance(1.0, resident, streams), 1.0)
+    age = Age(
+        again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
+        before=np.asanyarray(before, dtype=float),
+        half=np.asanyarray(HALF_SETTLED(d=used, c=capacity)),
     )
+    return PrivateSet(used, capacity, age, end, width)
 
 
-def moved_misses(
-    kept: Any, read: Any, written: Any, capacity: float, passes: Any, near: Any, warm: bool
-) -> Workings:
-    """Work out the same where blocks move on to what others have read.
+def moved_set(
+    resident: Any, streams: Streams, capacity: float, passes: Any, near: Any, warm: bool
+) -> MovedSet:
+    """Return a set of which blocks move on to parts that others have read.
 
     Parameters
     ----------
-    kept, read, written, capacity, passes
-        As for `private_misses`.
+    resident, streams, capacity, passes
+        As for `private_set`.
     near : array
         Whether close neighbours have read it, see `NEIGHBOURS`.
     warm : bool
         Whether the same launch ran before.
     """
-    used = distance_inputs(1.0, kept, read, written)
-    room = {"d": np.maximum(DISTANCE(**used), 1.0), "c": capacity}
-    near = np.asanyarray(near)
-    grows = {n: np.where(near, NEAR_HALF[n], FAR_HALF[n]) for n in NEAR_HALF}
-    drift = room | grows | {"warmth": WARM_DRIFT if warm else 1.0}
-    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
-    age = {"again": again, "before": 0.0, "half": np.asanyarray(HALF_DRIFTED(**drift))}
-    ends = {n: np.where(near, NEAR[n], FAR[n]) for n in NEAR}
-    young = np.asanyarray(YOUNG_SHARE(**age))
-    return (
-        (DISTANCE, used),
-        (HALF_DRIFTED, drift),
-        (YOUNG_SHARE, age),
-        (MOVED_KNEE, room | ends | {"young": young}),
+    used = np.maximum(distance(1.0, resident, streams), 1.0)
+    knees = zip(NEAR, FAR, strict=True)
+    knee = MovedKnee(*(np.where(np.asanyarray(near), *both) for both in knees))
+    half = HALF_DRIFTED(
+        d=used,
+        c=capacity,
+        scale=knee.scale,
+        power=knee.power,
+        warmth=WARM_DRIFT if warm else 1.0,
     )
+    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
+    age = Age(again=again, before=np.zeros(()), half=np.asanyarray(half))
+    return MovedSet(used, capacity, age, knee.middle, knee.width, knee.steady)
 
 
-def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
+def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
     """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
 
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
@@ -206,65 +284,15 @@ def settled_share(workings: Workings, even: Any) -> tuple[Any, Any]:
 
     Parameters
     ----------
-    workings : tuple of (Formula, mapping)
-        From `private_misses` or `moved_misses`.
+    one : PrivateSet or MovedSet
     even : array
         Share missed at which DRAM takes as long as L2.
     """
-    age, (knee, room) = workings[-2][1], workings[-1]
-    first, last = (np.asanyarray(knee(**{**room, "young": young})) for young in (1.0, 0.0))
+    age, first, last = one.age, one.lost(1.0), one.lost(0.0)
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
     # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
-    until = age["half"] * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age["before"]
-    until = np.where(last >= even, age["again"], np.clip(until, 0.0, age["again"]))
-    later = np.maximum(age["again"] - until, 1e-9)
-    young = YOUNG_SHARE(**{**age, "again": later, "before": age["before"] + until})
-    return 1 - until / age["again"], knee(**{**room, "young": young})
-
-
-def part_misses(
-    kept: Any,
-    between: tuple[Any, Any],
-    capacity: tuple[float, float],
-    passes: Any,
-    running: Any,
-    moves: Any,
-    sm_count: int,
-    slices: float,
-    warm: bool,
-) -> tuple[Workings, npt.NDArray[Any]]:
-    """Work out the share of the re-reads of parts that miss, and say it.
-
-    Parameters
-    ----------
-    kept : array
-        Bytes of the set that are to stay.
-    between : pair of array
-        Bytes of streams read and written in one pass over it.
-    capacity : pair of float
-        L2, and the same for blocks that move on: see
-        `perfmodel.models.l2.slices.working_share` [B].
-    passes : array
-        Times that the part is read.
-    running : array
-        Share of the blocks that run together.
-    moves : array
-        Blocks by which each moves on after each time; 0: it comes back to its own part.
-    sm_count : int
-    slices : float
-        Of L2.
-    warm : bool
-        Whether the same launch ran before.
-    """
-    # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
-    # of 16 KiB (measurements/h200-rows/seen.csv).
-    times = np.where(running < 1, 1e9, passes)
-    before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * warm
-    own = private_misses(kept, *between, capacity[0], times, before, slices)
-    lost = np.asanyarray(PRIVATE_KNEE(**own[-1][1]))
-    if not agreed(moves > 0):
-        return own, lost
-    apart = moves % sm_count
-    near = np.minimum(apart, sm_count - apart) <= NEIGHBOURS
-    moved = moved_misses(kept, *between, capacity[1], passes, near, warm)
-    return moved, np.where(moves > 0, MOVED_KNEE(**moved[-1][1]), lost)
+    until = age.half * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age.before
+    until = np.where(last >= even, age.again, np.clip(until, 0.0, age.again))
+    later = np.maximum(age.again - until, 1e-9)
+    young = replace(age, again=later, before=age.before + until).young
+    return 1 - until / age.again, one.lost(young)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -83,7 +84,49 @@ class OtherTable(NamedTuple):
     copied: bool
 
 
-class RandomReads(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DrawnTable:
+    """A table that a launch draws from at random places, and what it shares L2 with.
+
+    Attributes
+    ----------
+    size : array
+        [B]
+    read, written : array
+        Bytes of streams in one pass over it.
+    passes : array
+        Times that it is read.
+    capacity : float
+        L2 that is left beside what other kernels keep, as far as it works [B].
+    shares : Shares
+        Of its lines.
+    spilled : array
+        Share of the persisting ones that find no way.
+    rounds : Rounds
+    others : sequence of OtherTable
+        That take room as it does.
+    """
+
+    size: Array
+    read: Array
+    written: Array
+    passes: Array
+    capacity: float
+    shares: Shares
+    spilled: Array
+    rounds: Rounds = ONE_ROUND
+    others: Sequence[OtherTable] = ()
+
+    def room(self, size: Array) -> Array:
+        """Return the L2 that its competing lines and streams have, of so many bytes of it [B]."""
+        # What is kept stays on its own side, in ways that nobody else has.
+        passing = STREAMING_WAYS * self.capacity / residency.WAYS
+        room = RANDOM_ROOM * self.capacity - self.shares.kept * size
+        return np.asanyarray(room - np.where(self.shares.streaming > 0, passing, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class RandomReads:
     """What a launch reads of a table at random places.
 
     Attributes
@@ -114,64 +157,67 @@ class RandomReads(NamedTuple):
 
 
 def random_reads(
-    size: Array,
-    beside: tuple[Array, Array],
-    passes: Array,
-    capacity: float,
-    requests: Sequence[Requests],
-    members: Sequence[int],
-    granule: float,
-    shares: Shares,
-    spilled: Array,
-    rounds: Rounds = ONE_ROUND,
-    others: Sequence[OtherTable] = (),
+    table: DrawnTable, requests: Sequence[Requests], members: Sequence[int], granule: float
 ) -> RandomReads:
     """Return what a launch reads of a table at random places.
 
-    Of `beside`, bytes are read and written in one pass over the table; `spilled` is the share of
-    its persisting lines that find no way; `others` take room as it does. Each round is as if it
-    were a table by itself.
+    Each round is as if it were a table by itself.
+
+    Parameters
+    ----------
+    table : DrawnTable
+    requests : sequence of Requests
+    members : sequence of int
+        Positions of the accesses to it.
+    granule : float
+        Bytes that a miss fetches.
     """
+    shares, number = table.shares, table.rounds.number
     every, wide = random_draws(requests, members, granule)
-    draws, size = every / rounds.number, size / rounds.number
-    stream = STREAM_LINES * (beside[0] + beside[1]) * passes / every
-    # What is kept stays on its own side, in ways that nobody else has.
-    passing = STREAMING_WAYS * capacity / residency.WAYS
-    room = RANDOM_ROOM * capacity - shares.kept * size
-    room = room - np.where(shares.streaming > 0, passing, 0.0)
-    alone = rounds.alone
-    others = [o._replace(often=o.often / rounds.number) for o in others]
-    hits, steady, full = random_line_hits(
-        size, stream, draws, room, float(LINE), shares, alone, others
-    )
-    parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
-    atoms = np.maximum(size / wide, 1.0)
+    draws, size = every / number, table.size / number
+    atoms, lines = np.maximum(size / wide, 1.0), size / LINE
     pitch = pitch_of([requests[i] for i in members])
     first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
+    stream = STREAM_LINES * (table.read + table.written) * table.passes / every
+    others = [o._replace(often=o.often / number) for o in table.others]
+    room, alone = table.room(size), table.rounds.alone
+    hits, steady, full = random_line_hits(size, stream, draws, room, shares, alone, others)
     # Streams push out what there is room for too, between two draws of the same place: measured,
     # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
-    between = passes / rounds.number * np.minimum(atoms / draws, 1.0)
-    leak = residency.leak(beside[0] * between, beside[1] * between, capacity)
+    between = table.passes / number * np.minimum(atoms / draws, 1.0)
+    leak = residency.leak(table.read * between, table.written * between, table.capacity)
+    parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     missed = np.maximum(draws * np.maximum(1 - parts, leak * full), first)
     # Where no line ever leaves, each part of it is fetched once.
-    lines = size / LINE
     stays = draws * (1 - hits) <= 1.02 * lines * (1 - np.exp(-draws / lines))
     missed = np.where(stays, first, missed)
     again = np.maximum(draws - first, 1e-9)
     lost = draws * np.maximum(1 - residency.ATOM_HITS(h=steady, a=LINE / wide), leak)
-    kept = np.clip((missed - lost) / first, 0.0, 1.0)
-    # The launch before has left the last round, this one starts with the first.
-    kept = kept * np.clip(2 - rounds.number, 0.0, 1.0)
-    # Lines of a set-aside outlast the launch.
-    kept = shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept
     misses = np.clip((missed - first) / again, 0.0, 1.0)
-    others = rates(others, draws / lines)
-    y = stay(size, stream * lines, room, shares, alone, others)
-    gone, away = lost_lines(y, spilled)
-    spilled = 1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide)
-    crossing = shares.kept * away / 2
-    first, again = first * wide * rounds.number, again * wide * rounds.number
-    return RandomReads(first, again, misses, spilled, crossing, kept, every, wide)
+    y = stay(size, stream * lines, room, shares, alone, rates(others, draws / lines))
+    gone, away = lost_lines(y, table.spilled)
+    return RandomReads(
+        first=first * wide * number,
+        again=again * wide * number,
+        misses=misses,
+        spilled=1 - residency.ATOM_HITS(h=1 - gone, a=LINE / wide),
+        crossing=shares.kept * away / 2,
+        kept=_found_warm(table, np.clip((missed - lost) / first, 0.0, 1.0)),
+        draws=every,
+        wide=wide,
+    )
+
+
+def _found_warm(table: DrawnTable, kept: Array) -> Array:
+    """Return the share of the first reads that hit where the same launch ran before.
+
+    Of lines that compete for L2, it has left the share `kept`.
+    """
+    # The launch before has left the last round, this one starts with the first.
+    kept = kept * np.clip(2 - table.rounds.number, 0.0, 1.0)
+    # Lines of a set-aside outlast the launch.
+    shares = table.shares
+    return np.asanyarray(shares.kept + np.maximum(1 - shares.kept - shares.streaming, 0.0) * kept)
 
 
 def random_line_hits(
@@ -179,7 +225,6 @@ def random_line_hits(
     stream: Any,
     draws: Any,
     capacity: Any,
-    line: float,
     shares: Shares = NONE,
     alone: Any = 0.0,
     others: Sequence[OtherTable] = (),
@@ -199,8 +244,6 @@ def random_line_hits(
         Lines drawn in the launch.
     capacity : array
         Bytes of L2.
-    line : float
-        Bytes of a line.
     shares : Shares
         What of the table does not compete for that capacity.
     alone : array
@@ -213,10 +256,10 @@ def random_line_hits(
     Derived: a line is there if it was drawn within the last t draws, and t is such that what
     was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
-    n = np.maximum(np.asanyarray(table, dtype=float) / line, 1.0)
+    n = np.maximum(np.asanyarray(table, dtype=float) / LINE, 1.0)
     drawn = np.maximum(np.asanyarray(draws, dtype=float), 1.0)
     beside = np.asanyarray(stream, dtype=float) * n
-    y = stay(n * line, beside, capacity, shares, alone, rates(others, drawn / n))
+    y = stay(n * LINE, beside, capacity, shares, alone, rates(others, drawn / n))
     steady = both_sides(y, shares, alone)[1]
     # Until t draws have been made nothing leaves.
     t = np.minimum(y * n, drawn)

@@ -7,7 +7,7 @@ lines use what persisting lines leave of them, dirty lines may not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +16,6 @@ import numpy.typing as npt
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
-Workings = tuple[tuple[Formula, Mapping[str, Any]], ...]
-"""Formulas in order, each with what it takes."""
 
 WAYS: Final = 16
 """Ways of L2.
@@ -206,44 +204,78 @@ def best_hit_ratio(set_aside: Any, window: Any) -> Array:
     return np.asanyarray(np.where(f <= s, 1.0, HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT)))
 
 
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """What streams move in one pass over a table [B]."""
+
+    read: Any
+    written: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NormalMisses:
+    """Shares of a table's re-reads that miss as normal lines.
+
+    Attributes
+    ----------
+    leak : array
+        Lost though there is room.
+    knee : array
+        Lost for lack of room.
+    """
+
+    leak: Array
+    knee: Array
+
+    @property
+    def lost(self) -> Array:
+        """All that miss."""
+        return np.asanyarray(NORMAL_MISSES(leak=self.leak, knee=self.knee))
+
+
 def normal_misses(
-    kept: Any, read: Any, written: Any, harmless: tuple[Any, Any], capacity: float
-) -> Workings:
-    """Work out the share of a table's re-reads that miss as normal lines beside streams.
+    resident: Any, streams: Streams, harmless: Streams, capacity: float
+) -> NormalMisses:
+    """Return the shares of a table's re-reads that miss as normal lines, with streams passing.
 
     Parameters
     ----------
-    kept : array
+    resident : array
         Bytes of all tables that are to stay.
-    read, written : array
-        Bytes of streams in one pass over the table.
-    harmless : pair of array
+    streams : Streams
+    harmless : Streams
         Of these, what is marked streaming: it takes room, but does no other harm.
     capacity : float
         L2 [B].
-
-    Returns
-    -------
-    tuple of (Formula, mapping)
-        Each formula and what it takes; the last gives the share.
     """
-    lost = _leak_inputs(read - harmless[0], written - harmless[1], capacity)
-    used = distance_inputs(TABLE_WEIGHT, kept, read, written)
-    crowded = {"d": DISTANCE(**used), "c": capacity, "middle": KNEE_MIDDLE, "width": KNEE_WIDTH}
-    both = {"leak": LEAK(**lost), "knee": KNEE(**crowded)}
-    return ((LEAK, lost), (DISTANCE, used), (KNEE, crowded), (NORMAL_MISSES, both))
+    used = distance(TABLE_WEIGHT, resident, streams)
+    return NormalMisses(
+        leak=leak(streams.read - harmless.read, streams.written - harmless.written, capacity),
+        knee=KNEE(d=used, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH),
+    )
 
 
-def distance_inputs(table: float, kept: Any, read: Any, written: Any) -> dict[str, Any]:
-    """Return what `DISTANCE` takes: the L2 that a byte of a table takes, and bytes."""
-    return {
-        "table": table,
-        "read": READ_WEIGHT,
-        "written": WRITE_WEIGHT,
-        "kept": np.asanyarray(kept, dtype=float),
-        "sr": np.asanyarray(read, dtype=float),
-        "sw": np.asanyarray(written, dtype=float),
-    }
+def distance(table: float, resident: Any, streams: Streams) -> Array:
+    """Return the L2 used between two reads of a line [B].
+
+    Parameters
+    ----------
+    table : float
+        L2 that a byte of a table takes [1].
+    resident : array
+        Bytes of all tables that are to stay.
+    streams : Streams
+    """
+    return np.asanyarray(
+        DISTANCE(
+            table=table,
+            read=READ_WEIGHT,
+            written=WRITE_WEIGHT,
+            kept=np.asanyarray(resident, dtype=float),
+            sr=np.asanyarray(streams.read, dtype=float),
+            sw=np.asanyarray(streams.written, dtype=float),
+        )
+    )
 
 
 def leak(read: Any, written: Any, capacity: float) -> Array:
@@ -256,16 +288,14 @@ def leak(read: Any, written: Any, capacity: float) -> Array:
     capacity : float
         L2 [B].
     """
-    return np.asanyarray(LEAK(**_leak_inputs(read, written, capacity)))
-
-
-def _leak_inputs(read: Any, written: Any, capacity: float) -> dict[str, Any]:
-    return {
-        "high": LEAK_HIGH,
-        "slope": LEAK_SLOPE,
-        "start": LEAK_START,
-        "write": LEAK_WRITES,
-        "sr": np.asanyarray(read, dtype=float),
-        "sw": np.asanyarray(written, dtype=float),
-        "c": capacity,
-    }
+    return np.asanyarray(
+        LEAK(
+            high=LEAK_HIGH,
+            slope=LEAK_SLOPE,
+            start=LEAK_START,
+            write=LEAK_WRITES,
+            sr=np.asanyarray(read, dtype=float),
+            sw=np.asanyarray(written, dtype=float),
+            c=capacity,
+        )
+    )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perfmodel.models.dram.throughput import random_wait
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_tables import random_draws
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.requests.coalescing import SECTOR
@@ -35,43 +36,55 @@ new, and turns that find the reads of a place: chosen. With many times as many i
 0.1% for batches of 2 reads and more, by 2% for single ones."""
 
 
-def random_misses(
-    tables: Sequence[Table],
-    requests: Sequence[Requests],
-    granule: float,
-    warm: bool,
-    lone: float,
-    rows: float,
-) -> tuple[Array, Array]:
-    """Return what misses at random places add to L2's time, beside the loads themselves.
+def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float) -> Array:
+    """Return the sectors that L2 takes in at random places, lone ones as a load of them costs.
 
     Parameters
     ----------
-    tables, requests, granule, warm
-        As for `scattered_cost`; bytes that a miss fetches.
+    accesses : GlobalAccesses
+    tables : sequence of Table
     lone : float
         Sectors of full lines that cost L2 as much as a lone one.
+    """
+    filled = np.zeros(1)
+    for table in _drawn_tables(accesses, tables):
+        _, wide = random_draws(accesses.requests, table.members, accesses.granule)
+        misses = table.read(accesses.warm) / wide
+        # What crosses from the far side is brought in as well.
+        brought = misses + table.again / wide * (1 - table.misses) * table.crossing
+        filled = filled + brought * np.maximum(lone, wide / SECTOR)
+    return np.asanyarray(filled)
+
+
+def random_waits(accesses: GlobalAccesses, tables: Sequence[Table], rows: float) -> Array:
+    """Return what L2 waits for DRAM at misses at random places, as dense bytes [B].
+
+    Parameters
+    ----------
+    accesses, tables
+        As for `random_fills`.
     rows : float
         See `perfmodel.models.dram.throughput.ROWS` [B].
-
-    Returns
-    -------
-    tuple of array
-        Sectors that L2 takes in, lone ones as a load of them costs, and the wait for DRAM, as
-        dense bytes.
     """
-    filled = waited = np.zeros(1)
-    for table in tables:
-        # What was counted by running a program may well be read in order, piece by piece.
-        counted = any(requests[i].access.counted is not None for i in table.members)
-        if table.random and not counted:
-            _, wide = random_draws(requests, table.members, granule)
-            misses = table.read(warm) / wide
-            # What crosses from the far side is brought in as well.
-            brought = misses + table.again / wide * (1 - table.misses) * table.crossing
-            filled = filled + brought * np.maximum(lone, wide / SECTOR)
-            waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
-    return np.asanyarray(filled), np.asanyarray(waited)
+    waited = np.zeros(1)
+    for table in _drawn_tables(accesses, tables):
+        _, wide = random_draws(accesses.requests, table.members, accesses.granule)
+        misses = table.read(accesses.warm) / wide
+        waited = waited + misses * random_wait(wide, table.size / table.rounds.number, rows)
+    return np.asanyarray(waited)
+
+
+def _drawn_tables(accesses: GlobalAccesses, tables: Sequence[Table]) -> list[Table]:
+    """Return the tables that are drawn from at random places.
+
+    What was counted by running a program may well be read in order, piece by piece.
+    """
+    requests = accesses.requests
+    return [
+        t
+        for t in tables
+        if t.random and not any(requests[i].access.counted is not None for i in t.members)
+    ]
 
 
 def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
@@ -125,10 +138,9 @@ def held_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Arra
     found = np.zeros(1)
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
     for table in (t for t in tables if t.random):
-        kept = table.inputs["persisting"] * (1 - table.inputs["overflow"])
-        share = np.minimum(table.inputs["persisting"] * table.size / np.maximum(granted, 1.0), 1.0)
+        share = np.minimum(table.lines.persisting * table.size / np.maximum(granted, 1.0), 1.0)
         over = HELD_SLOPE * np.maximum(share - HELD_START, 0.0)
-        found = found + (table.first + table.again) * kept * over * alone
+        found = found + (table.first + table.again) * table.lines.kept * over * alone
     return np.asanyarray(found)
 
 
@@ -155,7 +167,7 @@ def filled_share(
     held = np.zeros(1)
     for t in tables:
         written = any(i in stored for i in t.members)
-        lines = t.inputs["persisting"] * (t.inputs["overflow"] if written else 1.0)
+        lines = t.lines.persisting * (t.lines.overflow if written else 1.0)
         held = held + lines * t.size
     missed = sum((t.read(warm) for t in tables), np.zeros(1))
     marked = sum(marked_reads(tables, warm), np.zeros(1))
@@ -166,7 +178,7 @@ def filled_share(
 
 def kept_share(tables: Sequence[Table], granted: Any) -> Array:
     """Return the share of a set-aside's bytes that persisting lines keep."""
-    kept = (t.inputs["persisting"] * (1 - t.inputs["overflow"]) * t.size for t in tables)
+    kept = (t.lines.kept * t.size for t in tables)
     return np.asanyarray(np.minimum(sum(kept, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
 
 
@@ -180,11 +192,11 @@ def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
     persisting = streaming = np.zeros(1)
     for table in tables:
-        given = table.inputs
+        lines = table.lines
         read = table.read(warm) / np.maximum(table.misses, 1e-9)
-        lost = given["persisting"] * given["overflow"] * given["spilled_miss"]
+        lost = lines.persisting * lines.overflow * lines.spilled_miss
         persisting = persisting + read * lost
-        streaming = streaming + read * given["streaming"] * given["streaming_miss"]
+        streaming = streaming + read * lines.streaming * lines.streaming_miss
     return np.asanyarray(persisting), np.asanyarray(streaming)
 
 

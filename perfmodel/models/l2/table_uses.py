@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.random_tables import ONE_ROUND, Rounds
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import Group
 
 Array = npt.NDArray[Any]
 
@@ -47,19 +46,26 @@ class BufferUse:
 
 @dataclass(frozen=True, slots=True)
 class TableLaunch:
-    """A launch as its tables see it: what `find_tables` takes, and the use of each buffer."""
+    """A launch as its tables see it.
 
-    instance: Instance
-    requests: Sequence[Requests]
-    misses: Sequence[Array]
-    device: Device
-    control: L2Control
-    claimed: float
-    running: Array
-    granule: float
-    warm: bool
-    full: bool
+    Attributes
+    ----------
+    accesses : GlobalAccesses
+        Where later waves read again, with the period that makes a table of a buffer.
+    dram_bytes : sequence of array
+        Bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
+        loops read again.
+    uses : mapping of str to BufferUse
+        What it asks of each buffer.
+    """
+
+    accesses: GlobalAccesses
+    dram_bytes: Sequence[Array]
     uses: Mapping[str, BufferUse]
+
+    def requests_of(self, use: BufferUse) -> list[Requests]:
+        """Return the requests of a buffer's accesses."""
+        return [self.accesses.requests[i] for i in use.members]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,18 @@ def buffer_uses(
     touched: Sequence[Array],
     groups: Sequence[Group] = (),
 ) -> dict[str, BufferUse]:
-    """Return what a launch asks of each buffer; parameters as for `find_tables`."""
+    """Return what a launch asks of each buffer.
+
+    Parameters
+    ----------
+    requests : sequence of Requests
+    fills : sequence of array
+        Sectors that each asks of L2.
+    touched : sequence of array
+        Bytes that each touches at least once.
+    groups : sequence of Group
+        Accesses among which `touched` is shared out.
+    """
     # Accesses of one group touch each a part of what they do together.
     of_group = {
         i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
@@ -143,14 +160,14 @@ def buffer_uses(
 
 
 def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableUse:
-    """Return what a launch does to a table, and beside it to others."""
-    own, control = launch.uses[buffer], launch.control
-    random = any(launch.requests[i].random for i in own.members)
-    of_buffer = launch.requests[own.members[0]]
+    """Return what a launch does to a table, and concurrently to others."""
+    accesses, own = launch.accesses, launch.uses[buffer]
+    control, claimed, l2_size = accesses.control, accesses.start.claimed, accesses.l2_size
+    random = any(r.random for r in launch.requests_of(own))
     size, rounds = own.touched, ONE_ROUND
     if random:
-        size, rounds = _drawn_from(launch, own, buffer_bytes(launch.instance, of_buffer))
-    l2_size = 1.0 * launch.device.l2_size
+        whole = buffer_bytes(accesses.instance, accesses.requests[own.members[0]])
+        size, rounds = _drawn_from(launch, own, whole)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
     others = {name: use for name, use in launch.uses.items() if name != buffer}
@@ -164,8 +181,8 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         persisting=persisting,
         streaming=streaming,
         normal=1 - persisting - streaming,
-        spilled=spilled_share(control, buffer, size, random, launch.claimed, l2_size),
-        capacity=number(residency.room_beside(l2_size, control.set_aside, launch.claimed)),
+        spilled=spilled_share(control, buffer, size, random, claimed, l2_size),
+        capacity=number(residency.room_beside(l2_size, control.set_aside, claimed)),
         read=read + size * streaming,
         written=written,
         fleeting_read=fleeting_read + size * streaming,
@@ -180,14 +197,14 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
 
 def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Rounds]:
     """Return the bytes of a buffer that loads draw from, and the rounds in which they do."""
-    drawn = [launch.requests[i] for i in own.members if launch.requests[i].random]
+    drawn = [r for r in launch.requests_of(own) if r.random]
     places = [r.places for r in drawn if r.places is not None]
     if len(places) < len(drawn):
         return size, ONE_ROUND
-    blocks = np.asanyarray(launch.instance.blocks, dtype=float)
+    blocks = launch.accesses.blocks
     whole, live = (
         np.minimum(size, largest(*(p.of(n) for p in places)))
-        for n in (blocks, np.maximum(blocks * launch.running, 1.0))
+        for n in (blocks, np.maximum(blocks * launch.accesses.running, 1.0))
     )
     alone = smallest(*(p.alone for p in places))
     return whole, Rounds(np.maximum(whole / live, 1.0), alone)

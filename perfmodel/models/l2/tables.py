@@ -6,18 +6,18 @@ read several times. What else the launch moves passes by as streams.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.l1.record import L1
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.competing_misses import (
     CompetingMisses,
@@ -25,13 +25,14 @@ from perfmodel.models.l2.competing_misses import (
     is_private,
 )
 from perfmodel.models.l2.followed_loads import comes_back
-from perfmodel.models.l2.private_sets import settled_share
+from perfmodel.models.l2.l2_misses import Misses
+from perfmodel.models.l2.later_waves import read_by_later_waves
+from perfmodel.models.l2.private_sets import MovedSet, PrivateSet, settled_share
 from perfmodel.models.l2.random_tables import ONE_ROUND, Rounds
-from perfmodel.models.l2.table_uses import TableLaunch, buffer_uses, table_use
+from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, fleeting_misses
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import Group
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +59,50 @@ _AGAIN: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
+class TableLines:
+    """A table's lines by their property, and how re-reads of each miss: see `TABLE_MISSES`."""
+
+    persisting: Array
+    overflow: Array
+    spilled_miss: Array
+    normal: Array
+    normal_miss: Array
+    streaming: Array
+    streaming_miss: Array
+
+    @property
+    def kept(self) -> Array:
+        """Share of the table that a set-aside keeps."""
+        return np.asanyarray(self.persisting * (1 - self.overflow))
+
+    @property
+    def competing(self) -> Array:
+        """Share of the table that competes for L2: normal lines, and what sets cannot hold."""
+        return self.persisting * self.overflow + self.normal
+
+    @property
+    def competing_misses(self) -> Array:
+        """Share of the re-reads that miss of these."""
+        spilled = self.persisting * self.overflow * self.spilled_miss
+        return np.asanyarray(spilled + self.normal * self.normal_miss)
+
+    @property
+    def misses(self) -> Array:
+        """Share of the re-reads that miss."""
+        return np.asanyarray(
+            residency.TABLE_MISSES(
+                persisting=self.persisting,
+                overflow=self.overflow,
+                spilled_miss=self.spilled_miss,
+                normal=self.normal,
+                normal_miss=self.normal_miss,
+                streaming=self.streaming,
+                streaming_miss=self.streaming_miss,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A buffer that is read again and again.
 
@@ -71,16 +116,15 @@ class Table:
     size, first, again : array
         Bytes of it that are used; bytes that first reads fetch; and that the others would fetch
         if all of them missed.
-    inputs : mapping
-        What `TABLE_MISSES` takes.
+    lines : TableLines
     misses : array
         Share of the re-reads that miss.
     gone : array
         Share of the first reads that miss, though the same launch ran before.
     scattered : array
         Share of the misses at places that no neighbour misses at.
-    workings : tuple of (Formula, mapping)
-        How the misses of its normal lines were worked out.
+    parts : PrivateSet, MovedSet or None
+        Where each block has its own part of it.
     kept : array
         Share of its first reads that the launch before has left in L2, where it is random.
     draws, wide : array
@@ -95,8 +139,6 @@ class Table:
         DRAM; none where blocks are not in step.
     met, waiting : array
         Share of the re-reads that meet others' on the way to L2, and of those that wait for DRAM.
-    meeting : tuple of (Formula, mapping)
-        How these were worked out.
     pinned : array
         What a byte read takes of L2 beyond one, beside persisting lines.
     """
@@ -107,11 +149,11 @@ class Table:
     size: Array
     first: Array
     again: Array
-    inputs: Mapping[str, Array]
+    lines: TableLines
     misses: Array
     gone: Array
     scattered: Array
-    workings: residency.Workings = ()
+    parts: PrivateSet | MovedSet | None = None
     kept: Array = field(default_factory=lambda: np.zeros(1))
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
@@ -121,7 +163,6 @@ class Table:
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
     met: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
-    meeting: residency.Workings = ()
     pinned: Array = field(default_factory=lambda: np.zeros(1))
 
     @property
@@ -139,53 +180,27 @@ class Table:
         return np.asanyarray(self.first * lost + self.again * self.misses)
 
 
-def find_tables(
-    instance: Instance,
-    requests: Sequence[Requests],
-    fills: Sequence[Array],
-    touched: Sequence[Array],
-    misses: Sequence[Array],
-    device: Device,
-    control: L2Control,
-    claimed: float,
-    running: Array,
-    granule: float,
-    warm: bool = False,
-    full: bool = False,
-    groups: Sequence[Group] = (),
-) -> list[Table]:
+def find_tables(accesses: GlobalAccesses, l1: L1, misses: Misses) -> list[Table]:
     """Return the tables of a launch and what they miss.
 
     Parameters
     ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
-    fills : sequence of array
-        Sectors that each asks of L2.
-    touched : sequence of array
-        Bytes that each touches at least once.
-    misses : sequence of array
-        DRAM bytes of each by `perfmodel.models.reuse.reuse_windows`, for what loops read again.
-    device : Device
-    control : L2Control
-    claimed : float
-        Bytes that concurrent kernels keep in the set-aside.
-    running : array
-        Share of the blocks that run together.
-    granule : float
-        Bytes that a miss fetches.
-    warm : bool
-        Whether the same launch ran before.
-    full : bool
-        Whether L2 is full of others' lines at the start, not empty. Where `warm`, what the launch
-        before left of its own data is there.
-    groups : sequence of Group
-        Accesses among which `touched` is shared out.
+    accesses : GlobalAccesses
+    l1 : L1
+        What they ask of L2.
+    misses : Misses
+        What they touch, and miss by what loops read again.
     """
+    later = read_by_later_waves(l1.unions, l1.fills, misses.touched, accesses.running)
+    fills = [f * later.get(i, np.ones(1)) for i, f in enumerate(l1.fills)]
+    requests = [
+        replace(r, period=misses.touched[i]) if i in later else r
+        for i, r in enumerate(accesses.requests)
+    ]
     launch = TableLaunch(
-        *(instance, requests, misses, device, control, claimed, running, granule, warm, full),
-        uses=buffer_uses(requests, fills, touched, groups),
+        replace(accesses, requests=requests),
+        misses.dram_bytes,
+        buffer_uses(requests, fills, misses.touched, l1.groups),
     )
     chosen = [buffer for buffer in launch.uses if _is_table(launch, buffer)]
     return [_table(launch, buffer, chosen) for buffer in chosen]
@@ -193,14 +208,14 @@ def find_tables(
 
 def _is_table(launch: TableLaunch, buffer: str) -> bool:
     """Say whether a buffer's index repeats or is random, or loops read it again and again."""
-    window, use = launch.control.window, launch.uses[buffer]
-    every = [launch.requests[i] for i in use.members]
+    window, use = launch.accesses.control.window, launch.uses[buffer]
+    instance, every = launch.accesses.instance, launch.requests_of(use)
     own = [r for r in every if r.access.kind == "load"]
-    drawn = any(r.random and _draws(launch.instance, r) for r in own)
+    drawn = any(r.random and _draws(instance, r) for r in own)
     if (drawn or any(r.period is not None for r in own)) and not comes_back(own):
         return True
     looped = (window is not None and window.buffer == buffer) or any(
-        is_private(launch.instance, r) for r in every
+        is_private(instance, r) for r in every
     )
     return looped and agreed(use.loads > _AGAIN * use.touched)
 
@@ -213,8 +228,49 @@ def _draws(instance: Instance, r: Requests) -> bool:
 def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     one = table_use(launch, buffer, tables)
     found = competing_misses(launch, one)
-    size, running, streaming = one.size, launch.running, one.streaming
-    alone = fleeting_misses(size, size * streaming, one.capacity, launch.full, launch.warm)
+    lines = _lines(launch.accesses, one, found)
+    misses, competing = lines.misses, lines.competing
+    settled, settled_lost = _settled(launch.accesses, found, misses - lines.competing_misses, lines)
+    # Lines that a window did not pick lie alone where it picked their neighbours.
+    alone = lines.kept**ALONE * lines.streaming * lines.streaming_miss
+    scattered = found.scattered * lines.competing_misses + alone
+    left = np.where(launch.accesses.running < 1, 1 - found.left, 0.0)
+    table = Table(
+        buffer=buffer,
+        members=one.own.members,
+        random=one.random,
+        size=np.atleast_1d(one.size),
+        first=np.atleast_1d(one.first),
+        again=np.atleast_1d(one.again),
+        lines=lines,
+        misses=misses,
+        gone=np.maximum(misses, left),
+        parts=found.parts,
+        crossing=np.atleast_1d(found.crossing),
+        settled=np.atleast_1d(settled),
+        settled_misses=np.maximum(misses - competing * (found.lost - settled_lost), 0.0),
+        scattered=np.atleast_1d(scattered / np.maximum(misses, 1e-9)),
+        met=np.atleast_1d(competing * found.met),
+        waiting=np.atleast_1d(competing * found.waiting),
+        pinned=found.pinned,
+        rounds=one.rounds,
+    )
+    drawn = found.drawn
+    if drawn is None:
+        return table
+    return replace(
+        table,
+        first=np.atleast_1d(drawn.first),
+        again=np.atleast_1d(drawn.again),
+        kept=drawn.kept,
+        draws=drawn.draws,
+        wide=drawn.wide,
+    )
+
+
+def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> TableLines:
+    """Return a table's lines by their property, and how re-reads of each miss."""
+    start, size, running = accesses.start, one.size, accesses.running
     spilled_lost = found.lost
     if found.drawn is None:
         together = np.maximum(running * one.own.loads, 1.0)
@@ -224,66 +280,33 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         places = np.maximum(size / found.drawn.wide, 1.0)
         at_once = np.maximum(running * found.drawn.draws / places, 1e-9)
         passing = 1 - DRAWN_IN_WAVE(x=at_once)
-    fleeting_lost = np.where(one.beside > 0, passing, alone)
-    inputs = {
-        "persisting": np.atleast_1d(one.persisting),
-        "overflow": np.atleast_1d(one.spilled),
-        "spilled_miss": np.atleast_1d(spilled_lost),
-        "normal": np.atleast_1d(one.normal),
-        "normal_miss": np.atleast_1d(found.lost),
-        "streaming": np.atleast_1d(streaming),
-        "streaming_miss": np.atleast_1d(fleeting_lost),
-    }
-    misses = np.asanyarray(residency.TABLE_MISSES(**inputs))
-    in_turn = inputs["persisting"] * one.spilled + inputs["normal"]
-    competing = inputs["persisting"] * one.spilled * inputs["spilled_miss"]
-    competing = competing + inputs["normal"] * inputs["normal_miss"]
-    settled, settled_lost = _settled(launch, found, misses - competing, in_turn)
-    # Lines that a window did not pick lie alone where it picked their neighbours.
-    kept_beside = (inputs["persisting"] * (1 - one.spilled)) ** ALONE
-    scattered = found.scattered * competing
-    apart = scattered + kept_beside * inputs["streaming"] * inputs["streaming_miss"]
-    drawn = found.drawn
-    at_random = {}
-    if drawn is not None:
-        at_random = {"kept": drawn.kept, "draws": drawn.draws, "wide": drawn.wide}
-    return Table(
-        buffer=buffer,
-        members=one.own.members,
-        random=one.random,
-        size=np.atleast_1d(size),
-        first=np.atleast_1d(one.first if drawn is None else drawn.first),
-        again=np.atleast_1d(one.again if drawn is None else drawn.again),
-        inputs=inputs,
-        misses=misses,
-        gone=np.maximum(misses, np.where(running < 1, 1 - found.left, 0.0)),
-        workings=found.workings,
-        crossing=np.atleast_1d(found.crossing),
-        settled=np.atleast_1d(settled),
-        settled_misses=np.maximum(misses - in_turn * (found.lost - settled_lost), 0.0),
-        scattered=np.atleast_1d(apart / np.maximum(misses, 1e-9)),
-        met=np.atleast_1d(in_turn * found.met),
-        waiting=np.atleast_1d(in_turn * found.waiting),
-        meeting=found.meeting,
-        pinned=found.pinned,
-        rounds=one.rounds,
-        **at_random,
+    alone = fleeting_misses(size, size * one.streaming, one.capacity, start.full, start.warm)
+    return TableLines(
+        persisting=np.atleast_1d(one.persisting),
+        overflow=np.atleast_1d(one.spilled),
+        spilled_miss=np.atleast_1d(spilled_lost),
+        normal=np.atleast_1d(one.normal),
+        normal_miss=np.atleast_1d(found.lost),
+        streaming=np.atleast_1d(one.streaming),
+        streaming_miss=np.atleast_1d(np.where(one.beside > 0, passing, alone)),
     )
 
 
 def _settled(
-    launch: TableLaunch, found: CompetingMisses, let_pass: Array, in_turn: Array
+    accesses: GlobalAccesses, found: CompetingMisses, let_pass: Array, lines: TableLines
 ) -> tuple[Array, Array]:
     """Return the share of the re-reads that come when L2 decides, and what misses of them.
 
-    Of all re-reads `in_turn` compete for L2; `let_pass` is what misses of the others.
+    `let_pass` is what misses of lines that do not compete for L2.
     """
-    if found.moves is None:
+    if found.parts is None:
         return np.zeros(1), np.zeros(1)
-    device = launch.device
+    device = accesses.device
     even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
     # What windows keep never misses, and what they let pass misses from first to last.
-    settled, lost = settled_share(found.workings, (even - let_pass) / np.maximum(in_turn, 1e-9))
+    settled, lost = settled_share(
+        found.parts, (even - let_pass) / np.maximum(lines.competing, 1e-9)
+    )
     # Blocks that move on do not stay in step: some find what others fetch at that time.
     lost = np.where(found.moves > 0, found.lost, lost)
-    return np.where(launch.running < 1, 0.0, np.where(found.moves > 0, 1.0, settled)), lost
+    return np.where(accesses.running < 1, 0.0, np.where(found.moves > 0, 1.0, settled)), lost

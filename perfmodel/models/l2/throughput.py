@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import busiest_of_table, lone_sector, slice_count
@@ -51,43 +53,57 @@ L2_TIME = Formula(
     source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
     "one after the other (measurements/h200-sxm/l2-states.csv); what crosses adds to cold ones",
 )
-READS_BESIDE: Final = 0.45
-"""Share of L2's reads, where they hit, that run beside its writes.
-
-Fitted: between warm copies of 10 and 16.8 MB the slope is 0.283 us/MB, where reads and writes one
-after the other give 0.339 (measurements/h200-sxm-suite/streams.csv).
-"""
-TABLES_BESIDE: Final = 0.85
-"""The same for reads of tables, buffers that are read again and again.
-
-Fitted: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
-(measurements/h200-sxm-suite/data-reset.csv); one of 128 KiB 19 from 3 to 8 rounds of blocks
-(h200-followers/rounds.csv).
-"""
-UNPACKED: Final = 0.75
-"""L2's speed for reads that DRAM brings compressed, over that of hits.
-
-Fitted: reads of 512 MiB that DRAM moves at ratios of 1.2 to 4 reach 5.3 to 6.2 TB/s, repeated reads
-of sets of 64 to 256 MiB 6.0 to 7.5, by content (measurements/h200-l2, zeros and small integers);
-copies overlap as those of tables do.
-"""
+CONCURRENT: Final = Coefficient(
+    "l2.throughput.concurrent",
+    "1",
+    "share of L2's reads, where they hit, that run concurrently with its writes",
+)
+TABLES_CONCURRENT: Final = Coefficient(
+    "l2.throughput.tables_concurrent",
+    "1",
+    "the same for reads of tables, buffers that are read again and again",
+)
+COMPRESSED_RATE: Final = Coefficient(
+    "l2.throughput.compressed_rate",
+    "1",
+    "L2's rate for reads that DRAM brings compressed, over that of hits",
+)
+PARTIAL_STORE: Final = Coefficient(
+    "l2.throughput.partial_store",
+    "1",
+    "cost of a sector that is stored in part, over one of a whole line, lines apart",
+)
+PARTIAL_STORE_LINE: Final = Coefficient(
+    "l2.throughput.partial_store_line",
+    "1",
+    "what each line adds to it",
+)
+ISOLATED_STORE: Final = Coefficient(
+    "l2.throughput.isolated_store",
+    "1",
+    "what a whole sector costs more that is alone in its line",
+)
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
-    text="p*(1.2 + 0.95*l) + (1 - p)*(1 + 0.55*max(0, 2*l - 1))",
+    text="p*(partial + line*l) + (1 - p)*(1 + isolated*max(0, 2*l - 1))",
     symbols={
         "p": "share of the sectors that are stored in part [1]",
         "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
+        "partial": "cost of a sector stored in part, lines apart [1]",
+        "line": "what each line adds to it [1]",
+        "isolated": "what a whole sector costs more that is alone in its line [1]",
     },
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
     source="fitted: stores of runs on an H200 (measurements/h200-sxm/stores.csv)",
 )
 
 
-def reads_beside(traffic: Traffic) -> Array:
-    """Return the share of L2's reads, where they hit, that run beside its writes."""
-    found = READS_BESIDE + (TABLES_BESIDE - READS_BESIDE) * _tables(traffic)
-    return np.atleast_1d(np.where(traffic.compression > 1, TABLES_BESIDE, found))
+def concurrent_reads(traffic: Traffic, device: Device) -> Array:
+    """Return the share of L2's reads, where they hit, that run concurrently with its writes."""
+    streams, tables = CONCURRENT(device), TABLES_CONCURRENT(device)
+    found = streams + (tables - streams) * _tables(traffic)
+    return np.atleast_1d(np.where(traffic.compression > 1, tables, found))
 
 
 def pinned_bytes(traffic: Traffic) -> Array:
@@ -95,11 +111,11 @@ def pinned_bytes(traffic: Traffic) -> Array:
     return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
 
 
-def unpacked_bytes(traffic: Traffic) -> Array:
+def unpacked_bytes(traffic: Traffic, device: Device) -> Array:
     """Return what reads that DRAM brings compressed take of L2 beyond others [B]."""
     packed = traffic.compression > 1
     brought = traffic.dram_read_bytes * traffic.compression
-    return np.asanyarray(np.where(packed, brought * (1 / UNPACKED - 1), 0.0))
+    return np.asanyarray(np.where(packed, brought * (1 / COMPRESSED_RATE(device) - 1), 0.0))
 
 
 def _tables(traffic: Traffic) -> Array:
@@ -129,7 +145,7 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     return np.asanyarray(total)
 
 
-def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
+def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> Array:
     """Return the mean cost of a store's sectors, relative to sectors of full lines.
 
     Parameters
@@ -138,9 +154,35 @@ def store_cost(sectors: Any, lines: Any, wanted_bytes: Any) -> Array:
         Of all requests of the access.
     wanted_bytes : array
         Bytes that lanes store.
+    device : Device
     """
     filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
     share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return np.asanyarray(STORE_COST(p=np.atleast_1d(part), l=np.atleast_1d(share)))
+    return np.asanyarray(
+        STORE_COST(
+            p=np.atleast_1d(part),
+            l=np.atleast_1d(share),
+            partial=PARTIAL_STORE(device),
+            line=PARTIAL_STORE_LINE(device),
+            isolated=ISOLATED_STORE(device),
+        )
+    )
+
+
+def mean_store_cost(
+    stores: Sequence[tuple[Array, Array, Array]], sectors: Array, device: Device
+) -> Array:
+    """Return what L2 takes for a stored sector over one of whole lines, a mean over stores.
+
+    Parameters
+    ----------
+    stores : sequence of tuple of three array
+        Of each: sectors and lines that reach L2, and bytes that lanes store.
+    sectors : array
+        Of all.
+    device : Device
+    """
+    costs = (each * store_cost(each, lines, wanted, device) for each, lines, wanted in stores)
+    return np.where(sectors > 0, sum(costs, np.zeros(1)) / np.maximum(sectors, 1e-9), 1.0)

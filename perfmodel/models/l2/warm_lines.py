@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.l1.record import L1
+from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.residency import WAYS
+from perfmodel.models.l2.slices import working_share
+from perfmodel.models.l2.tables import Table
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.groups import atoms_over_sectors
+from perfmodel.models.reuse.placement import line_bytes
 
 Array = npt.NDArray[Any]
 
@@ -57,12 +68,47 @@ def warm_held(
     `at_random` are the bytes of those lines that lie at random places, `half` the footprint over
     capacity of which half is left.
     """
-    sizes = {"f": np.asanyarray(footprint_bytes, float), "c": np.asanyarray(capacity, float)}
+    f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
     step = UNEVEN_STEP(
-        even=WARM_STEP,
-        half=half,
-        r=np.minimum(at_random, 2 * sizes["c"]),
-        c=sizes["c"],
-        w=float(WAYS),
+        even=WARM_STEP, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
     )
-    return np.asanyarray(WARM_HELD(**sizes, half=half, step=step))
+    return np.asanyarray(WARM_HELD(f=f, c=c, half=half, step=step))
+
+
+def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
+    """Return the share of its data that a launch finds in L2 where the same one has just run."""
+    instance, requests = accesses.instance, accesses.requests
+    # A line has one tag, however few of its sectors are there.
+    sizes = zip(requests, misses.touched, misses.copies, strict=True)
+    lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
+    random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), np.zeros(1))
+    half = accesses.device.l2_kept_half or WARM_HALF * working_share(accesses.device)
+    return warm_held(sum(lines, np.zeros(1)), accesses.l2_size, random, half)
+
+
+def without_left(
+    accesses: GlobalAccesses, l1: L1, misses: Misses, tables: Sequence[Table], left: Array
+) -> tuple[Misses, Array]:
+    """Return the misses less what the launch before has left, and the DRAM bytes of others [B].
+
+    Parameters
+    ----------
+    accesses, l1, misses
+        A launch, as if L2 were cold at its start.
+    tables : sequence of Table
+    left : array
+        Share of its data that is there.
+    """
+    sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
+    brought = atoms_over_sectors(l1.groups, accesses.granule)
+    in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}
+    others: Array = np.zeros(1)
+    for i, r in enumerate(accesses.requests):
+        if r.access.kind != "store":
+            touched = misses.touched[i]
+            once = np.minimum(touched * brought.get(i, np.ones(1)), dram_bytes[i])
+            if i not in in_step:
+                others = others + left * (dram_bytes[i] - once)
+            dram_bytes[i] = dram_bytes[i] - left * once
+            sectors[i] = sectors[i] - left * np.minimum(touched / SECTOR, sectors[i])
+    return replace(misses, sectors=sectors, dram_bytes=dram_bytes), others

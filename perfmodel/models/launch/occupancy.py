@@ -124,21 +124,14 @@ def occupancy(
       more: public Nsight Compute reports of kernels without shared memory on A100 and H100
       (256 threads, 8 blocks an SM) show 32 KiB where this rule gives 8 KiB.
     """
-    threads = _whole("threads_per_block", threads_per_block, minimum=1)
-    registers = _whole("registers_per_thread", registers_per_thread, minimum=0)
-    shared = _whole("shared_per_block", shared_per_block, minimum=0)
-    if carveout is None:
-        asked = None
-        threads, registers, shared = np.broadcast_arrays(threads, registers, shared)
-    else:
-        asked = _whole("carveout", carveout, minimum=0)
-        if np.any(asked > device.shared_per_sm):
-            raise PerfmodelError(
-                f"carveout is {asked.max()} B, over the {device.shared_per_sm} B of shared memory "
-                f"an SM of compute capability {device.compute_capability} has; ask for less"
-            )
+    threads, registers, shared = np.broadcast_arrays(
+        _whole("threads_per_block", threads_per_block, minimum=1),
+        _whole("registers_per_thread", registers_per_thread, minimum=0),
+        _whole("shared_per_block", shared_per_block, minimum=0),
+    )
+    asked = None if carveout is None else _asked_carveout(device, carveout)
+    if asked is not None:
         threads, registers, shared, asked = np.broadcast_arrays(threads, registers, shared, asked)
-
     warps = _ceil_div(threads, WARP_SIZE)
     by_warps = np.where(
         threads <= device.max_threads_per_block, device.max_warps_per_sm // warps, 0
@@ -147,14 +140,12 @@ def occupancy(
     by_registers = _blocks_by_registers(device, warps, registers)
 
     allocated = _round_up(shared + device.shared_reserved_per_block, device.shared_allocation_unit)
-    if asked is None:
-        capacity = np.zeros_like(allocated) + device.shared_per_sm
-    else:
-        capacity = _smallest_carveout(device, np.maximum(asked, allocated))
-    launches = allocated <= device.shared_per_block_max + device.shared_reserved_per_block
-    by_shared = np.where(launches, capacity // np.maximum(allocated, 1), 0)
-    by_shared = np.where(allocated == 0, UNLIMITED, by_shared)
-
+    capacity = (
+        np.zeros_like(allocated) + device.shared_per_sm
+        if asked is None
+        else _smallest_carveout(device, np.maximum(asked, allocated))
+    )
+    by_shared = _blocks_by_shared(device, allocated, capacity)
     limits = np.stack([by_warps, by_blocks, by_registers, by_shared])
     blocks = limits.min(axis=0)
     chosen = _smallest_carveout(device, blocks * allocated) if asked is None else capacity
@@ -227,6 +218,17 @@ def check_block(
         )
 
 
+def _asked_carveout(device: Device, carveout: ArrayLike) -> Integers:
+    """Shared memory asked for per SM [B], refused where it is over what the SM has."""
+    asked = _whole("carveout", carveout, minimum=0)
+    if np.any(asked > device.shared_per_sm):
+        raise PerfmodelError(
+            f"carveout is {asked.max()} B, over the {device.shared_per_sm} B of shared memory "
+            f"an SM of compute capability {device.compute_capability} has; ask for less"
+        )
+    return asked
+
+
 def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -> Integers:
     """Blocks that the register file admits, for blocks of `warps` warps."""
     partitions = device.warp_allocation_granularity
@@ -237,6 +239,13 @@ def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -
     )
     blocks = np.where(launches, warps_per_partition * partitions // warps, 0)
     return np.where(registers == 0, UNLIMITED, blocks)
+
+
+def _blocks_by_shared(device: Device, allocated: Integers, capacity: Integers) -> Integers:
+    """Blocks of `allocated` bytes each that an SM's shared memory admits."""
+    launches = allocated <= device.shared_per_block_max + device.shared_reserved_per_block
+    blocks = np.where(launches, capacity // np.maximum(allocated, 1), 0)
+    return np.where(allocated == 0, UNLIMITED, blocks)
 
 
 def _smallest_carveout(device: Device, needed: Integers) -> Integers:

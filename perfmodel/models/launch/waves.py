@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.launch.at_work import axes_at_work
 from perfmodel.models.launch.handout import (
     IDLE,
     busiest_of,
@@ -129,18 +130,80 @@ def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
     return np.asanyarray(np.minimum(held, np.ceil(np.asanyarray(blocks, dtype=float) / sm_count)))
 
 
-def balance_inputs(
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How blocks fall on SMs, arrays over configurations.
+
+    Attributes
+    ----------
+    busiest : array
+        Work of the SM that ends last, over a full block's.
+    sms : float
+        SMs.
+    work : array
+        Work of all blocks, over a full block's.
+    uneven : array
+        What unequal blocks add: see `unevenness`.
+    """
+
+    busiest: Array
+    sms: float
+    work: Array
+    uneven: Array | float
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """What `BALANCE` takes."""
+        given = {"busiest": self.busiest, "m": self.sms}
+        return given | {"work": self.work, "uneven": self.uneven}
+
+    @property
+    def load(self) -> Array:
+        """Load of the busiest SM over the average."""
+        return np.atleast_1d(BALANCE(**self.symbols))
+
+    def of_all(self, blocks: Array, busy: Array, load: Array) -> Array:
+        """Return the load of what all blocks do alike, those without other work too.
+
+        Parameters
+        ----------
+        blocks, busy : array
+            Of the grid, and those at work.
+        load : array
+            Of the blocks at work.
+        """
+        alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
+        return np.where(busy < blocks, alike, load)
+
+
+@dataclass(frozen=True, slots=True)
+class Balances:
+    """How blocks fall on SMs, for what warps do and for L1.
+
+    Attributes
+    ----------
+    warps : Balance
+        Of what warps do, however few of their lanes take part.
+    l1 : Balance
+        Of L1, whose wavefronts may be fewer then.
+    busy : array
+        Blocks at work: those beyond the data of every access are not.
+    """
+
+    warps: Balance
+    l1: Balance
+    busy: Array
+
+
+def balances(
     instance: Instance,
     requests: Sequence[Requests],
     sm_count: int,
-    held: Any = 1.0,
-    uneven: Any = 1.0,
+    held: Array | float = 1.0,
+    uneven: Array | float = 1.0,
     on_chip: Sequence[Requests] = (),
-) -> tuple[dict[str, Any], dict[str, Any], Array]:
-    """Return what `BALANCE` needs, from the grid and what guards let through, and blocks at work.
-
-    Blocks beyond the data of every access are not at work. The first is for what warps do, however
-    few of their lanes take part; the second for L1, whose wavefronts may be fewer then.
+) -> Balances:
+    """Return how blocks fall on SMs, from the grid and what guards let through.
 
     Parameters
     ----------
@@ -159,43 +222,14 @@ def balance_inputs(
     blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
     if instance.kernel.block_work:
         order = np.asanyarray(instance.kernel.block_work)
-        tail = {
-            "busiest": busiest_of(order, side_by_side(held, blocks, sm_count), sm_count),
-            "m": 1.0 * sm_count,
-            "work": np.full(1, order.sum()),
-            "uneven": uneven,
-        }
-        return tail, dict(tail), np.full(1, float(np.count_nonzero(order > IDLE)))
-    # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
-    asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
-    waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
-    fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
+        busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
+        known = Balance(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
+        return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
-    # What the kernel's own guard lets in is all that any access can have.
-    let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
-    every = next(let_in, {}) if instance.kernel.guard is not None else {}
-    counts: list[Array] = []
-    warps: list[Array] = []
-    lanes: list[Array] = []
-    for axis, extent in zip(AXES, instance.grid, strict=True):
-        count = np.atleast_1d(np.asanyarray(extent, dtype=float))
-        name = f"blockIdx.{axis}"
-        shares = [_let_in(r, every).get(name, np.ones(1)) for r in requests] or [np.ones(1)]
-        whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
-        most = largest(*shares)
-        # Slices that take part, the last of them in part; those after it have nothing to do.
-        slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
-        by_lanes, by_warps = (
-            np.clip(smallest(*s) * count - (slices - 1), 0.0, 1.0)
-            for s in (shares, whole or [np.ones(1)])
-        )
-        cut = by_lanes / np.maximum(by_warps, 1e-9)
-        counts.append(slices)
-        if in_step:
-            by_warps = cut = np.ones(1)
-        warps.append(by_warps)
-        lanes.append(by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0))
+    axes = axes_at_work(instance, requests, on_chip, in_step)
+    counts = [axis.blocks for axis in axes]
+    warps, lanes = [axis.warps for axis in axes], [axis.lanes for axis in axes]
     busy = np.asanyarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
     held = side_by_side(np.maximum(np.asanyarray(held, dtype=float), 1.0), blocks, sm_count)
     found = [busiest_work(counts, warps, held, sm_count)] * 2
@@ -203,24 +237,31 @@ def balance_inputs(
         found[1] = busiest_work(counts, lanes, held, sm_count)
     one_axis = sum(np.asanyarray(extent) > 1 for extent in instance.grid) <= 1
     early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
-    found = [(np.maximum(busiest, early), every) for busiest, every in found]
     at_work = blocks * _share_at_work([*requests, *on_chip])
     work = busy if in_step else np.maximum(at_work, 1e-9)
-    tails = tuple(
-        {
-            "busiest": busiest,
-            "m": 1.0 * sm_count,
-            "work": work * every / np.maximum(found[0][1], 1e-9),
-            "uneven": uneven,
-        }
+    of_warps, of_l1 = (
+        Balance(
+            busiest=np.maximum(busiest, early),
+            sms=1.0 * sm_count,
+            work=work * every / np.maximum(found[0][1], 1e-9),
+            uneven=uneven,
+        )
         for busiest, every in found
     )
-    return tails[0], tails[1], busy
+    return Balances(of_warps, of_l1, busy)
 
 
-def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the shares of blocks that take part in an access; of `every` access if none tell."""
-    return every if r.sampled is not None and not r.shares else r.shares
+def balance_inputs(
+    instance: Instance,
+    requests: Sequence[Requests],
+    sm_count: int,
+    held: Any = 1.0,
+    uneven: Any = 1.0,
+    on_chip: Sequence[Requests] = (),
+) -> tuple[dict[str, Any], dict[str, Any], Array]:
+    """Return what `BALANCE` takes, for warps and for L1, and blocks at work: see `balances`."""
+    found = balances(instance, requests, sm_count, held, uneven, on_chip)
+    return found.warps.symbols, found.l1.symbols, found.busy
 
 
 def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
@@ -246,19 +287,9 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
 
 
 def everywhere(tail: Mapping[str, Any], blocks: Array, busy: Array, balance: Array) -> Array:
-    """Return the balance of what all blocks do alike, those without other work too.
-
-    Parameters
-    ----------
-    tail : mapping
-        What `BALANCE` takes.
-    blocks, busy : array
-        Of the grid, and those at work.
-    balance : array
-        Of the blocks at work.
-    """
-    alike = np.ceil(blocks / tail["m"]) * tail["m"] / blocks * tail["uneven"]
-    return np.where(busy < blocks, alike, balance)
+    """Return `Balance.of_all` of what `BALANCE` takes and gives."""
+    found = Balance(tail["busiest"], tail["m"], tail["work"], tail["uneven"])
+    return found.of_all(blocks, busy, balance)
 
 
 def at_work_share(instance: Instance) -> float:

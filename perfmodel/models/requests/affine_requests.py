@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -69,6 +70,7 @@ def affine_requests(
     totals = [np.zeros(1)] * 6
     every = sum((group.requests for group in classes), np.zeros(1))
     typical: tuple[Array, Array, Array] | None = None
+    counted = partial(pattern_wavefronts, width=width, shared=shared)
     for group in classes:
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
         box = Box(counts[0], stride[0], counts[1], stride[1])
@@ -80,7 +82,7 @@ def affine_requests(
         if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
         data, tags = _wavefronts(
-            box, at - np.floor(at / LINE) * LINE, step, width, group, every, typical, shared
+            box, at - np.floor(at / LINE) * LINE, step, group, every, typical, counted
         )
         typical = typical or (data, tags, group.active)
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
@@ -96,18 +98,17 @@ def _wavefronts(
     box: Box,
     offset: Array,
     step: Array,
-    width: int,
     group: WarpClass,
     every: Array,
     typical: tuple[Array, Array, Array] | None,
-    shared: bool,
+    counted: Callable[[Box, Array, Array], tuple[Array, Array]],
 ) -> tuple[Array, Array]:
     """Return data and tag wavefronts of a class; `typical` is those of full warps, and their lanes.
 
     Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
     """
     if typical is None:
-        return pattern_wavefronts(box, offset, step, width, shared)
+        return counted(box, offset, step)
     part = group.active / np.maximum(typical[2], 1)
     data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
     many = group.requests > _RARE * every
@@ -115,9 +116,7 @@ def _wavefronts(
         arrays = np.broadcast_arrays(many, data, tags, *box, offset, step)
         chosen, (data, tags) = arrays[0], (arrays[1].copy(), arrays[2].copy())
         some, at, every_step = Box(*(a[chosen] for a in arrays[3:7])), arrays[7], arrays[8]
-        data[chosen], tags[chosen] = pattern_wavefronts(
-            some, at[chosen], every_step[chosen], width, shared
-        )
+        data[chosen], tags[chosen] = counted(some, at[chosen], every_step[chosen])
     return data, tags
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,15 +53,7 @@ def mean_granules(
         NaN where `warp_granules` has no closed form.
     """
     moves = [_progression(span, strides) for span in spans]
-    start, step = np.asanyarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
-    for span, (stride, linear) in zip(spans, moves, strict=True):
-        start = start + np.where(linear, stride * span.start, 0)
-        step = power_of_two_gcd(step, np.where(linear & (span.count > 1), stride, 0))
-        if not np.all(linear):
-            for name, extent in zip(span.names, span.extents, strict=True):
-                step = power_of_two_gcd(
-                    step, np.where(~linear & (extent > 1), _residue(strides, name), 0)
-                )
+    start, step = _first_and_step(spans, moves, strides, offset)
     shifts = [piece * width for piece in range(pieces)]
     sectors, lines = (
         sum(
@@ -73,11 +66,7 @@ def mean_granules(
         / pieces
         for granule in (SECTOR, LINE)
     )
-    exact = _indifferent(box) | (step == LINE)
-    for span, (stride, linear) in zip(spans, moves, strict=True):
-        # All moves are multiples of the smallest: if that runs through whole periods, all do.
-        whole = _integers(span.count) & (LINE // step - 1) == 0
-        exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
+    exact = _indifferent(box) | (step == LINE) | _whole_periods(spans, moves, step)
     if np.all(exact):
         return sectors, lines
     counted, sectors, lines = _one_move(~exact, spans, moves, start, box, shifts, (sectors, lines))
@@ -85,6 +74,82 @@ def mean_granules(
         return sectors, lines
     rest = ~(exact | counted)
     return _recounted(rest, spans, strides, offset, box, shifts, (sectors, lines))
+
+
+def _first_and_step(
+    spans: Sequence[Span],
+    moves: Sequence[tuple[Array, Array]],
+    strides: Mapping[str, Array],
+    offset: Array,
+) -> tuple[Array, Array]:
+    """Return where the first warps start [B], and the step of all moves, a divisor of a line."""
+    start, step = np.asanyarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        start = start + np.where(linear, stride * span.start, 0)
+        step = power_of_two_gcd(step, np.where(linear & (span.count > 1), stride, 0))
+        if not np.all(linear):
+            for name, extent in zip(span.names, span.extents, strict=True):
+                step = power_of_two_gcd(
+                    step, np.where(~linear & (extent > 1), _residue(strides, name), 0)
+                )
+    return start, step
+
+
+def _whole_periods(
+    spans: Sequence[Span], moves: Sequence[tuple[Array, Array]], step: Array
+) -> Array:
+    """Return where a span runs through whole periods of a line.
+
+    All moves are multiples of the smallest: if that runs through whole periods, all do.
+    """
+    exact = np.zeros(1, dtype=bool)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        whole = _integers(span.count) & (LINE // step - 1) == 0
+        exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
+    return exact
+
+
+@dataclass(frozen=True, slots=True)
+class _MovedRow:
+    """A row of lanes that is moved by one stride, integers over configurations.
+
+    Attributes
+    ----------
+    base : array
+        Address of the first lane [B].
+    lanes, stride : array
+        Lanes, and bytes between them.
+    step, times : array
+        Bytes of a move, and executions.
+    """
+
+    base: Array
+    lanes: Array
+    stride: Array
+    step: Array
+    times: Array
+
+    def mean(self, whole: Array, shifts: Sequence[int], granule: int) -> Array:
+        """Return the mean granules a request; `whole` is that over whole periods."""
+        # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
+        # over alignments is cheap.
+        base = (self.base + np.minimum(self.stride, 0) * (self.lanes - 1)) & (LINE - 1)
+        stride, small = np.abs(self.stride), (self.step & (LINE - 1)).astype(np.uint8)
+        extent = (self.lanes - 1) * stride
+        period = LINE // power_of_two_gcd(LINE, self.step)
+        left = (self.times & (period - 1)).astype(np.uint8)
+        edge = (granule - extent % granule).astype(np.uint8)
+        beyond = np.zeros(base.shape, dtype=np.int64)
+        for shift in shifts:
+            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
+            for turn in range(int(left.max())):
+                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
+                turns += over.view(np.uint8)  # fewer than 128
+                at += small
+            beyond += turns
+        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
+        found = ((self.times - left) * whole + broken) / np.maximum(self.times, 1)
+        return np.where(stride <= granule, found, self.lanes)
 
 
 def _one_move(
@@ -113,15 +178,8 @@ def _one_move(
     plain = plain & (moving == 1)
     if not np.any(plain):
         return plain, *means
-    shaped = np.broadcast_arrays(
-        plain,
-        start,
-        np.where(across, rows, inner),
-        np.where(across, row_stride, inner_stride),
-        step,
-        times,
-        *means,
-    )
+    lanes = np.where(across, rows, inner), np.where(across, row_stride, inner_stride)
+    shaped = np.broadcast_arrays(plain, start, *lanes, step, times, *means)
     plain = shaped[0]
     sectors, lines = _broken_periods(shaped, shifts)
     return plain, sectors, lines
@@ -140,28 +198,11 @@ def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Arr
         Of the pieces of an access [B].
     """
     plain = shaped[0]
-    base, lanes, stride, step, times = (_integers(a[plain]) for a in shaped[1:6])
-    # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop over
-    # alignments is cheap.
-    base = (base + np.minimum(stride, 0) * (lanes - 1)) & (LINE - 1)
-    stride, small = np.abs(stride), (step & (LINE - 1)).astype(np.uint8)
-    extent = (lanes - 1) * stride
-    left = (times & (LINE // power_of_two_gcd(LINE, step) - 1)).astype(np.uint8)
+    row = _MovedRow(*(_integers(a[plain]) for a in shaped[1:6]))
     results = []
     for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
-        edge = (granule - extent % granule).astype(np.uint8)
-        beyond = np.zeros(base.shape, dtype=np.int64)
-        for shift in shifts:
-            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
-            for turn in range(int(left.max())):
-                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
-                turns += over.view(np.uint8)  # fewer than 128
-                at += small
-            beyond += turns
-        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
         corrected = mean.copy()
-        found = ((times - left) * mean[plain] + broken) / np.maximum(times, 1)
-        corrected[plain] = np.where(stride <= granule, found, lanes)
+        corrected[plain] = row.mean(mean[plain], shifts, granule)
         results.append(corrected)
     return results[0], results[1]
 
@@ -226,19 +267,26 @@ def _recounted(
     whole = [offset, *few.values()]
     unit = math.gcd(LINE, *(int(np.gcd.reduce(_integers(part))) for part in whole))
     counts = start_residues(parts, few, offset, unit)
+    for mean, granule in ((sectors, SECTOR), (lines, LINE)):
+        mean[which] = _weighted(counts, unit, lanes, shifts, granule)
+    return sectors, lines
+
+
+def _weighted(
+    counts: Array, unit: int, lanes: Sequence[Array], shifts: Sequence[int], granule: int
+) -> Array:
+    """Return the mean granules a request, of boxes of lanes that start at counted residues."""
     total = np.maximum(counts.sum(axis=1), 1)
     inner, inner_stride, rows, row_stride = (part[:, None] for part in lanes)
-    for mean, granule in ((sectors, SECTOR), (lines, LINE)):
-        weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)
-        starts = np.arange(0, granule, unit)[None, :]
-        found = np.zeros(1)
-        for shift in shifts:
-            cost = warp_granules(
-                inner, inner_stride, rows, row_stride, starts + shift, granule, granule
-            )
-            found = found + (weights * cost).sum(axis=1)
-        mean[which] = found / total / len(shifts)
-    return sectors, lines
+    weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)
+    starts = np.arange(0, granule, unit)[None, :]
+    found = np.zeros(1)
+    for shift in shifts:
+        cost = warp_granules(
+            inner, inner_stride, rows, row_stride, starts + shift, granule, granule
+        )
+        found = found + (weights * cost).sum(axis=1)
+    return np.asanyarray(found / total / len(shifts))
 
 
 def _indifferent(box: Box) -> Array:

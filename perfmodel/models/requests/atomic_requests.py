@@ -22,7 +22,7 @@ from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity
-from perfmodel.models.grid.affine import Variable, plane
+from perfmodel.models.grid.affine import Plane, Variable, plane
 from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.requests.contention import (
     GRANULE,
@@ -81,15 +81,13 @@ def sharing(
     split = _split(index, values)
     core = split.core
     pitch = np.abs(split.scale) * element
-    lanes = [v for v in variables if v.in_lane]
-    full = _typical_lanes(activity)
     runs = _runs(core, values, variables)
     if runs is not None:
         long = runs.lanes % WARP_SIZE == 0
         if agreed(long):
             return _modulo(runs.elements, pitch, activity, np.ones(1, dtype=bool), split.start)
         if agreed(WARP_SIZE % runs.lanes == 0):
-            return _counted_warps(runs.elements, pitch, full, runs.lanes)
+            return _counted_warps(runs.elements, pitch, _typical_lanes(activity), runs.lanes)
         return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
@@ -97,24 +95,38 @@ def sharing(
             return None
         bins = np.atleast_1d(np.asanyarray(evaluate(count, values), dtype=float))
         flat = plane(inner, values, variables)
-        # Keys differ from lane to lane, or are the same for the warp; runs of lanes are counted.
-        steps = [np.abs(flat.strides[v.name]) for v in lanes if np.any(v.extent > 1)]
-        if not flat.affine or not steps:
-            return None
-        uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
-        if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
+        uniform = _same_key(flat, variables)
+        if uniform is None:
             return None
         if core.operator == "random":
             bins, pitch = _words(bins, pitch)
-            return _random(access, bins, pitch, full, uniform, values)
+            return _random(access, bins, pitch, _typical_lanes(activity), uniform, values)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
         return _modulo(bins, pitch, activity, uniform, split.start * element)
-    flat = plane(index, values, variables)
+    return _affine(plane(index, values, variables), variables, activity, element)
+
+
+def _same_key(flat: Plane, variables: Sequence[Variable]) -> Array | None:
+    """Return where a warp's lanes have one key, in others each its own; None if they mix."""
+    # Keys differ from lane to lane, or are the same for the warp; runs of lanes are counted.
+    steps = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
+    if not flat.affine or not steps:
+        return None
+    uniform: Array = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
+    if not agreed(uniform | ((len(steps) == 1) & (steps[0] == 1))):
+        return None
+    return uniform
+
+
+def _affine(
+    flat: Plane, variables: Sequence[Variable], activity: Activity, element: int
+) -> Sharing | None:
+    """Return how the lanes of an affine index share addresses; None if there is no closed form."""
     if not flat.affine:
         return None
     moving = {v.name: np.abs(flat.strides[v.name]) * (v.extent > 1) for v in variables}
-    steps = [moving[v.name] for v in lanes if np.any(v.extent > 1)]
+    steps = [moving[v.name] for v in variables if v.in_lane and np.any(v.extent > 1)]
     if not steps:
         uniform = np.ones(1, dtype=bool)
     else:

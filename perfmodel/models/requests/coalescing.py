@@ -23,18 +23,19 @@ PAGE: Final = 2 << 20
 
 Array = npt.NDArray[Any]
 
-_SYMBOLS = {
-    "n": "lanes that take part [1]",
-    "s": "distance between neighbouring lanes [B]",
-    "o": "address of the first lane, modulo the granule [B]",
-    "g": "common step of the addresses of all warps, a divisor of the granule [B]",
-    "G": "granule: sector 32 or line 128 [B]",
-}
+_STEP = "common step of the addresses of all warps, a divisor of the granule [B]"
+_GRANULE = "granule: sector 32 or line 128 [B]"
 GRANULES = Formula(
     name="granules a request",
     unit="granules",
     text="where(s <= G, 1 + g/G*floor((o % g + (n - 1)*s)/g), n)",
-    symbols=_SYMBOLS,
+    symbols={
+        "n": "lanes that take part [1]",
+        "s": "distance between neighbouring lanes [B]",
+        "o": "address of the first lane, modulo the granule [B]",
+        "g": _STEP,
+        "G": _GRANULE,
+    },
     holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
     "of g; with g = G, one fixed alignment",
     source="derived: lanes at most a granule apart touch every granule between the first and the "
@@ -47,8 +48,8 @@ ROW_OVERLAP = Formula(
     symbols={
         "x": "address of a row's last lane [B]",
         "d": "from a row's last lane to the next row's first [B]",
-        "g": _SYMBOLS["g"],
-        "G": _SYMBOLS["G"],
+        "g": _STEP,
+        "G": _GRANULE,
     },
     holds="exact for rows whose lanes are at most a granule apart",
     source="derived: the rows share a granule if no boundary lies between them",
@@ -123,18 +124,14 @@ def warp_granules(
     granule : int
     """
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
-    inner, rows, inner_stride, row_stride, offset, step = map(
-        np.asarray, (inner, rows, inner_stride, row_stride, offset, step)
+    inner, rows, inner_stride, row_stride = map(
+        np.asanyarray, (inner, rows, inner_stride, row_stride)
     )
     # Reading a row backwards touches the same granules.
     offset = offset + np.where(inner_stride < 0, (inner - 1) * inner_stride, 0)
     offset = offset + np.where(row_stride < 0, (rows - 1) * row_stride, 0)
-    inner_stride, row_stride = np.abs(inner_stride), np.abs(row_stride)
-    # One direction is enough where the other has one lane or does not move.
-    flat = (inner == 1) | (inner_stride == 0)
-    inner, rows = np.where(flat, rows, inner), np.where(flat, 1, rows)
-    inner_stride = np.where(flat, row_stride, inner_stride)
-    rows = np.where(row_stride == 0, np.minimum(rows, 1), rows)
+    box = _one_direction(Box(inner, np.abs(inner_stride), rows, np.abs(row_stride)))
+    inner, inner_stride, rows, row_stride = box
     if not np.any(rows > 1):
         return np.where(rows > 0, row_granules(inner, inner_stride, offset, step, granule), 0.0)
     # The denser direction is the row.
@@ -144,6 +141,25 @@ def warp_granules(
         np.where(swap, row_stride, inner_stride),
         np.where(swap, inner_stride, row_stride),
     )
+    total = _rows_granules(Box(inner, inner_stride, rows, row_stride), offset, step, granule)
+    sparse = (inner_stride > granule) & (rows > 1)
+    separate = row_stride >= (inner - 1) * inner_stride + granule
+    return np.where(sparse, np.where(separate, inner * rows * 1.0, np.nan), total)
+
+
+def _one_direction(box: Box) -> Box:
+    """Return a box without the direction that has one lane or does not move."""
+    inner, inner_stride, rows, row_stride = box
+    flat = (inner == 1) | (inner_stride == 0)
+    inner, rows = np.where(flat, rows, inner), np.where(flat, 1, rows)
+    inner_stride = np.where(flat, row_stride, inner_stride)
+    rows = np.where(row_stride == 0, np.minimum(rows, 1), rows)
+    return Box(inner, inner_stride, rows, row_stride)
+
+
+def _rows_granules(box: Box, offset: Any, step: Any, granule: int) -> Array:
+    """Return the mean distinct granules of rows, each less what it shares with the one before."""
+    inner, inner_stride, rows, row_stride = box
     span = (inner - 1) * inner_stride
     total = np.zeros(())
     for j in range(int(rows.max())):
@@ -156,9 +172,7 @@ def warp_granules(
             G=float(granule),
         )
         total = total + np.where(j < rows, row - (shared if j else 0.0), 0.0)
-    sparse = (inner_stride > granule) & (rows > 1)
-    separate = row_stride >= span + granule
-    return np.where(sparse, np.where(separate, inner * rows * 1.0, np.nan), total)
+    return total
 
 
 def _float(value: Any) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import alone
@@ -17,13 +18,18 @@ from perfmodel.models.grid.affine import Variable, index_variables, plane, with_
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing, total_lanes
-from perfmodel.models.requests.bank_turns import counted_turns
+from perfmodel.models.requests.bank_turns import BankTurns, counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.contention import counted_sharing, stacked_sharing
+from perfmodel.models.requests.contention import Sharing, counted_sharing, stacked_sharing
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.enumeration import count
 from perfmodel.models.requests.request_record import Requests
-from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
+from perfmodel.models.requests.sampled_places import (
+    StoredPlaces,
+    beyond_sample,
+    counted_places,
+    without_chance,
+)
 
 Array = npt.NDArray[Any]
 _ALONE: Final = 0.9
@@ -53,46 +59,24 @@ def given_requests(
     if flat is not None and not flat.affine:
         flat = None
     width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
-    shared = None
-    if access.kind == "atomic" and counted.addresses is not None:
-        addresses = np.asanyarray(counted.addresses)
-        active = addresses >= 0
-        shared = counted_sharing(np.maximum(addresses, 0), active)
-        if counted.sampled < 1:
-            size = float(np.max(instance.lengths[access.buffer])) * element
-            shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
-        everybody = warp_classes((), instance.known, variables) if shape.regular else None
-        if counted.sampled < 1 and everybody is not None and not uses_random(index):
-            whole = sharing(access, index, instance.known, variables, everybody, element)
-            if whole is not None:
-                shared = beyond_sample(shared, addresses, active, counted.lanes, whole)
-
+    shared = _given_sharing(instance, access, counted, variables, shape)
     on_chip = instance.kernel.buffer(access.buffer).space == "shared"
-    banks = counted_turns(np.maximum(addresses, 0), active, width) if shared and on_chip else None
-    stored = None
-    if access.kind == "store" and not on_chip and counted.addresses is not None:
-        places = np.asanyarray(counted.addresses)
-        size = float(np.max(instance.lengths[access.buffer])) * element
-        stored = counted_places(places, places >= 0, size)
-
-    def one(value: float) -> Array:
-        return np.full(1, float(value))
-
+    banks = _given_banks(counted, width) if shared and on_chip else None
     strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
     if counted.run and strides is not None:
         # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
-        pieces = Variable("copied", one(max(1.0, counted.run / width)), "threadIdx.copied")
+        pieces = Variable("copied", _one(max(1.0, counted.run / width)), "threadIdx.copied")
         variables = (*variables, pieces)
-        strides["copied"] = one(width)
+        strides |= {pieces.name: _one(width)}
     return Requests(
         access=access,
         width=width,
-        requests=one(counted.requests),
-        sectors=one(counted.sectors),
-        lines=one(counted.lines),
-        active_lanes=one(counted.lanes),
-        data_wavefronts=one(counted.data_wavefronts),
-        tag_wavefronts=one(counted.tag_wavefronts),
+        requests=_one(counted.requests),
+        sectors=_one(counted.sectors),
+        lines=_one(counted.lines),
+        active_lanes=_one(counted.lanes),
+        data_wavefronts=_one(counted.data_wavefronts),
+        tag_wavefronts=_one(counted.tag_wavefronts),
         strides=strides,
         offset=np.zeros(1) if flat is None else flat.offset * element,
         variables=variables,
@@ -101,11 +85,59 @@ def given_requests(
         random=uses_random(index) if banks is not None else flat is None,
         sharing=shared,
         banks=banks,
-        stored=stored,
-        different=one(counted.different),
-        pairs=one(counted.pairs),
-        filled=one(_filled(counted, width)),
+        stored=None if on_chip else _given_stores(instance, access, counted),
+        different=_one(counted.different),
+        pairs=_one(counted.pairs),
+        filled=_one(_filled(counted, width)),
     )
+
+
+def _given_sharing(
+    instance: Instance,
+    access: Access,
+    counted: Counted,
+    variables: tuple[Variable, ...],
+    shape: BlockShape,
+) -> Sharing | None:
+    """Return how the lanes of an atomic share addresses; None if that was not counted."""
+    if access.kind != "atomic" or counted.addresses is None:
+        return None
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    index = instance.expression(access.index)
+    addresses = np.asanyarray(counted.addresses)
+    active = addresses >= 0
+    shared = counted_sharing(np.maximum(addresses, 0), active)
+    if counted.sampled >= 1:
+        return shared
+    size = float(np.max(instance.lengths[access.buffer])) * element
+    shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
+    everybody = warp_classes((), instance.known, variables) if shape.regular else None
+    if everybody is None or uses_random(index):
+        return shared
+    whole = sharing(access, index, instance.known, variables, everybody, element)
+    if whole is None:
+        return shared
+    return beyond_sample(shared, addresses, active, counted.lanes, whole)
+
+
+def _given_banks(counted: Counted, width: int) -> BankTurns:
+    """Return how the lanes of a shared atomic meet in banks."""
+    addresses = np.asanyarray(counted.addresses)
+    return counted_turns(np.maximum(addresses, 0), addresses >= 0, width)
+
+
+def _given_stores(instance: Instance, access: Access, counted: Counted) -> StoredPlaces | None:
+    """Return where the sectors of a store concentrate; None if that was not counted."""
+    if access.kind != "store" or counted.addresses is None:
+        return None
+    places = np.asanyarray(counted.addresses)
+    element = int(np.max(instance.element_bytes[access.buffer]))
+    size = float(np.max(instance.lengths[access.buffer])) * element
+    return counted_places(places, places >= 0, size)
+
+
+def _one(value: float) -> Array:
+    return np.full(1, float(value))
 
 
 def _filled(counted: Counted, width: int) -> float:
@@ -122,24 +154,28 @@ def _filled(counted: Counted, width: int) -> float:
 def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> Requests:
     """Return a sample's counts with the requests that the guards are known to let through."""
     requests = pieces * sum((c.requests for c in activity.classes), np.zeros(1))
-    lanes = pieces * total_lanes(activity)
     times = requests / np.maximum(counted.requests, 1e-9)
-    names_of = (
-        *("sectors", "lines", "data_wavefronts", "tag_wavefronts"),
-        *("different", "pairs", "pages", "in_blocks"),
-    )
-    counts = {
-        name: np.where(counted.requests > 0, found * times, found)
-        for name in names_of
-        if (found := getattr(counted, name)) is not None
-    }
+
+    def scaled(found: Array) -> Array:
+        return np.where(counted.requests > 0, found * times, found)
+
+    def scaled_if(found: Array | None) -> Array | None:
+        return None if found is None else scaled(found)
+
     return replace(
         counted,
         requests=requests,
-        active_lanes=lanes,
+        active_lanes=pieces * total_lanes(activity),
         shares=activity.shares,
         warp_shares=activity.warp_shares,
-        **counts,
+        sectors=scaled(counted.sectors),
+        lines=scaled(counted.lines),
+        data_wavefronts=scaled(counted.data_wavefronts),
+        tag_wavefronts=scaled(counted.tag_wavefronts),
+        different=scaled_if(counted.different),
+        pairs=scaled_if(counted.pairs),
+        pages=scaled_if(counted.pages),
+        in_blocks=scaled_if(counted.in_blocks),
     )
 
 
@@ -150,18 +186,15 @@ def counted_requests(a: Addressing) -> Requests:
     row = count(a)
     size = float(np.max(instance.lengths[access.buffer])) * a.element
 
-    def column(name: str) -> Array:
-        return np.array([getattr(row, name)])
-
     return Requests(
         access=access,
         width=a.width,
-        requests=column("requests"),
-        sectors=column("sectors"),
-        lines=column("lines"),
-        active_lanes=column("active_lanes"),
-        data_wavefronts=column("data_wavefronts"),
-        tag_wavefronts=column("tag_wavefronts"),
+        requests=np.array([row.requests]),
+        sectors=np.array([row.sectors]),
+        lines=np.array([row.lines]),
+        active_lanes=np.array([row.active_lanes]),
+        data_wavefronts=np.array([row.data_wavefronts]),
+        tag_wavefronts=np.array([row.tag_wavefronts]),
         strides=None,
         offset=np.zeros(1),
         variables=a.variables,
@@ -170,11 +203,11 @@ def counted_requests(a: Addressing) -> Requests:
         sharing=stacked_sharing([row.sharing]),
         banks=row.banks,
         stored=None if row.stored is None else counted_places(*row.stored, size),
-        different=column("different"),
-        pairs=column("pairs"),
-        step=column("step"),
-        pages=column("pages"),
-        in_blocks=column("in_blocks").T,
-        seams=column("seams").T,
-        filled=column("filled"),
+        different=np.array([row.different]),
+        pairs=np.array([row.pairs]),
+        step=np.array([row.step]),
+        pages=np.array([row.pages]),
+        in_blocks=np.array([row.in_blocks]).T,
+        seams=np.array([row.seams]).T,
+        filled=np.array([row.filled]),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -154,6 +154,7 @@ def count(a: Addressing) -> Counts:
     address, active = _addresses(a, different, points)
     takes_part = active.any(axis=-1)
     scale = different.alike * different.number / samples
+    totals = _totals(a, address, active, scale)
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     return Counts(
         requests=float(takes_part.sum()) * scale * a.pieces,
@@ -166,7 +167,13 @@ def count(a: Addressing) -> Counts:
         stored=_some_stores(address, active) if stores else None,
         in_blocks=_in_blocks(address, active, scale * samples * a.pieces),
         seams=_seams(a, different, points, address, active),
-        **_totals(a, address, active, scale),
+        different=totals.different,
+        sectors=totals.sectors,
+        pairs=totals.pairs,
+        lines=totals.lines,
+        pages=totals.pages,
+        data_wavefronts=totals.data_wavefronts,
+        tag_wavefronts=totals.tag_wavefronts,
     )
 
 
@@ -226,28 +233,46 @@ def spread(extents: Sequence[int], most: int) -> list[Array]:
     ]
 
 
-def _totals(a: Addressing, address: Array, active: Array, scale: float) -> dict[str, float]:
-    """Return what is summed over the requests of the launch."""
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """What is summed over the requests of the launch: see `Counts`."""
+
+    different: float = 0.0
+    sectors: float = 0.0
+    pairs: float = 0.0
+    lines: float = 0.0
+    pages: float = 0.0
+    data_wavefronts: float = 0.0
+    tag_wavefronts: float = 0.0
+
+    def __add__(self, other: _Totals) -> _Totals:
+        return _Totals(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+def _totals(a: Addressing, address: Array, active: Array, scale: float) -> _Totals:
+    """Return what is summed over the requests of the launch, each scaled from the sample."""
     takes_part = active.any(axis=-1)
-    totals: dict[str, float] = {}
+
+    def every(found: Array) -> float:
+        return float(found.sum()) * scale
+
+    totals = _Totals()
     for piece in range(a.pieces):
         moved = address + piece * a.width
         new = partial(_first, np.sort(np.where(active, moved, -1), axis=-1))
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
-        for name, found in (
-            ("different", new(a.width)),
-            ("sectors", new(SECTOR)),
-            ("pairs", new(LINE // 2)),
-            ("lines", new(LINE)),
-            ("pages", new(PAGE)),
-            (
-                "data_wavefronts",
-                data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
+        totals += _Totals(
+            different=every(new(a.width)),
+            sectors=every(new(SECTOR)),
+            pairs=every(new(LINE // 2)),
+            lines=every(new(LINE)),
+            pages=every(new(PAGE)),
+            data_wavefronts=every(
+                data_wavefronts(based, a.width, active, a.from_shared) * takes_part
             ),
-            ("tag_wavefronts", tag_wavefronts(based, active) * takes_part),
-        ):
-            totals[name] = totals.get(name, 0.0) + float(found.sum()) * scale
+            tag_wavefronts=every(tag_wavefronts(based, active) * takes_part),
+        )
     return totals
 
 
@@ -322,7 +347,7 @@ def _addresses(
 ) -> tuple[Array, Array]:
     """Return addresses [B] and which lanes take part, both by execution, warp and lane."""
     threads = a.shape.thread_indices()
-    inside = threads["threadIdx.x"] >= 0
+    inside = a.shape.inside
     env: dict[str, Any] = dict(different.values)
     for name, at in zip(different.extents, points, strict=True):
         env[name] = np.asanyarray(at, dtype=np.int64)[:, None, None]

@@ -203,12 +203,19 @@ def _only_where(taken: Array, requests: Requests) -> Requests:
     """Return requests with those configurations empty in which no thread takes part."""
     if np.all(taken):
         return requests
-    names_of = ("requests", "sectors", "lines", "active_lanes")
-    counts = {name: getattr(requests, name) * taken for name in names_of}
-    waves = {n: getattr(requests, n) * taken for n in ("data_wavefronts", "tag_wavefronts")}
     within = None if requests.in_blocks is None else requests.in_blocks * taken
     different = None if requests.different is None else requests.different * taken
-    return replace(requests, **counts, **waves, in_blocks=within, different=different)
+    return replace(
+        requests,
+        requests=requests.requests * taken,
+        sectors=requests.sectors * taken,
+        lines=requests.lines * taken,
+        active_lanes=requests.active_lanes * taken,
+        data_wavefronts=requests.data_wavefronts * taken,
+        tag_wavefronts=requests.tag_wavefronts * taken,
+        in_blocks=within,
+        different=different,
+    )
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import first_of_equals
-from perfmodel.models.grid.geometry import AXES, BlockShape
+from perfmodel.models.grid.geometry import BLOCK_INDICES, BlockShape
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -28,6 +29,20 @@ class FollowedLaunch(NamedTuple):
     instance: Instance
     shape: BlockShape
     grid: tuple[int, ...]
+
+
+def followed_launch(accesses: GlobalAccesses) -> FollowedLaunch:
+    """Return the launch of some accesses, of one configuration."""
+    grid = tuple(int(np.max(extent)) for extent in accesses.instance.grid)
+    return FollowedLaunch(accesses.instance, accesses.shape, grid)
+
+
+def trips_around(instance: Instance, r: Requests) -> dict[str, int]:
+    """Return the trips of the loops around an access, by the loops' variables."""
+    return {
+        loop.variable: int(np.max(instance.trips[loop.variable]))
+        for loop in instance.kernel.loop_nest(r.access.loop)
+    }
 
 
 def touched_sectors(
@@ -55,8 +70,8 @@ def _addresses(
     steps = math.prod(trips.values())
     env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
     left = numbers
-    for axis, extent in zip(AXES, launch.grid, strict=True):
-        env[f"blockIdx.{axis}"] = (left % extent)[:, None, None, None]
+    for name, extent in zip(BLOCK_INDICES, launch.grid, strict=True):
+        env[name] = (left % extent)[:, None, None, None]
         left = left // extent
     places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
     for name, place in zip(trips, places, strict=True):

@@ -14,13 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct, distinct_pairs
-from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.followed_blocks import MOST_LANES, FollowedLaunch, touched_sectors
+from perfmodel.models.reuse.followed_blocks import (
+    MOST_LANES,
+    followed_launch,
+    touched_sectors,
+    trips_around,
+)
 from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[Any]
@@ -97,51 +101,25 @@ class Union(NamedTuple):
         return new, atoms
 
 
-def irregular_unions(
-    instance: Instance,
-    requests: Sequence[Requests],
-    shape: BlockShape,
-    atom: int,
-    row: Array,
-    wave: Array,
-) -> dict[int, Union]:
+def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
     Of one configuration, and where addresses say it: loads at random places are left out.
-
-    Parameters
-    ----------
-    instance, requests, shape
-        A launch, its global accesses, and its blocks.
-    atom : int
-        What DRAM brings at least [B].
-    row : array
-        Blocks in a row that the SMs of a GPC get.
-    wave : array
-        Blocks that run at a time.
     """
     chosen: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
+    for i, r in enumerate(accesses.requests):
         if _followed(r):
             chosen.setdefault(r.access.buffer, []).append(i)
     found: dict[int, Union] = {}
-    if math.prod(instance.shape) != 1:
+    if math.prod(accesses.instance.shape) != 1:
         return found
     for positions in chosen.values():
-        whole = _unions(instance, requests, positions, shape, atom, row)
-        found |= _in_step(instance, requests, whole, shape, atom, wave)
+        whole = _unions(accesses, positions, accesses.blocks_on_gpc)
+        found |= _in_step(accesses, whole)
     return found
 
 
-def common_fills(
-    instance: Instance,
-    requests: Sequence[Requests],
-    fills: Sequence[Array],
-    shape: BlockShape,
-    atom: int,
-    capacity: Array,
-    sharing: Array,
-) -> list[Array]:
+def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:
     """Return the sectors that loads bring into L1, no more of a buffer than there is for a block.
 
     Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
@@ -149,15 +127,12 @@ def common_fills(
 
     Parameters
     ----------
-    instance, requests, shape, atom
-        As for `irregular_unions`.
+    accesses : GlobalAccesses
     fills : sequence of array
         What each brings otherwise.
-    capacity, sharing : array
-        Bytes of L1, and blocks on an SM.
     """
-    found = list(fills)
-    if math.prod(instance.shape) != 1:
+    requests, found = accesses.requests, list(fills)
+    if math.prod(accesses.instance.shape) != 1:
         return found
     chosen: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
@@ -170,12 +145,12 @@ def common_fills(
         # Guards that loops' own strides do not know of: those were counted.
         if len({r.access.loop for r in loads}) < 2 or all(r.sampled is None for r in loads):
             continue
-        unions = _unions(instance, requests, positions, shape, atom, 1)
+        unions = _unions(accesses, positions, 1)
         if not unions:
             continue
         every = float(sum(np.max(fills[i]) for i in positions))
         asked = sum(float(np.max(r.sectors)) for r in loads)
-        most = asked * unions[positions[0]].filled(capacity, sharing)
+        most = asked * unions[positions[0]].filled(accesses.l1_size, accesses.blocks_on_sm)
         part = np.minimum(1.0, most / max(every, 1e-9))
         for i in positions:
             found[i] = fills[i] * part
@@ -196,26 +171,16 @@ def _followed(r: Requests) -> bool:
 
 
 def _unions(
-    instance: Instance,
-    requests: Sequence[Requests],
-    positions: Sequence[int],
-    shape: BlockShape,
-    atom: int,
-    rows: Array | int,
+    accesses: GlobalAccesses, positions: Sequence[int], row: Array | int
 ) -> dict[int, Union]:
-    kernel, loads = instance.kernel, [requests[i] for i in positions]
-    grid = tuple(int(np.max(extent)) for extent in instance.grid)
-    launch = FollowedLaunch(instance, shape, grid)
-    padded = shape.warps * WARP_SIZE
-    loops = [
-        {
-            loop.variable: int(np.max(instance.trips[loop.variable]))
-            for loop in kernel.loop_nest(r.access.loop)
-        }
-        for r in loads
-    ]
-    most = max(math.prod(trips.values()) for trips in loops) * padded
-    blocks = math.prod(grid)
+    """Return the union of some loads of a buffer, by the position of each.
+
+    Of rows of so many blocks it is told how many ask for the same.
+    """
+    launch, loads = followed_launch(accesses), [accesses.requests[i] for i in positions]
+    loops = [trips_around(accesses.instance, r) for r in loads]
+    most = max(math.prod(trips.values()) for trips in loops) * launch.shape.warps * WARP_SIZE
+    blocks = math.prod(launch.grid)
     run = min(blocks, MOST_LANES // max(most, 1))
     if run < min(blocks, 2):
         return {}
@@ -224,64 +189,63 @@ def _unions(
     found = [
         touched_sectors(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)
     ]
-    asked = float(sum(len(sector) for _, sector in found))
-    of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    if not asked:
+    if not any(len(sector) for _, sector in found):
         return {}
-    own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
-    atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
-    union = Union(
-        in_block=own / asked,
-        new=len(every) / asked,
-        new_atoms=atoms / asked,
-        bytes_of_block=own * SECTOR / run,
-        members=tuple(positions),
-        alike=1.0,
-        of_lines=atoms * atom / (lines * LINE),
-    )
+    union = _union(found, tuple(positions), run, accesses.granule)
     # Of blocks side by side the first iterations say it; whole rows of blocks.
-    row = min(max(int(np.max(rows)), 1), blocks)
-    several = np.arange(min(_ROWS * row, blocks // row * row))
+    length = min(max(int(np.max(row)), 1), blocks)
+    several = np.arange(min(_ROWS * length, blocks // length * length))
     first = [
         touched_sectors(launch, r, several, dict.fromkeys(trips, 1))
         for r, trips in zip(loads, loops, strict=True)
     ]
     # Loads that wait for later iterations are seen over all of them.
     told = [one if len(one[1]) else whole for one, whole in zip(first, found, strict=True)]
-    alike = [_alike(*asked_by, row) for asked_by in told]
+    alike = [_alike(*asked_by, length) for asked_by in told]
     return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
 
 
-def _in_step(
-    instance: Instance,
-    requests: Sequence[Requests],
-    unions: Mapping[int, Union],
-    shape: BlockShape,
-    atom: int,
-    wave: Array,
-) -> dict[int, Union]:
-    """Return unions with what loads of one loop have in common in its first iteration."""
-    found = dict(unions)
-    grid = tuple(int(np.max(extent)) for extent in instance.grid)
-    launch = FollowedLaunch(instance, shape, grid)
-    blocks = np.arange(
-        min(int(np.max(wave)), math.prod(grid), MOST_LANES // (shape.warps * WARP_SIZE))
+def _union(
+    found: Sequence[tuple[Array, Array]], members: tuple[int, ...], blocks: int, atom: int
+) -> Union:
+    """Return the union of what loads ask for in some blocks: blocks and sectors, by load."""
+    asked = float(sum(len(sector) for _, sector in found))
+    of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+    own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
+    atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
+    return Union(
+        in_block=own / asked,
+        new=len(every) / asked,
+        new_atoms=atoms / asked,
+        bytes_of_block=own * SECTOR / blocks,
+        members=members,
+        alike=1.0,
+        of_lines=atoms * atom / (lines * LINE),
     )
+
+
+def _in_step(accesses: GlobalAccesses, unions: Mapping[int, Union]) -> dict[int, Union]:
+    """Return unions with what loads of one loop have in common in its first iteration."""
+    found, launch, requests = dict(unions), followed_launch(accesses), accesses.requests
+    lanes = launch.shape.warps * WARP_SIZE
+    wave = min(int(np.max(accesses.wave)), math.prod(launch.grid), MOST_LANES // lanes)
+    blocks, atom = np.arange(wave), accesses.granule
     for variable in {requests[i].access.loop for i in unions} - {None}:
         members = [i for i in unions if requests[i].access.loop == variable]
-        first = dict.fromkeys((o.variable for o in instance.kernel.loop_nest(variable)), 1)
+        nest = accesses.instance.kernel.loop_nest(variable)
+        first = dict.fromkeys((o.variable for o in nest), 1)
         asked = [touched_sectors(launch, requests[i], blocks, first) for i in members]
         of_block, sectors = (np.concatenate([part[k] for part in asked]) for k in (0, 1))
         if not all(len(own) for _, own in asked):
             continue
-        every, apart = distinct(sectors), len(distinct_pairs(of_block, sectors))
+        every, own_blocks = distinct(sectors), len(distinct_pairs(of_block, sectors))
         for i in members:
             found[i] = unions[i]._replace(
                 in_step=len(every) / len(sectors),
                 atoms_in_step=len(distinct(every // (atom // SECTOR))) / len(sectors),
                 bytes_in_step=float(len(every) * SECTOR),
-                block_in_step=apart / len(sectors),
-                block_step_bytes=float(apart * SECTOR) / len(blocks),
+                block_in_step=own_blocks / len(sectors),
+                block_step_bytes=float(own_blocks * SECTOR) / len(blocks),
             )
     return found
 

@@ -9,7 +9,7 @@ there because an earlier walk of the same blocks, or of some beside them, has it
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,13 +19,20 @@ from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
-from perfmodel.models.grid.geometry import AXES, BlockShape
+from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
+from perfmodel.models.l1.record import L1
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.followed_blocks import MOST_LANES, FollowedLaunch, touched_sectors
-from perfmodel.models.reuse.reuse_windows import Group, held
+from perfmodel.models.reuse.followed_blocks import (
+    MOST_LANES,
+    followed_launch,
+    touched_sectors,
+    trips_around,
+)
+from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[Any]
 
@@ -36,82 +43,59 @@ _ZERO: Final = np.zeros(1)
 
 
 def new_shares(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    shape: BlockShape,
-    atom: int,
-    wave: Array,
-    touched: Sequence[Array],
-    dram_reads: Sequence[Array],
-    l2_size: float,
-    apart: Collection[int],
+    accesses: GlobalAccesses, l1: L1, touched: Sequence[Array], dram_reads: Sequence[Array]
 ) -> dict[int, Array]:
     """Return the share of what loads bring from DRAM that no other walk of the buffer brings.
 
-    Of one configuration; of loads that meet others only.
+    Of one configuration; of loads that meet others only, and come back to no earlier loop's data:
+    of those that is known already.
 
     Parameters
     ----------
-    instance, requests, groups, shape
-        A launch, its global accesses, which of them share strides, and its blocks.
-    atom : int
-        What DRAM brings at least [B].
-    wave : array
-        Blocks that run at a time.
+    accesses : GlobalAccesses
+    l1 : L1
     touched : sequence of array
         Bytes that each access touches.
     dram_reads : sequence of array
         Bytes that each reads from DRAM by itself.
-    l2_size : float
-        [B]
-    apart : collection of int
-        Positions of loads that come back to data, of which that is known already.
     """
-    if math.prod(instance.shape) != 1:
+    if math.prod(accesses.instance.shape) != 1:
         return {}
-    kept = held(_at_a_time(instance, requests, touched, wave), l2_size)
-    if not agreed(kept > 0):
+    resident = held(_at_a_time(accesses, touched), accesses.l2_size)
+    if not agreed(resident > 0):
         return {}
     found: dict[int, Array] = {}
-    for walks in _walks(instance, requests, groups, apart):
-        for members, own, new in _first_brought(
-            instance, requests, walks, shape, atom, int(np.max(wave))
-        ):
+    for walks in _walks(accesses, l1):
+        for members, own, new in _first_brought(accesses, walks):
             by_itself = sum((dram_reads[i] for i in members), _ZERO)
             # Ends of rows may be left out of what is brought.
             share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
-            found |= dict.fromkeys(members, 1 - kept * (1 - share))
+            found |= dict.fromkeys(members, 1 - resident * (1 - share))
     return found
 
 
-def _at_a_time(
-    instance: Instance, requests: Sequence[Requests], touched: Sequence[Array], wave: Array
-) -> Array:
+def _at_a_time(accesses: GlobalAccesses, touched: Sequence[Array]) -> Array:
     """Return the bytes that blocks that run together touch: all of what they do not share out."""
-    part = np.minimum(1.0, wave / np.max(instance.blocks))
+    instance = accesses.instance
+    part = np.minimum(1.0, accesses.wave / np.max(instance.blocks))
     every = _ZERO
-    for r, size in zip(requests, touched, strict=True):
+    for r, size in zip(accesses.requests, touched, strict=True):
         whole = r.strides is not None and any(
-            agreed((r.strides[f"blockIdx.{axis}"] == 0) & (np.asanyarray(extent) > 1))
-            for axis, extent in zip(AXES, instance.grid, strict=True)
+            agreed((r.strides[name] == 0) & (np.asanyarray(extent) > 1))
+            for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
         )
         every = every + size * (1.0 if whole or not _known(instance, r) else part)
     return every
 
 
-def _walks(
-    instance: Instance,
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    apart: Collection[int],
-) -> list[list[tuple[int, ...]]]:
+def _walks(accesses: GlobalAccesses, l1: L1) -> list[list[tuple[int, ...]]]:
     """Return the walks of each buffer that several go through, as positions of their loads.
 
     Those that are sure to take place come first: what others bring is there for the rest. Loads
     without strides are one: what they have in common is known already.
     """
-    own = {i: g.members for g in groups for i in g.members}
+    instance, requests, again = accesses.instance, accesses.requests, l1.reread_positions
+    own = {i: g.members for g in l1.groups for i in g.members}
     loads = [i for i, r in enumerate(requests) if r.access.kind == "load" and _known(instance, r)]
     irregular: dict[str, tuple[int, ...]] = {}
     for i in loads:
@@ -122,7 +106,7 @@ def _walks(
     buffers: dict[str, dict[tuple[int, ...], bool]] = {}
     for i in loads:
         r, members = requests[i], own.get(i, (i,))
-        if not any(m in apart for m in members):
+        if not any(m in again for m in members):
             walks = buffers.setdefault(r.access.buffer, {})
             walks[members] = walks.get(members, True) and _sure(instance, r)
     found = []
@@ -156,29 +140,18 @@ def _places(instance: Instance, r: Requests) -> frozenset[str]:
 
 
 def _first_brought(
-    instance: Instance,
-    requests: Sequence[Requests],
-    walks: Sequence[tuple[int, ...]],
-    shape: BlockShape,
-    atom: int,
-    wave: int,
+    accesses: GlobalAccesses, walks: Sequence[tuple[int, ...]]
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return the bytes of DRAM's atoms that each walk touches, and is the first to bring [B]."""
-    trips = {
-        i: {
-            loop.variable: int(np.max(instance.trips[loop.variable]))
-            for loop in instance.kernel.loop_nest(requests[i].access.loop)
-        }
-        for members in walks
-        for i in members
-    }
-    lanes = sum(math.prod(t.values()) for t in trips.values()) * shape.warps * WARP_SIZE
-    grid = tuple(int(np.max(extent)) for extent in instance.grid)
-    blocks = math.prod(grid)
-    run = min(blocks, wave, 2 * MOST_LANES // max(lanes, 1))
+    instance, requests, atom = accesses.instance, accesses.requests, accesses.granule
+    trips = {i: trips_around(instance, requests[i]) for members in walks for i in members}
+    warps = sum(math.prod(t.values()) for t in trips.values()) * accesses.shape.warps
+    launch = followed_launch(accesses)
+    blocks = math.prod(launch.grid)
+    most = 2 * MOST_LANES // max(warps * WARP_SIZE, 1)
+    run = min(blocks, int(np.max(accesses.wave)), most)
     if run < 1:
         return []
-    launch = FollowedLaunch(instance, shape, grid)
     numbers = np.arange(run) + (blocks - run) // 2
     inner = max(run // _INNER, 1)
     first = (run - inner) // 2

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final
 
 import numpy as np
@@ -19,11 +18,12 @@ import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import Group, held
+from perfmodel.models.reuse.groups import Group
+from perfmodel.models.reuse.reuse_windows import held
 
 Array = npt.NDArray[np.float64]
 
@@ -118,55 +118,71 @@ def rereads(
     groups : sequence of Group
         Of their affine ones.
     """
-    turns = [_turn(instance, requests, g) for g in groups]
-
-    @cache
-    def bytes_of(i: int, around: frozenset[str] = frozenset()) -> Array:
-        return _block_bytes(requests, groups[i], around)
-
-    stores = [i for i, g in enumerate(groups) if requests[g.members[0]].access.kind == "store"]
-    loops = [requests[g.members[0]].access.loop for g in groups]
-    buffers = [requests[g.members[0]].access.buffer for g in groups]
-    loads = [i for i in range(len(groups)) if i not in stores]
-
-    def between(i: int, j: int) -> tuple[Array, Array]:
-        """Bytes from group j's touch of something to group i's: a block's own, and all blocks'."""
-        # Whatever is in a loop with the first touch goes on while that goes on.
-        since = [
-            k
-            for k, turn in enumerate(turns)
-            if turn < turns[i]
-            and (turn >= turns[j] or (loops[j] is not None and loops[k] == loops[j]))
-        ]
-        alike = [k for k in since if _by_all_alike(instance, requests[groups[k].members[0]])]
-        # A loop around both, as over the rows of a block, comes back in every turn.
-        around = _nest(instance, loops[i]) & _nest(instance, loops[j])
-
-        def together(some: Iterable[int]) -> Array:
-            return np.asanyarray(sum((bytes_of(k, around) for k in some), np.zeros(1)))
-
-        own = together(k for k in since if k not in alike)
-        # Blocks are not in step: some write while this one reads, other data than it reads.
-        others = (k for k in stores if k not in since and buffers[k] != buffers[i])
-        share = np.minimum(own / np.maximum(together(loads), 1.0), 1.0)
-        return own + together(others) * share, together(alike)
-
+    order = _Order(instance, requests, groups)
     found = []
     for i, g in enumerate(groups):
         if requests[g.members[0]].access.kind != "load":
             continue
         known: list[tuple[Turn, Reread]] = []
         for j, other in enumerate(groups):
-            if turns[j] >= turns[i] or not _same_blocks(instance, requests, other, g):
+            if order.turns[j] >= order.turns[i] or not _same_blocks(instance, requests, other, g):
                 continue
             back = _backwards(requests, other) != _backwards(requests, g)
-            common = _in_common(instance, requests, g, other, bytes_of(i), bytes_of(j), back)
+            sizes = order.bytes_of(i), order.bytes_of(j)
+            common = _in_common(instance, requests, g, other, *sizes, back)
             if agreed(common > _MOSTLY):
-                own, alike = between(i, j)
-                known.append((turns[j], Reread(g.members, own, back, common, alike)))
+                own, alike = order.between(i, j)
+                known.append((order.turns[j], Reread(g.members, own, back, common, alike)))
         if known:  # the last to read it; of several in one turn, the one that reads most of it
             found.append(max(known, key=lambda one: (one[0], float(np.max(one[1].common))))[1])
     return found
+
+
+class _Order:
+    """The order in which a thread comes to groups, and what a block touches between them."""
+
+    def __init__(
+        self, instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
+    ) -> None:
+        self.instance, self.requests, self.groups = instance, requests, groups
+        self.turns = [_turn(instance, requests, g) for g in groups]
+        self._first = [requests[g.members[0]] for g in groups]
+        self._known: dict[tuple[int, frozenset[str]], Array] = {}
+
+    def bytes_of(self, i: int, around: frozenset[str] = frozenset()) -> Array:
+        """Return the bytes of a group that a block reads, in an iteration of the loops `around`."""
+        if (i, around) not in self._known:
+            self._known[i, around] = _block_bytes(self.requests, self.groups[i], around)
+        return self._known[i, around]
+
+    def between(self, i: int, j: int) -> tuple[Array, Array]:
+        """Return the bytes from group j's touch of something to group i's: own, and all blocks'."""
+        since = self._since(i, j)
+        alike = [k for k in since if _by_all_alike(self.instance, self._first[k])]
+        loop, other = (self._first[k].access.loop for k in (i, j))
+        # A loop around both, as over the rows of a block, comes back in every turn.
+        around = _nest(self.instance, loop) & _nest(self.instance, other)
+        own = self._together((k for k in since if k not in alike), around)
+        # Blocks are not in step: some write while this one reads, other data than it reads.
+        stores = [k for k, r in enumerate(self._first) if r.access.kind == "store"]
+        loads = (k for k in range(len(self.groups)) if k not in stores)
+        buffer = self._first[i].access.buffer
+        others = (k for k in stores if k not in since and self._first[k].access.buffer != buffer)
+        share = np.minimum(own / np.maximum(self._together(loads, around), 1.0), 1.0)
+        return own + self._together(others, around) * share, self._together(alike, around)
+
+    def _since(self, i: int, j: int) -> list[int]:
+        """Return the groups from group j to group i; a loop goes on while group j's does."""
+        loop, turns = self._first[j].access.loop, self.turns
+        return [
+            k
+            for k, turn in enumerate(turns)
+            if turn < turns[i]
+            and (turn >= turns[j] or (loop is not None and self._first[k].access.loop == loop))
+        ]
+
+    def _together(self, some: Iterable[int], around: frozenset[str]) -> Array:
+        return np.asanyarray(sum((self.bytes_of(k, around) for k in some), np.zeros(1)))
 
 
 def _turn(instance: Instance, requests: Sequence[Requests], group: Group) -> Turn:
@@ -209,11 +225,8 @@ def _same_blocks(
     if a.period is not None or b.period is not None:
         return False
     return all(
-        agreed(
-            (one.strides[f"blockIdx.{axis}"] == other.strides[f"blockIdx.{axis}"])
-            | (np.asanyarray(extent) <= 1)
-        )
-        for axis, extent in zip(AXES, instance.grid, strict=True)
+        agreed((one.strides[name] == other.strides[name]) | (np.asanyarray(extent) <= 1))
+        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
     )
 
 
@@ -221,8 +234,8 @@ def _by_all_alike(instance: Instance, r: Requests) -> bool:
     """Say whether all blocks read the same by an access with strides."""
     assert r.strides is not None
     return r.access.kind == "load" and all(
-        agreed((r.strides[f"blockIdx.{axis}"] == 0) | (np.asanyarray(extent) <= 1))
-        for axis, extent in zip(AXES, instance.grid, strict=True)
+        agreed((r.strides[name] == 0) | (np.asanyarray(extent) <= 1))
+        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
     )
 
 

@@ -23,9 +23,9 @@ from perfmodel.models.l2.sides import (
 from perfmodel.models.l2.throughput import (
     L2_READS,
     L2_TIME,
+    concurrent_reads,
     pinned_bytes,
     read_sectors,
-    reads_beside,
     unpacked_bytes,
 )
 from perfmodel.models.launch.gpcs import BUSIEST_GPC
@@ -96,7 +96,7 @@ def l2_time(
     asked: dict[str, Any] = {
         "reads": np.atleast_1d(read_sectors(traffic, device) * SECTOR),
         "filled": np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
-        "unpacked": np.atleast_1d(unpacked_bytes(traffic)),
+        "unpacked": np.atleast_1d(unpacked_bytes(traffic, device)),
         "pinned": np.atleast_1d(pinned_bytes(traffic)),
         "scattered": np.atleast_1d(traffic.scattered_bytes),
         "packed": np.atleast_1d(np.where(traffic.compression > 1, fetched, 0.0)),
@@ -111,7 +111,7 @@ def l2_time(
         "cost": np.atleast_1d(traffic.l2_write_cost),
         "read": device.l2_read_bandwidth,
         "write": device.l2_write_bandwidth or device.l2_read_bandwidth,
-        "beside": reads_beside(traffic),
+        "beside": concurrent_reads(traffic, device),
     }
     crossing = crossing_inputs(traffic, device)
     sides = {

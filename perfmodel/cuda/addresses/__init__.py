@@ -1,0 +1,1 @@
+"""A PTX kernel followed with symbols: which blocks run when, and the indices they access."""

@@ -1,0 +1,412 @@
+"""Whole-number arithmetic on sums: quotients, remainders, bits, comparisons and choices.
+
+Ranges of the variables are known, since a launch is: that is what makes ``threadIdx.x // 1024``
+zero, a sign bit nothing, and an unsigned comparison a plain one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated, worked
+from perfmodel.cuda.addresses.quotients import (
+    dividend_of,
+    joined_quotients,
+    outermost_quotient,
+    simplest,
+)
+from perfmodel.cuda.addresses.sums import (
+    Factors,
+    Sum,
+    constant,
+    minus,
+    plus,
+    product,
+    scaled,
+    single,
+    split,
+    sum_of,
+    written,
+)
+from perfmodel.expressions import Name, Node, Number, Operation, substitute
+from perfmodel.expressions.nodes import LARGEST_LITERAL
+from perfmodel.kernels.intervals import Interval, Ranges
+
+_UNKNOWN: Final = Interval(-(2**63), 2**64 - 1)
+_WIDEST: Final = 64
+"""Bits of the widest register: no shift by more means anything."""
+_RECIPROCAL: Final = 1 << 16
+"""Factors from which on a product that is shifted right may stand for a division."""
+_MOST_QUOTIENTS: Final = 8
+"""Quotients of a sum that are followed for its range."""
+
+
+class Algebra:
+    """Arithmetic on sums over variables of known range.
+
+    Parameters
+    ----------
+    ranges : mapping of str to Interval
+        Of index variables, dimensions, arguments and loop variables.
+    """
+
+    def __init__(self, ranges: Mapping[str, Interval]) -> None:
+        self._ranges = dict(ranges)
+        self._intervals = Ranges(self._ranges)
+        self._known: dict[Sum, Interval] = {}
+
+    def add_variable(self, name: str, low: int, high: int) -> None:
+        """Make a variable known, or change its range."""
+        self._ranges[name] = Interval(low, high)
+        self._intervals = Ranges(self._ranges)
+        self._known.clear()
+
+    def supposing(self, name: str, low: int, high: int) -> Algebra:
+        """Return the same arithmetic where a variable is of a range."""
+        return Algebra({**self._ranges, name: Interval(low, high)})
+
+    def range(self, value: Sum) -> Interval:
+        """Return an interval that contains all values of a sum."""
+        found = self._known.get(value)
+        if found is None:
+            low = high = 0
+            for factors, times in value.terms.items():
+                ends = [times * end for end in self._product_range(factors)]
+                low, high = low + min(ends), high + max(ends)
+            found = Interval(low, high)
+            if low < 0 and outermost_quotient(value.terms) is not None:
+                found = self._tightened(value, found)
+            # With an argument's number put in, terms may cancel: i - i*run where run is 1.
+            if low < 0 and len(value.terms) > 1 and (number := self.concrete(value)) != value:
+                known = self.range(number)
+                found = Interval(max(low, known.low), min(high, known.high))
+            self._known[value] = found
+        return found
+
+    def _tightened(self, value: Sum, found: Interval) -> Interval:
+        """Return a range of a sum in which quotients and their dividends stand.
+
+        ``x - x//7`` is none below 0: ``x//7`` is ``(x - r)/7`` with r from 0 to 6.
+        """
+        terms = {factors: Fraction(times) for factors, times in value.terms.items()}
+        low, high = Fraction(0), Fraction(0)
+        for _ in range(_MOST_QUOTIENTS):
+            quotient = outermost_quotient(terms)
+            if quotient is None:
+                break
+            times = terms.pop((quotient,))
+            dividend, by = dividend_of(quotient)
+            for inner, count in dividend.terms.items():
+                terms[inner] = terms.get(inner, Fraction(0)) + times * count / by
+            rest = -times * (by - 1) / by
+            low += min(rest, Fraction(0))
+            high += max(rest, Fraction(0))
+        for factors, share in terms.items():
+            part = self._product_range(factors)
+            ends = (share * part.low, share * part.high)
+            low, high = low + min(ends), high + max(ends)
+        return Interval(max(found.low, math.ceil(low)), min(found.high, math.floor(high)))
+
+    def _product_range(self, factors: Factors) -> Interval:
+        part = Interval(1, 1)
+        for factor in factors:
+            other = self._intervals.of(factor) or _UNKNOWN
+            corners = [x * y for x in part for y in other]
+            part = Interval(min(corners), max(corners))
+        return part
+
+    def concrete(self, value: Sum) -> Sum:
+        """Return a sum with numbers for all that has one value in this launch."""
+        numbers: dict[str, Node] = {
+            name: Number(at.low)
+            for name in value.names
+            if (at := self._ranges.get(name)) is not None
+            and at.low == at.high
+            and abs(at.low) <= LARGEST_LITERAL
+        }
+        if not numbers:
+            return value
+        return self.again(substitute(written(value), numbers))
+
+    def number(self, value: Sum) -> int | None:
+        """Return the value that a sum has for all threads of this launch, if it has one."""
+        low, high = self.range(value)
+        return low if low == high else self.concrete(value).number
+
+    def quotient(self, a: Sum, b: Sum) -> Sum:
+        """Return a // b, rounded down; b is above 0."""
+        by = self.number(b)
+        if by is not None and by <= 0:
+            return single(Operation("//", (written(a), written(b))))
+        if b.number is not None:
+            divided = self._reciprocal(a, b.number)
+            if divided is not None:
+                return divided
+            a, by = joined_quotients(a, b.number)
+            b = constant(by)
+            divided = self._reciprocal(a, by)
+            if divided is not None:
+                return divided
+            common = math.gcd(by, *a.terms.values())
+            if common > 1:
+                a, b = split(a, common)[0], constant(by // common)
+                by = b.number
+        whole, rest = _divided(a, b)
+        if by is not None and self._within(rest, by):
+            return whole
+        if by is not None and self.number(rest) is None:
+            # Numbers for dimensions may show what divides.
+            more, left = split(self.concrete(rest), by)
+            if self._within(left, by):
+                return plus(whole, more)
+        return plus(whole, self._opaque("//", rest, b))
+
+    def remainder(self, a: Sum, b: Sum) -> Sum:
+        """Return a % b, from 0 to b - 1; b is above 0."""
+        by = self.number(b)
+        _, rest = _divided(a, b)
+        if by is not None and by > 0:
+            if self._within(rest, by):
+                return rest
+            _, left = split(self.concrete(rest), by)
+            if self._within(left, by) and self.number(rest) is None:
+                return left
+        return self._opaque("%", rest, b)
+
+    def masked(self, a: Sum, b: Sum, bits: int) -> Sum:
+        """Return a & b."""
+        for value, number in ((a, b.number), (b, a.number)):
+            if number is None:
+                continue
+            mask = number & (1 << bits) - 1
+            inverse = ~mask & (1 << bits) - 1
+            if mask & mask + 1 == 0:
+                return self.remainder(value, constant(mask + 1)) if mask else constant(0)
+            if inverse & inverse + 1 == 0:
+                return scaled(self.quotient(value, constant(inverse + 1)), inverse + 1)
+            low = mask & -mask
+            if mask // low & mask // low + 1 == 0:  # bits in the middle
+                upper = self.quotient(value, constant(low))
+                return scaled(self.remainder(upper, constant(mask // low + 1)), low)
+        for value, other in ((a, b), (b, a)):
+            known = self.number(other) if other.number is None else None
+            if known is not None and known > 0 and known & known + 1 == 0:
+                return self.remainder(value, plus(other, constant(1)))  # a power of two, by name
+        return single(Operation("&", (written(a), written(b))))
+
+    def joined(self, a: Sum, b: Sum) -> Sum:
+        """Return a | b: a sum where they have no bit in common."""
+        for one, other in ((a, b), (b, a)):
+            low, high = self.range(other)
+            unit = math.gcd(0, *one.terms.values())
+            if low >= 0 and unit & -unit > high:
+                return plus(a, b)
+        return single(Operation("|", (written(a), written(b))))
+
+    def exclusive(self, a: Sum, b: Sum, bits: int) -> Sum:
+        """Return a ^ b."""
+        for value, other in ((a, b.number), (b, a.number)):
+            if other is not None and other & (1 << bits) - 1 == (1 << bits) - 1:
+                return minus(constant(-1), value)
+            if other == 0:
+                return value
+        if a == b:
+            return constant(0)
+        return single(Operation("^", (written(a), written(b))))
+
+    def unsigned(self, value: Sum, bits: int) -> Sum:
+        """Return what an unsigned instruction sees of a value."""
+        if value.number is not None:
+            return constant(value.number & (1 << bits) - 1)
+        low, high = self.range(value)
+        # 64 bits are taken to be enough for any number.
+        if bits >= 64 or (low >= 0 and high < 1 << bits):
+            return value
+        return self.remainder(value, constant(1 << bits))
+
+    def compared(self, operator: str, a: Sum, b: Sum) -> Node:
+        """Return a comparison of signed values as a condition."""
+        low, high = self.range(minus(a, b))
+        number = self.concrete(minus(a, b)).number
+        if number is not None:
+            low = high = number
+        always, never = {
+            "<": (high < 0, low >= 0),
+            "<=": (high <= 0, low > 0),
+            ">": (low > 0, high <= 0),
+            ">=": (low >= 0, high < 0),
+            "==": (low == high == 0, low > 0 or high < 0),
+            "!=": (low > 0 or high < 0, low == high == 0),
+        }[operator]
+        if always or never:
+            return TRUE if always else FALSE
+        return Operation(operator, (written(a), written(b)))
+
+    def compared_unsigned(self, operator: str, a: Sum, b: Sum, bits: int) -> Node:
+        """Return a comparison of unsigned values as a condition."""
+        if operator in ("==", "!="):
+            return self.compared(operator, a, b)
+        if operator in (">", ">="):
+            return self.compared_unsigned("<" if operator == ">" else "<=", b, a, bits)
+        top = (1 << bits) - 1
+        for value in (a, b):
+            # A negative constant is a large number.
+            if value.number is not None and value.number < 0:
+                fixed = constant(value.number & top)
+                a, b = (fixed if v is value else v for v in (a, b))
+        negative_a, negative_b = (self.range(v).low < 0 for v in (a, b))
+        large = any(self.range(v).high >= 1 << bits - 1 for v in (a, b))
+        if (negative_a and negative_b) or (large and (negative_a or negative_b)):
+            return self.compared(operator, self.unsigned(a, bits), self.unsigned(b, bits))
+        plain = self.compared(operator, a, b)
+        zero = constant(0)
+        if negative_a:
+            return all_of((self.compared(">=", a, zero), plain))
+        if negative_b:
+            return any_of((self.compared("<", b, zero), plain))
+        return plain
+
+    def chosen(self, condition: Node, a: Sum, b: Sum) -> Sum:
+        """Return a where a condition holds, else b."""
+        if isinstance(condition, Number):
+            return a if condition.value else b
+        if a == b:
+            return a
+        if isinstance(condition, Operation) and condition.operator in ("<", "<=", ">", ">="):
+            x, y = (sum_of(operand) for operand in condition.operands)
+            least = condition.operator in ("<", "<=")
+            for one, other, lesser in ((a, b, least), (b, a, not least)):
+                if one == x and other == y:
+                    return self.extreme("min" if lesser else "max", x, y)
+        # What both have in common stays outside: above all the buffer that both point into.
+        common = {k: v for k, v in a.terms.items() if b.terms.get(k) == v}
+        outside = Sum(common)
+        inside = (written(minus(a, outside)), written(minus(b, outside)))
+        return plus(outside, single(Operation("where", (condition, *inside))))
+
+    def extreme(self, which: str, a: Sum, b: Sum) -> Sum:
+        """Return the lesser ("min") or greater ("max") of two."""
+        above = self.compared(">=", a, b)
+        if isinstance(above, Number):
+            return a if bool(above.value) == (which == "max") else b
+        if isinstance(self.compared("<=", a, b), Number):
+            return a if which == "min" else b
+        return single(Operation(which, (written(a), written(b))))
+
+    def again(self, node: Node) -> Sum:
+        """Return an expression as a sum, simplified as if it were computed now."""
+        worked(2)
+        if isinstance(node, Number) and isinstance(node.value, int):
+            return constant(node.value)
+        if isinstance(node, Name):
+            return single(node)
+        assert isinstance(node, Operation)
+        if node.operator == "where":
+            condition, a, b = node.operands
+            return self.chosen(self.condition(condition), self.again(a), self.again(b))
+        parts = [self.again(operand) for operand in node.operands]
+        match node.operator:
+            case "+":
+                return plus(*parts)
+            case "-":
+                return minus(*parts)
+            case "neg":
+                return scaled(parts[0], -1)
+            case "*":
+                return product(*parts)
+            case "//":
+                return self.quotient(*parts)
+            case "%":
+                return self.remainder(*parts)
+            case "min" | "max":
+                return self.extreme(node.operator, *parts)
+            case "&":
+                return self.masked(parts[0], parts[1], 64)
+            case "|":
+                return self.joined(*parts)
+            case "^":
+                return self.exclusive(parts[0], parts[1], 64)
+        if node.operator in ("<<", ">>"):
+            by = parts[1].number
+            if by is not None and 0 <= by < _WIDEST:
+                power = 1 << by
+                left = node.operator == "<<"
+                return scaled(parts[0], power) if left else self.quotient(parts[0], constant(power))
+        return single(Operation(node.operator, tuple(written(part) for part in parts)))
+
+    def condition(self, node: Node) -> Node:
+        """Return a condition, simplified as if it were made now."""
+        if isinstance(node, Operation):
+            if node.operator == "and":
+                return all_of(self.condition(part) for part in node.operands)
+            if node.operator == "or":
+                return any_of(self.condition(part) for part in node.operands)
+            if node.operator == "not":
+                return negated(self.condition(node.operands[0]))
+            if node.operator in ("<", "<=", ">", ">=", "==", "!="):
+                return self.compared(node.operator, *(self.again(p) for p in node.operands))
+        return node
+
+    def _within(self, value: Sum, bound: int) -> bool:
+        low, high = self.range(value)
+        return low >= 0 and high < bound
+
+    def _opaque(self, operator: str, a: Sum, b: Sum) -> Sum:
+        if a.number is not None and b.number is not None:
+            result = a.number // b.number if operator == "//" else a.number % b.number
+            return constant(result)
+        inner = next(iter(a.factors)) if len(a.terms) == 1 and len(a.factors) == 1 else None
+        if (
+            isinstance(inner, Operation)
+            and a == single(inner)
+            and b.number is not None
+            and inner.operator in ("//", "%")
+            and isinstance(inner.operands[1], Number)
+        ):
+            by = int(inner.operands[1].value)
+            dividend = self.again(inner.operands[0])
+            if operator == inner.operator == "//":
+                return self.quotient(dividend, constant(by * b.number))
+            if operator == inner.operator == "%" and by % b.number == 0:
+                return self.remainder(dividend, b)
+        return single(Operation(operator, (written(a), written(b))))
+
+    def _reciprocal(self, a: Sum, by: int) -> Sum | None:
+        """Return ``x*p // q`` for ``x*m // by`` where m is a compiler's reciprocal; else None."""
+        if by < 1 << 32 or by & by - 1:
+            return None
+        factor = math.gcd(0, *a.terms.values())
+        if factor < _RECIPROCAL:
+            return None
+        value = Sum({factors: times // factor for factors, times in a.terms.items()})
+        low, high = self.range(value)
+        if high <= 0 and low < 0 and factor < by:  # signed: of x*(m - by) // by, -x is whole
+            return plus(self.quotient(plus(a, scaled(value, -by)), constant(by)), value)
+        if low < 0:
+            return None
+        p, q = simplest(factor, by, high)
+        if p & p - 1 and max(by, *map(abs, a.terms.values())) <= LARGEST_LITERAL:
+            return None  # half of a reciprocal: the shift or the sum that follows completes it
+        return self.quotient(scaled(value, p), constant(q)) if p else constant(0)
+
+
+def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
+    """Return q and r of ``a = b*q + r``, as far as the terms show it."""
+    if b.number is not None:
+        return split(a, b.number)
+    if len(b.terms) == 1:
+        ((factors, times),) = b.terms.items()
+        if times == 1 and len(factors) == 1:
+            whole, rest = {}, {}
+            for product_of, count in a.terms.items():
+                if factors[0] in product_of:
+                    left = list(product_of)
+                    left.remove(factors[0])
+                    whole[tuple(left)] = count
+                else:
+                    rest[product_of] = count
+            return Sum(whole), Sum(rest)
+    return constant(0), a

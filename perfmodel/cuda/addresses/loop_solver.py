@@ -1,0 +1,280 @@
+"""Loops as they are followed: registers at the start of an iteration, trips, what is left after.
+
+A first walk through a loop's body shows what changes; here that is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated
+from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.loops import (
+    MOST_TRIPS,
+    Recurrence,
+    at_iteration,
+    continued,
+    extent,
+    solved,
+)
+from perfmodel.cuda.addresses.records import LoopRun
+from perfmodel.cuda.addresses.sums import Sum, constant, minus, single, written
+from perfmodel.cuda.addresses.values import CARRIED, Unknown, Value
+from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
+from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.syntax import Function
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+
+OPEN: Final = 1 << 31
+"""Iterations that a loop is taken to have until its condition is known."""
+
+State = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way from one block to another: registers there, and the condition to take it."""
+
+    source: int
+    target: int
+    state: State
+    condition: Node
+
+
+class LoopSolver:
+    """Solves the loops of one kernel."""
+
+    def __init__(
+        self,
+        function: Function,
+        flow: ControlFlow,
+        interpreter: Interpreter,
+        alive: Sequence[frozenset[str]],
+    ) -> None:
+        self.function = function
+        self.flow = flow
+        self.interpreter = interpreter
+        self.algebra: Algebra = interpreter.algebra
+        self.alive = alive
+        self._extras: dict[str, int] = {}
+
+    def trial(
+        self, index: int, state: State, changed: frozenset[str]
+    ) -> tuple[State, dict[str, Name]]:
+        """Return registers for a first walk: names for what the loop changes, and these names."""
+        carried = {r: Name(f"{CARRIED}{index}_{_identifier(r)}") for r in sorted(changed)}
+        found: State = dict(state)
+        for register, name in carried.items():
+            value = state.get(register, Unknown())
+            if isinstance(value, Sum):
+                found[register] = single(name)
+            elif not isinstance(value, Unknown):
+                found[register] = Operation("!=", (name, Number(0)))
+        return found, carried
+
+    def solve(
+        self,
+        loop: Loop,
+        state: State,
+        ends: State,
+        carried: Mapping[str, Name],
+        back: Sequence[Edge],
+        variable: Name,
+    ) -> tuple[State, Node]:
+        """Return registers at the start of any iteration, and the condition for another."""
+        interpreter, algebra = self.interpreter, self.algebra
+        recurrences: dict[str, Recurrence] = {}
+        sources: dict[str, frozenset[int]] = {}
+        for register, name in carried.items():
+            before, after = state.get(register, Unknown()), ends.get(register, Unknown())
+            sources[register] = interpreter.sources(before, after)
+            if isinstance(before, Sum) and isinstance(after, Sum):
+                recurrences[register] = Recurrence(before, name, after)
+        inside = {
+            name for name, made in interpreter.data.items() if self._inside(made.instruction, loop)
+        }
+        # Variables of loops inside are gone at the end of an iteration; of loops around, fixed.
+        found = solved(recurrences, variable, inside, algebra)
+        values: dict[str, Node] = {
+            carried[register].name: written(value) for register, value in found.items()
+        }
+        start: State = dict(state)
+        for register, name in carried.items():
+            before = state.get(register, Unknown())
+            if register in found:
+                start[register] = found[register]
+            elif isinstance(before, Sum):
+                computed = not self._read(ends.get(register, Unknown()))
+                made = interpreter.datum(
+                    self._extra(name.name), sources[register], "b32", computed=computed
+                )
+                start[register] = made
+                values[name.name] = written(made)
+            elif isinstance(before, Unknown):
+                start[register] = Unknown(sources[register])
+            else:
+                extra = self._extra(name.name)
+                made_condition = interpreter.condition_datum(extra, sources[register])
+                start[register] = made_condition
+                values[name.name] = made_condition
+        goes_on = any_of(e.condition for e in back)
+        return start, algebra.condition(_put_in(goes_on, values))
+
+    def _read(self, value: Value) -> bool:
+        """Say whether a value is what a load has read, or a multiple of it."""
+        used = [*value.names] if isinstance(value, Sum) else []
+        data = self.interpreter.data
+        made = [data[name].instruction for name in used if name in data]
+        code = self.function.instructions
+        return len(used) == len(made) == 1 and 0 <= made[0] < len(code) and is_memory(code[made[0]])
+
+    def plan(
+        self,
+        index: int,
+        loop: Loop,
+        variable: Name,
+        count: Sum | None,
+        goes_on: Node,
+        entered: Sequence[Node],
+        reach: Node,
+        parent: str | None,
+    ) -> tuple[LoopRun | None, Node, Sum | None]:
+        """Return the loop as it runs, its threads' guard, and a thread's last iteration."""
+        algebra = self.algebra
+        if count is not None and not self.interpreter.trial:
+            least, most = extent(count, algebra)
+            # A bound that is none: only running it tells.
+            count = None if most > MOST_TRIPS >= least else count
+        if count is None:
+            algebra.add_variable(variable.name, 0, OPEN)
+            runs = self.interpreter.condition_datum(self._extra(f"loop {index}"), ())
+            guard = all_of((reach, runs))
+            return LoopRun(index, variable.name, None, parent), guard, None
+        last = minus(count, constant(1))
+        tested_first = self._only_tests(loop)
+        if tested_first:
+            # The header runs once more than the body, but does nothing that counts.
+            count = last
+        least, most = extent(count, algebra)
+        if most > MOST_TRIPS:
+            if not self.interpreter.trial:
+                raise PerfmodelError(
+                    f"kernel {self.function.name!r} has a loop of up to {most} iterations, over "
+                    "2**40: check the arguments"
+                )
+            most = MOST_TRIPS
+        if most <= 0:
+            return None, FALSE, None
+        algebra.add_variable(variable.name, 0, most - 1)
+        if algebra.number(count) is not None:
+            return LoopRun(index, variable.name, written(count), parent), reach, last
+        if least == most:
+            return LoopRun(index, variable.name, Number(most), parent), reach, last
+        if tested_first:
+            guard = all_of((reach, algebra.compared("<", single(variable), count)))
+        else:
+            condition = continued(goes_on, variable, entered, count, algebra)
+            kept = [p for p in conjuncts(reach) if not _implied(p, condition, variable, algebra)]
+            guard = all_of((*kept, condition))
+        return LoopRun(index, variable.name, Number(most), parent), guard, last
+
+    def _only_tests(self, loop: Loop) -> bool:
+        """Say whether a loop is left from its header only, which makes no memory access."""
+        if {source for source, _ in loop.exits} != {loop.header}:
+            return False
+        if loop.blocks == {loop.header}:
+            return False
+        block = self.flow.blocks[loop.header]
+        return not any(
+            is_memory(self.function.instructions[at]) for at in range(block.start, block.stop)
+        )
+
+    def left(
+        self, loop: Loop, edges: Sequence[Edge], variable: Name, last: Sum | None, reach: Node
+    ) -> list[Edge]:
+        """Return the edges out of a loop with registers as the last iteration leaves them."""
+        outward = [e for e in edges if e.target != loop.header]
+        single_way = len(outward) == 1
+        found = []
+        for edge in outward:
+            alive = self.alive[edge.target] if edge.target < len(self.flow.blocks) else frozenset()
+            state: State = {}
+            for register in alive:
+                value = edge.state.get(register, Unknown())
+                if isinstance(value, Sum) and variable.name in value.names:
+                    if last is None:
+                        sources = self.interpreter.sources(value)
+                        extra = self._extra(f"{register} after {variable.name}")
+                        state[register] = self.interpreter.datum(extra, sources, "b32")
+                        continue
+                    value = at_iteration(value, variable, last, self.algebra)
+                elif not isinstance(value, Sum | Unknown) and variable.name in names(value):
+                    value = self.algebra.condition(
+                        _put_in(value, {variable.name: written(last or constant(0))})
+                    )
+                state[register] = value
+            condition = reach
+            if not single_way:
+                own = edge.condition
+                if last is not None:
+                    own = self.algebra.condition(_put_in(own, {variable.name: written(last)}))
+                    condition = all_of((reach, own))
+                else:
+                    extra = self._extra(f"way from {edge.source} to {edge.target}")
+                    unknown = self.interpreter.condition_datum(extra, ())
+                    condition = all_of((reach, unknown))
+            found.append(Edge(edge.source, edge.target, state, condition))
+        return found
+
+    def _inside(self, instruction: int, loop: Loop) -> bool:
+        if instruction >= len(self.flow.block_of):
+            return True
+        return instruction < 0 or self.flow.block_of[instruction] in loop.blocks
+
+    def _extra(self, what: str) -> int:
+        """Return a number, past those of the instructions, for a value that none of them makes."""
+        made = len(self.function.instructions) + len(self._extras)
+        return self._extras.setdefault(what, made)
+
+
+def _identifier(register: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in register)
+
+
+def conjuncts(condition: Node) -> tuple[Node, ...]:
+    """Return the conditions that make up one."""
+    if isinstance(condition, Operation) and condition.operator == "and":
+        return condition.operands
+    return () if condition == TRUE else (condition,)
+
+
+def _implied(part: Node, condition: Node, variable: Name, algebra: Algebra) -> bool:
+    """Say whether a loop's own condition, which only gets harder to meet, implies its entry's."""
+    if variable.name in names(part):
+        return False
+    at_start = algebra.condition(substitute(condition, {variable.name: Number(0)}))
+    return part in conjuncts(at_start)
+
+
+def _put_in(node: Node, values: Mapping[str, Node]) -> Node:
+    """Put values in for names; a condition of the form ``name != 0`` takes a condition."""
+    if isinstance(node, Operation):
+        if (
+            node.operator in ("!=", "==")
+            and isinstance(node.operands[0], Name)
+            and node.operands[1] == Number(0)
+        ):
+            value = values.get(node.operands[0].name)
+            if isinstance(value, Operation) and value.operator in _CONDITIONS:
+                return value if node.operator == "!=" else negated(value)
+        return Operation(node.operator, tuple(_put_in(part, values) for part in node.operands))
+    if isinstance(node, Name):
+        return values.get(node.name, node)
+    return node
+
+
+_CONDITIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})

@@ -1,0 +1,370 @@
+"""Loops: what a register holds in iteration k, and how many iterations there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.conditions import TRUE
+from perfmodel.cuda.addresses.sums import (
+    Sum,
+    by_factor,
+    constant,
+    minus,
+    plus,
+    product,
+    scaled,
+    single,
+    written,
+)
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.kernels.intervals import Interval
+
+Array = npt.NDArray[Any]
+
+MOST_TRIPS: Final = 1 << 40
+"""Iterations that are believed; a loop of more never ends."""
+
+_TRIED: Final = 1 << 20
+"""Iterations of a loop that has no closed form that are tried one by one."""
+_ALL_TRIED: Final = 1 << 18
+"""Blocks, threads and iterations of loops around whose counts of iterations are all computed."""
+_ENDS: Final = 64
+"""Of a range that is too long for that: the values at either end that are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A register that a loop changes.
+
+    Attributes
+    ----------
+    start : Sum
+        Its value when the loop begins.
+    carried : Name
+        Its value at the start of any iteration.
+    update : Sum
+        Its value at the end of that iteration.
+    """
+
+    start: Sum
+    carried: Name
+    update: Sum
+
+
+def solved(
+    recurrences: Mapping[str, Recurrence], variable: Name, changing: Iterable[str], algebra: Algebra
+) -> dict[str, Sum]:
+    """Return the value of registers at the start of iteration `variable`, where it has a formula.
+
+    Parameters
+    ----------
+    recurrences : mapping of str to Recurrence
+    variable : Name
+        0, 1, 2, ...
+    changing : iterable of str
+        Names whose values differ from iteration to iteration.
+    algebra : Algebra
+    """
+    carried = {r.carried.name for r in recurrences.values()}
+    moving = carried | set(changing)
+    found: dict[str, Sum] = {}
+    for register, r in recurrences.items():
+        value = _solved(r, variable, moving)
+        if value is None and r.update.names & moving == {r.carried.name}:
+            value = _solved(_without_sign(r, algebra), variable, moving)
+        if value is not None:
+            found[register] = value
+    # What is copied from another register is that one's value an iteration ago.
+    known = {
+        recurrences[register].carried.name: written(value) for register, value in found.items()
+    }
+    for register, r in recurrences.items():
+        if register in found or not r.update.names & moving <= known.keys():
+            continue
+        now = algebra.again(substitute(written(r.update), known))
+        before = at_iteration(now, variable, minus(single(variable), constant(1)), algebra)
+        first = at_iteration(now, variable, constant(-1), algebra)
+        if first == r.start:
+            found[register] = before
+        else:
+            again = Operation("==", (variable, Number(0)))
+            found[register] = algebra.chosen(again, r.start, before)
+    return found
+
+
+def at_iteration(value: Sum, variable: Name, iteration: Sum, algebra: Algebra) -> Sum:
+    """Return a value with an iteration put in for the loop's variable."""
+    if variable.name not in value.names:
+        return value
+    return algebra.again(substitute(written(value), {variable.name: written(iteration)}))
+
+
+def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
+    step = minus(r.update, single(r.carried))
+    if not step.names & moving:
+        return plus(r.start, product(step, single(variable)))
+    if not minus(r.update, scaled(single(r.carried), -1)).names & moving:
+        # c - x: every other iteration the start, and what it is taken from.
+        other = minus(plus(r.update, single(r.carried)), r.start)
+        odd = single(Operation("%", (variable, Number(2))))
+        return plus(r.start, product(odd, minus(other, r.start)))
+    for operator, power in (("<<", "*"), (">>", "//")):
+        by = _factor(r, power)
+        if by is not None and by > 1 and by & by - 1 == 0:
+            shift = written(scaled(single(variable), by.bit_length() - 1))
+            if operator == "<<":
+                power_of_two = Operation("<<", (Number(1), shift))
+                return product(r.start, single(power_of_two))
+            return single(Operation(">>", (written(r.start), shift)))
+    return None
+
+
+def _without_sign(r: Recurrence, algebra: Algebra) -> Recurrence:
+    """Return a recurrence that keeps what is from 0 to its start there, as its update shows.
+
+    So ``n / 2``, which a compiler makes ``(n + (n >>> 31)) >> 1``, is a shift.
+    """
+    low, high = algebra.range(r.start)
+    if low < 0:
+        return r
+    supposed = algebra.supposing(r.carried.name, low=0, high=high)
+    update = supposed.again(written(r.update))
+    least, most = supposed.range(update)
+    return Recurrence(r.start, r.carried, update) if least >= 0 and most <= high else r
+
+
+def _factor(r: Recurrence, operator: str) -> int | None:
+    """Return c of an update ``x*c`` or ``x // c``."""
+    if len(r.update.terms) != 1:
+        return None
+    ((factors, times),) = r.update.terms.items()
+    if operator == "*":
+        return times if factors == (r.carried,) else None
+    if times != 1 or len(factors) != 1 or not isinstance(factors[0], Operation):
+        return None
+    node = factors[0]
+    if node.operator != "//" or not isinstance(node.operands[1], Number):
+        return None
+    dividend, by = node.operands[0], int(node.operands[1].value)
+    if dividend == r.carried:
+        return by
+    # An unsigned shift: the register is never negative.
+    if isinstance(dividend, Operation) and dividend.operator == "%":
+        return by if dividend.operands[0] == r.carried else None
+    return None
+
+
+def trips(
+    goes_on: Node, variable: Name, entered: Iterable[Node], algebra: Algebra, sure: bool = True
+) -> Sum | None:
+    """Return how many iterations a loop has, the first being sure; None if no formula says.
+
+    Parameters
+    ----------
+    goes_on : Node
+        Condition, in iteration `variable`, for another to follow.
+    variable : Name
+    entered : iterable of Node
+        Conditions that hold where the loop is entered.
+    algebra : Algebra
+    sure : bool
+        Whether the loop is surely entered.
+
+    Raises
+    ------
+    PerfmodelError
+        If it is surely entered and never ends.
+    """
+    if isinstance(goes_on, Number):
+        if goes_on.value and not sure:
+            return None
+        if goes_on.value:
+            raise PerfmodelError("a loop never ends: its condition holds whatever happens in it")
+        return constant(1)
+    if isinstance(goes_on, Operation) and goes_on.operator == "and":
+        parts = [trips(part, variable, entered, algebra) for part in goes_on.operands]
+        if all(part is not None for part in parts):
+            least = parts[0]
+            for part in parts[1:]:
+                least = algebra.extreme("min", least, part)  # type: ignore[arg-type]
+            return least
+        return _tried(goes_on, variable, algebra)
+    if variable.name not in names(goes_on):
+        return None
+    goes_on = _without_wrap(goes_on, variable, algebra)
+    more = _further(goes_on, variable, algebra)
+    if more is None:
+        return _tried(goes_on, variable, algebra)
+    minus_one = {variable.name: Number(-1)}
+    rotated = algebra.condition(substitute(goes_on, minus_one)) in list(entered)
+    # Entered only if the condition held: at least one iteration, whatever the formula's range.
+    if not rotated:
+        more = algebra.extreme("max", more, constant(0))
+    return plus(more, constant(1))
+
+
+def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
+    """Return the iterations after the first, if the condition compares something linear."""
+    if not isinstance(goes_on, Operation) or len(goes_on.operands) != 2:
+        return None
+    a, b = (algebra.again(operand) for operand in goes_on.operands)
+    operator = goes_on.operator
+    if operator in (">", ">="):
+        a, b, operator = b, a, {">": "<", ">=": "<="}[operator]
+    distance = minus(b, a)
+    if operator == "<=":
+        distance, operator = plus(distance, constant(1)), "<"
+    parts = _linear(distance, variable)
+    if parts is None:
+        return None
+    start, slope = parts
+    low, high = algebra.range(slope)
+    if operator == "<" and high < 0:
+        # distance = start + slope*k > 0 for k below start / -slope.
+        by = scaled(slope, -1)
+        return algebra.quotient(plus(start, by, constant(-1)), by)
+    if operator == "!=" and high < 0:
+        return algebra.quotient(start, scaled(slope, -1))
+    if operator == "!=" and low > 0:
+        return algebra.quotient(scaled(start, -1), slope)
+    return None
+
+
+def _without_wrap(goes_on: Node, variable: Name, algebra: Algebra) -> Node:
+    """Return ``x % 2**b < n`` as ``x < n`` where x grows and the loop ends before it wraps.
+
+    As long as the loop goes on x is below n, so the next is at most n + step, with which it ends.
+    """
+    if not isinstance(goes_on, Operation) or goes_on.operator not in ("<", "<="):
+        return goes_on
+    rest, bound = goes_on.operands
+    if not isinstance(rest, Operation) or rest.operator != "%":
+        return goes_on
+    value, by = (algebra.again(operand) for operand in rest.operands)
+    parts = _linear(value, variable)
+    if parts is None or by.number is None:
+        return goes_on
+    start, step = (algebra.range(part) for part in parts)
+    most = algebra.range(algebra.again(bound)).high + step.high
+    if step.low <= 0 or start.low < 0 or max(start.high, most) >= by.number:
+        return goes_on
+    return Operation(goes_on.operator, (written(value), bound))
+
+
+def _linear(value: Sum, variable: Name) -> tuple[Sum, Sum] | None:
+    """Return a and b of ``a + b*variable``, or None."""
+    slope, start = by_factor(value.terms, variable)
+    parts = Sum(start), Sum(slope)
+    if any(variable.name in part.names for part in parts) or not slope:
+        return None
+    return parts
+
+
+def _tried(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
+    """Return the iterations of a loop whose condition all threads share, by trying."""
+    numbers: dict[str, Node] = {}
+    for name in names(goes_on) - {variable.name}:
+        value = algebra.number(single(Name(name)))
+        if value is None:
+            return None
+        numbers[name] = Number(value)
+    condition = substitute(goes_on, numbers)
+    first, size = 0, 64
+    while first < _TRIED:
+        try:
+            held = np.broadcast_to(
+                np.asarray(evaluate(condition, {variable.name: np.arange(first, first + size)})),
+                (size,),
+            ).astype(bool)
+        except PerfmodelError:
+            if size == 1:
+                return None
+            size //= 2  # a shift by more than 62, say, that never comes
+            continue
+        if not held.all():
+            return constant(first + int(np.argmin(held)) + 1)
+        first += size
+        size = min(size * 2, _TRIED)
+    return None
+
+
+def extent(count: Sum, algebra: Algebra) -> Interval:
+    """Return the least and greatest count of iterations of any thread.
+
+    Ranges of a sum's terms lose what they have in common: a chunk of ``min(start + length, n) -
+    start`` would be as long as the whole. So the values of all variables are tried, and where these
+    are too many, those of the longest range at both its ends and evenly in between.
+    """
+    known = algebra.range(count)
+    if known.low == known.high:
+        return known
+    expression = written(algebra.concrete(count))
+    values: dict[str, Array] = {}
+    ranges = [(n, algebra.range(single(Name(n)))) for n in sorted(names(expression))]
+    ranges.sort(key=lambda r: r[1].high - r[1].low)
+    left = _ALL_TRIED
+    for axis, (name, (low, high)) in enumerate(ranges):
+        if high - low >= left and (axis < len(ranges) - 1 or left < 4 * _ENDS):
+            return known
+        shape = [1] * len(ranges)
+        shape[axis] = -1
+        values[name] = _spread(low, high, left).reshape(shape)
+        left //= high - low + 1
+    try:
+        tried = np.asarray(evaluate(expression, values))
+    except PerfmodelError:
+        return known
+    return Interval(max(known.low, int(tried.min())), min(known.high, int(tried.max())))
+
+
+def _spread(low: int, high: int, most: int) -> Array:
+    """Return all values of a range, or if they are too many those at its ends and some between."""
+    if high - low < most:
+        return np.arange(low, high + 1)
+    ends = (np.arange(low, low + _ENDS), np.arange(high - _ENDS + 1, high + 1))
+    between = np.linspace(low, high, most - 2 * _ENDS).astype(np.int64)
+    return np.unique(np.concatenate([*ends, between]))
+
+
+def continued(
+    goes_on: Node, variable: Name, entered: Iterable[Node], count: Sum, algebra: Algebra
+) -> Node:
+    """Return when a thread takes part in iteration `variable`.
+
+    Parameters
+    ----------
+    goes_on : Node
+        Condition, in iteration `variable`, for another to follow.
+    variable : Name
+    entered : iterable of Node
+        Conditions that hold where the loop is entered.
+    count : Sum
+        Iterations of the thread.
+    algebra : Algebra
+    """
+    if _monotone(goes_on):
+        # The condition itself reads best: i + k*step < n.
+        at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
+        parts = at_start.operands if _is_and(at_start) else (at_start,)  # type: ignore[union-attr]
+        known = list(entered)
+        if all(part in known or part == TRUE for part in parts):
+            before = {variable.name: Operation("-", (variable, Number(1)))}
+            return algebra.condition(substitute(goes_on, before))
+    return algebra.compared("<", single(variable), count)
+
+
+def _monotone(goes_on: Node) -> bool:
+    """Say whether a condition that fails once fails from then on, being linear in the variable."""
+    parts = goes_on.operands if _is_and(goes_on) else (goes_on,)  # type: ignore[union-attr]
+    return all(isinstance(p, Operation) and p.operator in ("<", "<=", ">", ">=") for p in parts)
+
+
+def _is_and(node: Node) -> bool:
+    return isinstance(node, Operation) and node.operator == "and"

@@ -1,0 +1,1 @@
+"""CUDA sources compiled with NVIDIA's tools: PTX, machine code, registers that kernels take."""

@@ -1,0 +1,311 @@
+"""Memory instructions of emulated warps: what they read, write, and report to be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.cuda.emulate import values
+from perfmodel.cuda.emulate.machine import Active, Machine, Report, Step, address_of
+from perfmodel.cuda.emulate.matrices import matrix_access
+from perfmodel.cuda.emulate.memory import Region
+from perfmodel.cuda.emulate.tickets import draw
+from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
+from perfmodel.cuda.parse.syntax import (
+    SIZES,
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    Register,
+    Symbol,
+    Vector,
+)
+
+Array = npt.NDArray[Any]
+"""Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
+
+_OPERANDS: Final = {
+    **{"ld": 2, "ldu": 2, "st": 2, "atom": 2, "red": 2, "cp": 1},
+    **{"ldmatrix": 2, "stmatrix": 2, "multimem": 2},
+}
+_TURNS: Final = 256
+"""Lanes at one address that take their turn; those after them find what the last of these left."""
+
+
+def access(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+    """Return what a memory instruction does, or None if it is none that is followed.
+
+    Parameters
+    ----------
+    machine : Machine
+    at : int
+        Its place in the function.
+    instruction : Instruction
+    report : callable
+        Told every execution that goes to global, shared or local memory.
+    """
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if len(instruction.operands) < _OPERANDS.get(opcode, 0):
+        return None  # broken: it does nothing
+    if opcode in ("ld", "ldu"):
+        if "param" in {m.partition("::")[0] for m in modifiers}:
+            return _parameter(machine, instruction)
+        return _load(machine, at, instruction, report)
+    if opcode == "multimem":
+        if "ld_reduce" in modifiers:
+            return _load(machine, at, instruction, report)
+        opcode = "red" if "red" in modifiers else "st"
+    if opcode == "st" and "bulk" not in modifiers:
+        return _store(machine, at, instruction, report)
+    if opcode in ("atom", "red"):
+        return _atomic(machine, at, instruction, report)
+    if opcode == "cp" and "async" in modifiers and "bulk" not in modifiers:
+        return _copy(machine, at, instruction, report)
+    if opcode in ("ldmatrix", "stmatrix"):
+        return matrix_access(machine, at, instruction, report)
+    return None
+
+
+def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
+    where = instruction.operands[1]
+    kind = values.kind_of(instruction.modifiers)
+    dtype = values.dtype_of(kind)
+    if dtype is None:
+        return None
+    if not isinstance(where, Address) or not isinstance(where.base, Symbol):
+        return _load(machine, 0, instruction, None)
+    data = machine.parameters.get(where.base.name, b"")
+    names = _targets(instruction.operands[0])
+    whole = np.dtype(f"u{dtype.itemsize}")
+    start = where.base.offset + where.offset
+    end = start + len(names) * whole.itemsize
+    found = np.frombuffer(data[start:end].ljust(len(names) * whole.itemsize, b"\0"), dtype=whole)
+
+    def run(active: Active) -> None:
+        for i, name in enumerate(names):
+            if name is not None:
+                machine.write(name, found[i].reshape(()), active)
+
+    return run
+
+
+def _load(
+    machine: Machine, at: int, instruction: Instruction, report: Report | None
+) -> Step | None:
+    kind = values.kind_of(instruction.modifiers)
+    dtype = values.dtype_of(kind)
+    if dtype is None:
+        return None
+    read = address_of(machine, instruction.operands[1])
+    names = _targets(instruction.operands[0])
+    size = dtype.itemsize
+    width = min(size * len(names), 16)
+
+    def run(active: Active) -> None:
+        address = read(active)
+        if report is not None:
+            report(at, address, active.lanes, width)
+        for i, name in enumerate(names):
+            if name is None:
+                continue
+            part = address + np.uint64(i * size) if i else address
+            found = machine.memory.load(part, active.lanes, size, kind)
+            machine.write(name, found.view(dtype), active)
+
+    return run
+
+
+def _store(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
+    if dtype is None:
+        return None
+    read = address_of(machine, instruction.operands[0])
+    source = instruction.operands[1]
+    whole = np.dtype(f"u{dtype.itemsize}")
+    elements = source.elements if isinstance(source, Vector) else (source,)
+    parts = [machine.getter(e, whole) for e in elements]
+    size = dtype.itemsize
+    width = min(size * len(parts), 16)
+
+    def run(active: Active) -> None:
+        address = read(active)
+        report(at, address, active.lanes, width)
+        for i, part in enumerate(parts):
+            place = address + np.uint64(i * size) if i else address
+            value = np.broadcast_to(part(active), (len(active.lanes),))
+            machine.memory.store(place, active.lanes, size, value)
+
+    return run
+
+
+def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+    operands = instruction.operands
+    if not memory_parts(instruction):
+        return None  # cp.async.commit_group and the like
+    to, source = (address_of(machine, o) for o in operands[:2])
+    width = memory_parts(instruction)[0].width
+    size = operands[3] if len(operands) > 3 else None
+    read = None
+    if isinstance(size, Register | Immediate) and not _is_predicate(machine, size):
+        read = machine.getter(size, np.dtype(np.uint32))
+
+    def run(active: Active) -> None:
+        start, end = source(active), to(active)
+        # The bytes beyond those that are read are 0.
+        given = np.full(1, width) if read is None else read(active).astype(np.int64)
+        given = np.broadcast_to(given, (len(active.lanes),))
+        some = given > 0
+        report(at, start[some], active.lanes[some], width)
+        report(part_key(at, 1), end, active.lanes, width)
+        for part in range(0, width, 4):
+            found = machine.memory.load(start + np.uint64(part), active.lanes, 4, "b32")
+            found = np.where(given > part, found, 0).astype(np.uint32)
+            machine.memory.store(end + np.uint64(part), active.lanes, 4, found)
+
+    return run
+
+
+def _is_predicate(machine: Machine, operand: Operand) -> bool:
+    return isinstance(operand, Register) and machine.function.register_type(operand.name) == "pred"
+
+
+def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+    modifiers, operands = instruction.modifiers, instruction.operands
+    returns = instruction.opcode == "atom"
+    rest = operands[1:] if returns else operands
+    dtype = values.dtype_of(values.kind_of(modifiers))
+    size = SIZES.get(modifiers[-1], 4)
+    if dtype is None or dtype.itemsize != size:
+        dtype = np.dtype(np.uint32)  # pairs of halves: their sum is not followed
+    read = address_of(machine, rest[0])
+    if len(rest) > 1 and isinstance(rest[1], Vector):
+        return _vector_atomic(machine, at, instruction, report)
+    parts = [machine.getter(o, dtype) for o in rest[1:3]]
+    targets = _targets(operands[0]) if returns else [None]
+    target = targets[0] if targets else None
+    change = _change(modifiers, dtype)
+
+    def run(active: Active) -> None:
+        address = read(active)
+        report(at, address, active.lanes, dtype.itemsize)
+        given = [np.broadcast_to(p(active), (len(active.lanes),)) for p in parts]
+        if not given:
+            return
+        old = None
+        if at in machine.tickets:
+            old = draw(machine, address, active.lanes, given[0])
+        if old is None:
+            old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
+        if target is not None:
+            machine.write(target, old, active)
+
+    return run
+
+
+def _vector_atomic(
+    machine: Machine, at: int, instruction: Instruction, report: Report
+) -> Step | None:
+    """Return an atomic on neighbouring elements, each of which changes on its own."""
+    returns = instruction.opcode == "atom"
+    rest = instruction.operands[1:] if returns else instruction.operands
+    targets = _targets(instruction.operands[0]) if returns else []
+    (part,) = memory_parts(instruction)
+    assert isinstance(rest[1], Vector)
+    size = max(part.width // max(len(rest[1].elements), 1), 2)
+    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
+    if dtype is None or dtype.itemsize != size:
+        dtype = np.dtype(f"u{size}")
+    read = address_of(machine, rest[0])
+    parts = [machine.getter(o, dtype) for o in rest[1].elements]
+    change = _change(instruction.modifiers, dtype)
+
+    def run(active: Active) -> None:
+        address = read(active)
+        report(at, address, active.lanes, part.width)
+        for i, get in enumerate(parts):
+            given = [np.broadcast_to(get(active), (len(active.lanes),))]
+            place = address + np.uint64(i * size)
+            old = _take_turns(
+                machine, place, active.lanes, given, dtype, instruction.modifiers, change
+            )
+            name = targets[i] if i < len(targets) else None
+            if name is not None:
+                machine.write(name, old, active)
+
+    return run
+
+
+def _change(modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Callable[..., Array]:
+    """Return what an atomic makes of the old value and its operands."""
+    one, zero = dtype.type(1), dtype.type(0)
+    made: dict[str, Callable[..., Array]] = {
+        "add": lambda old, a, *_: old + a,
+        "min": lambda old, a, *_: np.minimum(old, a),
+        "max": lambda old, a, *_: np.maximum(old, a),
+        "and": lambda old, a, *_: old & a,
+        "or": lambda old, a, *_: old | a,
+        "xor": lambda old, a, *_: old ^ a,
+        "exch": lambda old, a, *_: a,
+        "inc": lambda old, a, *_: np.where(old >= a, zero, old + one),
+        "dec": lambda old, a, *_: np.where((old == zero) | (old > a), a, old - one),
+        "cas": lambda old, a, b=None, *_: np.where(old == a, b if b is not None else a, old),
+    }
+    return next((made[m] for m in modifiers if m in made), made["add"])
+
+
+def _take_turns(
+    machine: Machine,
+    address: Array,
+    lanes: Array,
+    given: list[Array],
+    dtype: np.dtype[Any],
+    modifiers: tuple[str, ...],
+    change: Callable[..., Array],
+) -> Array:
+    """Change memory lane by lane where several go to one address; return the old values."""
+    size = dtype.itemsize
+    kind = f"{'f' if dtype.kind == 'f' else 'u'}{8 * size}"
+    # Shared addresses are alike in all blocks, but other places.
+    owner = np.where(address < np.uint64(1 << 32), machine.memory.block_of[lanes], 0)
+    order = np.lexsort((address, owner))
+    places, owners = address[order], owner[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (places[1:] != places[:-1]) | (owners[1:] != owners[:-1])
+    starts = np.flatnonzero(new)
+    group = np.cumsum(new) - 1
+    first_lanes = lanes[order][starts]
+    held = machine.memory.load(places[starts], first_lanes, size, kind).view(dtype)
+    given = [g[order] for g in given]
+    rank = np.arange(len(order)) - starts[group]
+    most = int(rank.max(initial=0)) + 1
+    if "add" in modifiers and most > 4:
+        sums = np.cumsum(given[0])
+        before = sums - given[0]
+        old = held[group] + (before - before[starts][group])
+        held = held + np.add.reduceat(given[0], starts)
+    else:
+        held = held.copy()
+        old = np.empty(len(order), dtype=dtype)
+        for turn in range(min(most, _TURNS)):
+            now = np.flatnonzero(rank == turn)
+            old[now] = held[group[now]]
+            held[group[now]] = change(old[now], *(g[now] for g in given))
+        late = rank >= _TURNS
+        old[late] = held[group[late]]
+    whole = np.dtype(f"u{size}")
+    machine.memory.store(places[starts], first_lanes, size, held.astype(dtype).view(whole))
+    found = np.empty(len(order), dtype=dtype)
+    found[order] = old
+    return found
+
+
+def _targets(operand: Operand) -> list[str | None]:
+    elements = operand.elements if isinstance(operand, Vector) else (operand,)
+    return [e.name if isinstance(e, Register) else None for e in elements]
+
+
+__all__ = ["Region", "access"]

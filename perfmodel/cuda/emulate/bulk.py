@@ -1,0 +1,181 @@
+"""Bulk copies of emulated warps, tensor copies among them, and the barriers that wait for them.
+
+What they move is counted, not what it is: shared memory keeps what it held. A tensor copy's box is
+in its tensor map, which PTX does not show; but a barrier is told the bytes to wait for, and these
+are shared out among the tensor copies that arrive at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
+from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
+from perfmodel.cuda.parse.memory_parts import memory_parts
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Register,
+    SpecialRegister,
+)
+
+Array = npt.NDArray[Any]
+
+ASSUMED_BOX: Final = 16 << 10
+"""Bytes of a tensor copy of which nothing tells the size."""
+
+_ADDRESS: Final = np.dtype(np.uint64)
+_WORD: Final = np.dtype(np.uint32)
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What barriers wait for: bytes, and copies by instruction; by the barrier's address.
+
+    Attributes
+    ----------
+    expected, known : dict of int to float
+        Bytes that barriers are told to wait for, and those of copies whose size is stated.
+    copies : dict of int to dict of int to int
+        Tensor copies of each instruction.
+    stores : dict of int to int
+        Tensor copies from shared memory, which no barrier waits for, by instruction.
+    """
+
+    expected: dict[int, float] = field(default_factory=dict)
+    known: dict[int, float] = field(default_factory=dict)
+    copies: dict[int, dict[int, int]] = field(default_factory=dict)
+    stores: dict[int, int] = field(default_factory=dict)
+
+    def sizes(self) -> tuple[dict[int, float], str]:
+        """Return the bytes of a tensor copy by instruction, and what that takes for granted."""
+        found: dict[int, list[tuple[float, int]]] = {}
+        for barrier, copies in self.copies.items():
+            left = self.expected.get(barrier, 0.0) - self.known.get(barrier, 0.0)
+            each = left / sum(copies.values())
+            for at, count in copies.items():
+                if each > 0:
+                    found.setdefault(at, []).append((each, count))
+        sizes = {at: sum(b * n for b, n in v) / sum(n for _, n in v) for at, v in found.items()}
+        every = {at for copies in self.copies.values() for at in copies} | self.stores.keys()
+        if not every:
+            return {}, ""
+        note = "boxes of tensor copies are not in PTX: taken from the bytes that barriers expect"
+        missing = every - sizes.keys()
+        if missing:
+            mean = sum(sizes.values()) / len(sizes) if sizes else float(ASSUMED_BOX)
+            what = "the mean of those" if sizes else "nothing shows them: an assumption"
+            note += f"; of {len(missing)} instructions {mean:.0f} B ({what})"
+            sizes |= dict.fromkeys(missing, mean)
+        return sizes, note
+
+    def counted(self, counter: Counter) -> list[str]:
+        """Count what tensor copies move, and return in words what that takes for granted."""
+        sizes, note = self.sizes()
+        for at, size in sizes.items():
+            count = counter.counts[at]
+            pieces = [count.requests * max(size / g, 1.0) for g in (16, SECTOR, LINE, LINE // 2)]
+            count.add_run(count.requests, *pieces)
+        return [note] if note else []
+
+
+def bulk_copy(
+    machine: Machine,
+    at: int,
+    instruction: Instruction,
+    counter: Counter,
+    arrivals: Arrivals,
+) -> Step | None:
+    """Return what a bulk copy between global and shared memory counts; None for other copies."""
+    parts = memory_parts(instruction)
+    if not parts:
+        return None
+    (part,) = parts
+    where = instruction.operands[part.operand]
+    if not isinstance(where, Address):
+        return None
+    barrier = _barrier(machine, instruction) if part.kind == "load" else None
+    if "tensor" in instruction.modifiers:
+        return _tensor_copy(at, barrier, arrivals, counter)
+    base = machine.getter(where.base, _ADDRESS)
+    sizes = instruction.operands[2:3]
+    if not sizes or not isinstance(sizes[0], Immediate | Register | SpecialRegister):
+        return None
+    size = machine.getter(sizes[0], _WORD)
+
+    def run(active: Active) -> None:
+        count = len(active.lanes)
+        address = np.broadcast_to(base(active), (count,)) + np.uint64(where.offset & (1 << 64) - 1)
+        moved = np.broadcast_to(size(active), (count,)).astype(np.int64)
+        address, moved = machine.memory.runs(address, moved)
+        counter.report_run(at, address, moved)
+        if barrier is not None:
+            for key in _keys(barrier, active):
+                arrivals.known[key] = arrivals.known.get(key, 0.0) + float(moved.mean())
+
+    return run
+
+
+def _tensor_copy(at: int, barrier: Getter | None, arrivals: Arrivals, counter: Counter) -> Step:
+    def run(active: Active) -> None:
+        count = counter.counts.setdefault(at, Count(16))
+        count.requests += len(active.lanes)
+        if barrier is None:
+            arrivals.stores[at] = arrivals.stores.get(at, 0) + len(active.lanes)
+            return
+        for key in _keys(barrier, active):
+            copies = arrivals.copies.setdefault(key, {})
+            copies[at] = copies.get(at, 0) + 1
+
+    return run
+
+
+def barrier_step(machine: Machine, instruction: Instruction, arrivals: Arrivals) -> Step | None:
+    """Return what an mbarrier instruction does: what is waited for has come."""
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if not {"test_wait", "try_wait"}.isdisjoint(modifiers):
+        target = operands[0] if operands else None
+        if not isinstance(target, Register):
+            return None
+        yes = np.ones((), dtype=bool)
+        return lambda active: machine.write(target.name, yes, active)
+    if "expect_tx" not in modifiers:
+        return None
+    places = [i for i, o in enumerate(operands) if isinstance(o, Address)]
+    if not places or places[0] + 1 >= len(operands):
+        return None
+    place = operands[places[0]]
+    assert isinstance(place, Address)
+    barrier = _place(machine, place)
+    told = machine.getter(operands[places[0] + 1], _WORD)
+
+    def run(active: Active) -> None:
+        count = np.broadcast_to(told(active), (len(active.lanes),))
+        for key, value in zip(_keys(barrier, active), count.tolist(), strict=True):
+            arrivals.expected[key] = arrivals.expected.get(key, 0.0) + value
+
+    return run
+
+
+def _barrier(machine: Machine, instruction: Instruction) -> Getter | None:
+    """Return a function that gives the barrier at which a copy arrives: its last address."""
+    places = [o for o in instruction.operands if isinstance(o, Address)]
+    return _place(machine, places[-1]) if len(places) > 2 else None
+
+
+def _place(machine: Machine, address: Address) -> Getter:
+    base = machine.getter(address.base, _ADDRESS)
+    # Addresses in another block of a cluster have its number above.
+    return lambda active: (
+        (base(active) + np.uint64(address.offset & 0xFFFFFFFF)) & np.uint64(0xFFFFFF)
+    )
+
+
+def _keys(barrier: Getter, active: Active) -> list[int]:
+    found: list[int] = np.broadcast_to(barrier(active), (len(active.lanes),)).tolist()
+    return found

@@ -1,0 +1,229 @@
+"""Registers and operands of emulated warps: all lanes of the sampled blocks at once, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.cuda.emulate.memory import Memory
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Component,
+    FloatImmediate,
+    Function,
+    Immediate,
+    Negated,
+    Operand,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+
+Array = npt.NDArray[Any]
+
+LANES: Final = 32
+_ADDRESS: Final = np.dtype(np.uint64)
+_BITS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Active(NamedTuple):
+    """Lanes that take part: `select` picks them out of an array of all, `lanes` are their numbers.
+
+    Both are in increasing order.
+    """
+
+    select: Any
+    lanes: Array
+
+    @property
+    def warps(self) -> int:
+        """How many warps they are in."""
+        return len(self.numbers)
+
+    @property
+    def numbers(self) -> Array:
+        """Numbers of the warps that they are in."""
+        warp = self.lanes >> 5
+        first = np.ones(len(warp), dtype=bool)
+        first[1:] = warp[1:] != warp[:-1]
+        return np.asarray(warp[first])
+
+
+Getter = Callable[[Active], Array]
+Step = Callable[[Active], None]
+"""What runs an instruction for some lanes."""
+Report = Callable[[int, Array, Array, int], None]
+
+
+class Machine:
+    """Registers of all lanes.
+
+    Parameters
+    ----------
+    function : Function
+    memory : Memory
+    specials : mapping of str to array
+        Special registers of all lanes.
+    symbols : mapping of str to int
+        Addresses of variables.
+    parameters : mapping of str to bytes
+        What the parameters hold.
+    lanes : int
+        All lanes; a multiple of 32.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        memory: Memory,
+        specials: Mapping[str, Array],
+        symbols: Mapping[str, int],
+        parameters: Mapping[str, bytes],
+        lanes: int,
+    ) -> None:
+        self.function = function
+        self.memory = memory
+        self.specials = specials
+        self.symbols = symbols
+        self.parameters = parameters
+        self.lanes = lanes
+        self.registers: dict[str, Array] = {}
+        self.everyone = Active(slice(None), np.arange(lanes))
+        self.unfollowed: dict[str, int] = {}
+        self.others = 1.0
+        """Blocks of the launch over those that are run."""
+        self.tickets: frozenset[int] = frozenset()
+        self.drawn: dict[int, float] = {}
+        """Counters that tickets are drawn from, by address: see `emulate_tickets`."""
+
+    def some(self, lanes: Array) -> Active:
+        """Return lanes, given by their numbers in increasing order, as those that take part."""
+        return self.everyone if len(lanes) == self.lanes else Active(lanes, lanes)
+
+    def skip(self, name: str) -> None:
+        """Note an instruction that is not emulated."""
+        self.unfollowed[name] = self.unfollowed.get(name, 0) + 1
+
+    def getter(self, operand: Operand, dtype: np.dtype[Any]) -> Getter:
+        """Return a function that reads an operand as a type."""
+        match operand:
+            case Register(name):
+                return lambda active: self.read(name, dtype, active)
+            case Immediate(value):
+                constant = _constant(value, dtype)
+                return lambda active: constant
+            case FloatImmediate():
+                constant = _float(operand, dtype)
+                return lambda active: constant
+            case SpecialRegister(name):
+                known = self.specials.get(name)
+                if known is None:
+                    known = np.zeros(self.lanes, dtype=np.uint32)
+                table = seen(known, dtype)
+                return lambda active: table[active.select]
+            case Symbol(name, offset):
+                constant = _constant(self.symbols.get(name, 0) + offset, dtype)
+                return lambda active: constant
+            case Negated(inner):
+                read = self.getter(inner, np.dtype(bool))
+                return lambda active: ~read(active)
+            case Component(register, part):
+                return lambda active: _part(self.read(register.name, dtype, active), part)
+        zero = np.zeros((), dtype=dtype)
+        return lambda active: zero
+
+    def read(self, name: str, dtype: np.dtype[Any], active: Active) -> Array:
+        """Return a register as a type."""
+        found = self.registers.get(name)
+        if found is None:
+            return np.zeros(len(active.lanes), dtype=dtype)
+        return seen(found[active.select], dtype)
+
+    def write(self, name: str, value: Array, active: Active) -> None:
+        """Set a register."""
+        held = self.registers.get(name)
+        if held is None:
+            held = self._new(name, value)
+        value = np.asarray(value)
+        if held.dtype == bool:
+            held[active.select] = value if value.dtype == bool else value != 0
+            return
+        if value.dtype.itemsize != held.dtype.itemsize or value.dtype.kind == "b":
+            value = resized(value, held.dtype)
+        elif value.dtype != held.dtype:
+            value = value.view(held.dtype)
+        held[active.select] = value
+
+    def _new(self, name: str, value: Array) -> Array:
+        kind = self.function.register_type(name) or ""
+        if kind == "pred":
+            dtype: Any = bool
+        else:
+            digits = "".join(c for c in kind if c.isdigit())
+            size = int(digits) // 8 if digits in ("8", "16", "32", "64") else 0
+            dtype = _BITS.get(size or np.asarray(value).dtype.itemsize, np.uint64)
+        held = np.zeros(self.lanes, dtype=dtype)
+        self.registers[name] = held
+        return held
+
+
+def address_of(machine: Machine, operand: Operand) -> Getter:
+    """Return a function that gives the addresses that an operand names."""
+    if not isinstance(operand, Address):
+        return machine.getter(operand, _ADDRESS)
+    base = machine.getter(operand.base, _ADDRESS)
+    offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
+
+    def read(active: Active) -> Array:
+        return np.broadcast_to(base(active) + offset, (len(active.lanes),))
+
+    return read
+
+
+def seen(value: Array, dtype: np.dtype[Any]) -> Array:
+    """Return bits as a type: the same bits if the size allows."""
+    if value.dtype == dtype:
+        return value
+    if dtype.kind == "b":
+        return np.asarray(value != 0)
+    if value.dtype.itemsize == dtype.itemsize and value.dtype.kind != "b":
+        return value.view(dtype)
+    if dtype.kind == "f":
+        return value.astype(_BITS[dtype.itemsize]).view(dtype)
+    return value.astype(dtype)
+
+
+def resized(value: Array, dtype: np.dtype[Any]) -> Array:
+    """Return a value as unsigned bits of another size, with its sign if it has one."""
+    if value.dtype.kind == "f":
+        value = value.view(_BITS[value.dtype.itemsize])
+    if value.dtype.kind == "i":
+        return value.astype(np.dtype(f"i{dtype.itemsize}")).view(dtype)
+    return value.astype(dtype)
+
+
+def _constant(value: int, dtype: np.dtype[Any]) -> Array:
+    if dtype.kind == "b":
+        return np.asarray(value != 0)
+    if dtype.kind == "f":
+        return np.asarray(value, dtype=dtype)
+    unsigned = _BITS[dtype.itemsize]
+    return np.asarray(value & (1 << 8 * dtype.itemsize) - 1, dtype=unsigned).view(dtype)
+
+
+def _float(operand: FloatImmediate, dtype: np.dtype[Any]) -> Array:
+    if dtype.kind == "f":
+        return np.asarray(operand.value, dtype=dtype)
+    bits = np.asarray(operand.bits, dtype=_BITS[operand.width // 8])
+    return bits.astype(dtype) if bits.dtype != dtype else bits
+
+
+def _part(value: Array, part: str) -> Array:
+    """Return a byte or half of a register."""
+    number = int(part[1:]) if part[1:].isdigit() else 0
+    if part.startswith("b"):
+        return np.asarray(value >> value.dtype.type(8 * number) & value.dtype.type(255))
+    return np.asarray(value >> value.dtype.type(16 * number) & value.dtype.type(65535))

@@ -1,0 +1,254 @@
+"""What an emulation found, or that it found no end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from perfmodel.cuda.emulate.counts import Count
+from perfmodel.cuda.emulate.machine import Machine
+from perfmodel.cuda.emulate.memory import Region
+from perfmodel.cuda.emulate.provenance import provenance
+from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
+from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.sass.unrolling import Around
+from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.kernels.unequal import Unequal
+
+Array = npt.NDArray[Any]
+
+
+UNKNOWN: Final = "content of "
+"""How sentences on unknown content begin."""
+LEFT_OUT: Final = 4.0
+"""How many times longer a launch may take for accesses that are left out, however few: assumed."""
+
+
+class NoEndError(PerfmodelError):
+    """An emulation that was given up."""
+
+    slow: bool = False
+    """Whether the time was up, not the steps."""
+    guessed: bool = False
+    """Whether content was generated, which may decide how often loops run."""
+
+
+@dataclass(slots=True)
+class Emulation:
+    """What the sampled blocks did.
+
+    Attributes
+    ----------
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    warps, threads : array
+        By basic block: warps and threads that ran it, each time they did.
+    edges : mapping of (int, int) to int
+        Warps with a lane that went from one basic block to another.
+    counts : mapping of int to Count
+        By memory instruction.
+    regions : list of Region
+        Buffers, in the order in which counts number them.
+    notes : tuple of str
+        What was assumed or left out.
+    misses : mapping of int to tuple of float
+        By load, the share of its sectors that caches of `LINES` lines a block do not have.
+    once : mapping of int to (float, float)
+        By load, of its sectors the share that its block asks for the first time, and the pieces of
+        64 B that it does, for each sector.
+    drawn : mapping of int to float
+        By load that reads at random places of a table, as all blocks do: lines of the table.
+    apart : frozenset of int
+        Loads by which each block goes through a dense part of its own.
+    jumping : frozenset of int
+        Loads whose requests follow no order.
+    alike : mapping of int to float
+        By load, of neighbouring blocks, how many ask for a sector at a time.
+    met : mapping of int to float
+        By load, how many requests of a block wait for its new sectors, for each that asks for one.
+    unequal : Unequal
+        How much of it each warp and block did.
+    doubt : Doubt
+        How far what was assumed may be off.
+    rounds : mapping of int to int
+        Warps that came to the end of iterations that are put together, by the loop's block.
+    odd : mapping of int to mapping of str to float
+        By instruction, the share of its warps that take each way of odd values.
+    warps_per_block : int
+    endless : tuple of str
+        Buffers whose unknown content decides loops that had not ended when they were left.
+    strayed : float
+        Share of the accesses that go to addresses which no buffer has, and are left out.
+    """
+
+    sampled: int
+    blocks: int
+    warps: Array
+    threads: Array
+    edges: dict[tuple[int, int], int]
+    counts: dict[int, Count]
+    regions: list[Region]
+    notes: tuple[str, ...] = ()
+    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    drawn: Mapping[int, float] = field(default_factory=dict)
+    apart: frozenset[int] = frozenset()
+    jumping: frozenset[int] = frozenset()
+    alike: Mapping[int, float] = field(default_factory=dict)
+    met: Mapping[int, float] = field(default_factory=dict)
+    unequal: Unequal = field(default_factory=Unequal)
+    rounds: Mapping[int, int] = field(default_factory=dict)
+    odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    doubt: Doubt = SURE
+    warps_per_block: int = 1
+    endless: tuple[str, ...] = ()
+    strayed: float = 0.0
+
+    def around(self, flow: ControlFlow) -> dict[int, Around]:
+        """Return how often loops whose iterations are put together were entered and gone around."""
+        found = {}
+        for block, rounds in self.rounds.items():
+            before = (source for source in flow.blocks[block].predecessors if source != block)
+            entries = sum(self.edges.get((source, block), 0) for source in before)
+            warps = max(int(self.warps[block]), 1)
+            found[block] = Around(rounds / warps, entries / warps)
+        return found
+
+    @property
+    def sampled_warps(self) -> int:
+        """Warps that were run."""
+        return self.sampled * self.warps_per_block
+
+    @property
+    def scale(self) -> float:
+        """What a count of the sample stands for in the launch."""
+        return self.blocks / self.sampled
+
+
+def gave_up(
+    function: Function,
+    line: int,
+    regions: Sequence[Region],
+    steps: int,
+    seconds: float,
+    slow: bool,
+) -> NoEndError:
+    """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
+    guessed = [r.name for r in regions if r.guessed]
+    hint = (
+        f"; the content of {', '.join(guessed[:4])} is generated: state it (--arg NAME=FILE.npy"
+        " or a launch file) if it decides how often loops run"
+        if guessed
+        else ""
+    )
+    what = "takes too long to follow" if slow else "does not end"
+    remedy = "; if its loops are that long, predict a smaller size, or describe it in TOML"
+    error = NoEndError(
+        f"kernel {function.name!r} {what}: after {steps} steps and {seconds:.1f} s "
+        f"threads are still at PTX line {line}{hint or (remedy if slow else '')}"
+    )
+    error.guessed = bool(guessed)
+    error.slow = slow
+    return error
+
+
+def unequal(work: Array) -> Unequal:
+    """Return how the warps of some blocks differ.
+
+    Parameters
+    ----------
+    work : array
+        Instructions of each warp, a row a block.
+    """
+    average = max(float(work.mean()), 1e-9)
+    slowest = work.max(axis=1) / average
+    return Unequal(
+        round(float(slowest.mean()), 4),
+        round(float(slowest.max()), 4),
+        round(float(work.mean(axis=1).std() / average), 4),
+    )
+
+
+def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
+    """Return in words what stood for unknown content.
+
+    Parameters
+    ----------
+    regions : sequence of Region
+    every : bool
+        Whether content matters that decides no branch and no address.
+    """
+    notes = []
+    unknown = [r for r in regions if r.guessed and (r.decides or every)]
+    guessed = [r.name for r in unknown]
+    if guessed:
+        below = unknown[0].below
+        what = "random numbers" if below is None else f"integers below {below}, with which it ends,"
+        notes.append(
+            f"{UNKNOWN}{', '.join(guessed[:8])} is unknown: {what} stood for it; where it "
+            "decides what threads do, this time is rough and may be several times off: state "
+            "it (--arg NAME=FILE.npy or a launch file)"
+        )
+    return notes
+
+
+def never_ended(
+    function: Function,
+    left: Sequence[Loop],
+    counts: Mapping[int, Count],
+    regions: Sequence[Region],
+) -> tuple[str, ...]:
+    """Return the buffers of unknown content that decide the ends of loops which were left."""
+    if not left:
+        return ()
+    flow = control_flow(function)
+    exits = provenance(function, flow).exits
+    loads = {at for n, loop in enumerate(flow.loops) if loop in left for at in exits[n]}
+    numbers = sorted({counts[at].region for at in loads if at in counts})
+    return tuple(regions[n].name for n in numbers if n >= 0 and regions[n].guessed)
+
+
+def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
+    """Return how far the time may be off by what an emulation assumed, or left out.
+
+    Parameters
+    ----------
+    machine : Machine
+    regions : sequence of Region
+    """
+    found = Doubt(reasons=tuple(content_notes(regions)))
+    lost = machine.memory.lost
+    if not lost:
+        return found
+    share = f"{lost:.0%}" if lost >= 0.01 else "under 1%"
+    reason = (
+        f"{share} of the accesses go to addresses that no buffer has: they are left out, and the "
+        "time is too short by them"
+    )
+    return found.beside(Doubt(longer=LEFT_OUT / max(1 - lost, 1 / LEFT_OUT), reasons=(reason,)))
+
+
+def run_notes(
+    machine: Machine, regions: Sequence[Region], sampled: int, blocks: int
+) -> Iterator[str]:
+    """Yield in words what an emulation left out, or took for granted.
+
+    Parameters
+    ----------
+    machine : Machine
+    regions : sequence of Region
+    sampled, blocks : int
+        Blocks that were run, and those of the launch.
+    """
+    if sampled < blocks:
+        yield f"{sampled} of {blocks} blocks were emulated"
+    wrapped = [r.name for r in regions if r.wrapped]
+    if wrapped:
+        yield f"accesses outside of {', '.join(wrapped[:8])} were put inside"
+    if machine.unfollowed:
+        names = ", ".join(sorted(machine.unfollowed)[:4])
+        yield f"not emulated, results taken as 0: {names}"

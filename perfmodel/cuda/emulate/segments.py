@@ -1,0 +1,150 @@
+"""Pieces of straight code that the emulator runs, each for all lanes that stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.cuda.emulate.machine import Active, Machine, Step
+from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.syntax import Function, Instruction, Register
+from perfmodel.cuda.sass.unrolling import COPIES
+
+Array = npt.NDArray[Any]
+Made = Callable[[int, Instruction], Step | None]
+"""Returns what runs an instruction of a place, or None if nothing is to be done."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """Instructions that run without a branch or a barrier: `steps` and what comes after.
+
+    `copy` numbers those of a loop's iterations that are put together; `joined` is what the barrier
+    tells lanes of given blocks of one another's predicates, once all are there.
+    """
+
+    block: int
+    steps: list[Step]
+    barrier: bool
+    ends: bool
+    starts: bool
+    copy: int = 0
+    guards: list[Any] = field(default_factory=list)
+    joined: Callable[[Active, Array], None] | None = None
+
+
+def segments(
+    function: Function, flow: ControlFlow, together: Container[int], machine: Machine, made: Made
+) -> tuple[list[Segment], list[int]]:
+    """Return the pieces of straight code, and the first of each basic block.
+
+    Parameters
+    ----------
+    function : Function
+    flow : ControlFlow
+    together : container of int
+        Blocks of which several iterations are put together.
+    machine : Machine
+        Reads the predicates.
+    made : callable
+    """
+    found: list[Segment] = []
+    first: list[int] = []
+    for number in range(len(flow.blocks)):
+        first.append(len(found))
+        for copy in range(COPIES if number in together else 1):
+            found += _straight(function, flow, number, copy, machine, made)
+    return found, first
+
+
+def join(
+    pieces: Sequence[Segment], machine: Machine, waiting: Array, resume: Array, block_of: Array
+) -> None:
+    """Let lanes that wait at barriers know what those reduce.
+
+    Parameters
+    ----------
+    pieces : sequence of Segment
+    machine : Machine
+    waiting, resume, block_of : array
+        Which lanes wait, the piece after each one's barrier, and its block.
+    """
+    for place in np.unique(resume[waiting]):
+        joined = pieces[int(place) - 1].joined
+        if joined is not None:
+            here = np.flatnonzero(waiting & (resume == place))
+            joined(machine.some(here), block_of[here])
+
+
+def differ(waiting: Array, resume: Array, block_of: Array) -> bool:
+    """Say whether lanes of a block wait at different barriers; parameters as for `join`."""
+    lanes = np.flatnonzero(waiting)
+    blocks = block_of[lanes]
+    high = np.zeros(int(block_of.max(initial=0)) + 1, dtype=int)
+    low = np.full(len(high), np.iinfo(int).max)
+    np.minimum.at(low, blocks, resume[lanes])
+    np.maximum.at(high, blocks, resume[lanes])
+    return bool(np.any((high > 0) & (low < high)))
+
+
+def _straight(
+    function: Function, flow: ControlFlow, number: int, copy: int, machine: Machine, made: Made
+) -> list[Segment]:
+    """Return the pieces of a basic block, between its barriers."""
+    found: list[Segment] = []
+    block = flow.blocks[number]
+    current = Segment(number, [], False, False, True, copy)
+    for at in range(block.start, block.stop):
+        instruction = function.instructions[at]
+        if instruction.opcode in ("bar", "barrier") and "arrive" not in instruction.modifiers:
+            if "warp" in instruction.modifiers:
+                continue
+            current.barrier = True
+            current.joined = _joined(machine, instruction)
+            found.append(current)
+            current = Segment(number, [], False, False, False, copy)
+            continue
+        if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
+            continue
+        run = made(at, instruction)
+        if run is None:
+            continue
+        guard = instruction.guard
+        getter = None
+        if guard is not None:
+            read = machine.getter(guard.register, np.dtype(bool))
+            getter = _negated(read) if guard.negated else read
+        current.steps.append(run)
+        current.guards.append(getter)
+    current.ends = True
+    found.append(current)
+    return found
+
+
+def _joined(machine: Machine, instruction: Instruction) -> Callable[[Active, Array], None] | None:
+    """Return what a barrier does that reduces a predicate over its block; None if it does not."""
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if "red" not in modifiers or not operands or not isinstance(operands[0], Register):
+        return None
+    read = machine.getter(operands[-1], np.dtype(bool))
+    target = operands[0].name
+
+    def run(active: Active, block: Array) -> None:
+        value = np.broadcast_to(read(active), block.shape)
+        holds = np.bincount(block, value)[block]
+        if "popc" in modifiers:
+            machine.write(target, holds.astype(np.uint32), active)
+        elif "and" in modifiers:
+            machine.write(target, holds == np.bincount(block)[block], active)
+        else:
+            machine.write(target, holds > 0, active)
+
+    return run
+
+
+def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
+    return lambda active: ~read(active)

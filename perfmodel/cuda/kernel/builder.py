@@ -1,0 +1,371 @@
+"""Putting a `Kernel` together from what following and emulating a PTX function found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from perfmodel.cuda.addresses.conditions import TRUE
+from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.launch import Base, KernelLaunch
+from perfmodel.cuda.addresses.records import Followed, LoopRun
+from perfmodel.cuda.addresses.sums import Sum, single, split, sum_of, written
+from perfmodel.cuda.emulate.odd_values import OddShares
+from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.kernel.accesses import (
+    Placed,
+    chained,
+    data_type,
+    factored,
+    known_part,
+    named_accesses,
+    rounds_of_loads,
+    three_numbers,
+)
+from perfmodel.cuda.kernel.block_work import BlockWork
+from perfmodel.cuda.kernel.constant_data import constant_bytes
+from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
+from perfmodel.cuda.kernel.parts import (
+    at_random,
+    data_factors,
+    drawn_inside,
+    lanes_in_data,
+    renamed,
+    unwrapped,
+)
+from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
+from perfmodel.cuda.kernel.work import work_of
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.lock_loops import held_inside
+from perfmodel.cuda.parse.source_places import place_name, users_line
+from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.sass.copies_ahead import copies_ahead
+from perfmodel.cuda.sass.divergence import aggregated
+from perfmodel.cuda.sass.machine_code import MachineCode
+from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
+from perfmodel.kernels.access import Access
+from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.doubt import SURE
+from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
+from perfmodel.kernels.unequal import Unequal
+
+_BLOCK: Final = parse(
+    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
+    "*(blockDim.x*blockDim.y*blockDim.z)"
+)
+_LINEAR: Final = Operation(
+    "+", (_BLOCK, parse("threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"))
+)
+_FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
+_INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+_APART: Final = 40503
+"""What tells an index of one load from that of another in a key of both: any large odd number."""
+
+
+def _space(name: str) -> Space:
+    return "shared" if name == "shared" else "local" if name == "local" else "global"
+
+
+class Builder:
+    """Puts a kernel together; holds what its parts need of each other."""
+
+    def __init__(
+        self,
+        module: Module,
+        function: Function,
+        launch: KernelLaunch,
+        registers: int,
+        follower: Interpreter,
+        bases: dict[str, Base],
+        shown: dict[str, str],
+        emulation: Emulation | None = None,
+    ) -> None:
+        self.emulation = emulation
+        self.machine: MachineCode = ()
+        self.odd: OddShares = {}
+        self.counted_loops: frozenset[str] = frozenset()
+        self.assumed = False
+        """Whether the size of a buffer had to be assumed."""
+        self.odd_doubt = SURE
+        self.held = held_inside(function, control_flow(function))
+        self.found = Followed()
+        self.module = module
+        self.function = function
+        self.launch = launch
+        self.registers = registers
+        self.follower = follower
+        self.algebra = follower.algebra
+        self.bases = bases
+        self.shown = shown
+        self.notes: list[str] = [*emulation.notes] if emulation is not None else []
+
+    def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
+        """Return the kernel."""
+        self.found = found
+        parts = self._index_names(found, placed)
+        elements = elements_of(placed, self.bases)
+        sizes = lengths_of(
+            placed, elements, self.bases, self._threads, self.follower, self.emulation
+        )
+        lengths, self.assumed = sizes.lengths, sizes.assumed
+        self.notes += sizes.notes
+        names_of = self._buffer_names(placed)
+        accesses: list[Access] = []
+        indices: dict[int, Node] = {}
+        ahead = copies_ahead(self.function)
+        together = aggregated(self.function)
+        for p in placed:
+            size = elements[p.base]
+            index = self._index(p, size, lengths[p.base], indices)
+            guard = renamed(known_part(p.access.guard), parts)
+            accesses.append(
+                Access(
+                    buffer=names_of[p.base],
+                    kind=p.moved.kind,
+                    index=renamed(index, parts),
+                    vector=Number(1 if self._is_local(p) else p.moved.width // size),
+                    loop=p.access.loop,
+                    guard=None if guard == TRUE else guard,
+                    cache=p.moved.cache,
+                    returns=p.moved.returns,
+                    dtype=data_type(p.moved, size),
+                    operation=p.moved.operation,
+                    aggregated=p.access.at in together,
+                    source=self._source(p),
+                    counted=self._counted(p),
+                    copied=self.function.instructions[p.access.at].opcode == "cp"
+                    and p.moved.kind == "load"
+                    and not p.moved.bulk,
+                    ahead=p.access.at in ahead and p.moved.kind == "load",
+                )
+            )
+            if not p.counted:
+                indices[p.access.at] = index
+        shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
+        accesses = named_accesses(accesses)
+        on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
+        accesses = chained(accesses, placed, self.function, on_chip)
+        work = work_of(
+            self.function,
+            found,
+            self.launch,
+            self._parameters(),
+            parts,
+            self.emulation,
+            self.registers,
+            rounds_of_loads(accesses, on_chip),
+            self.machine,
+            self.odd,
+            self.counted_loops,
+        )
+        self.odd_doubt = work.doubt
+        buffers = tuple(
+            Buffer(
+                name=names_of[base],
+                length=Number(lengths[base]),
+                element_bytes=Number(elements[base]),
+                space=_space(self.bases[base].space),
+            )
+            for base in dict.fromkeys(p.base for p in placed)
+        )
+        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
+        # Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
+        shared = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+        shared += self.launch.shared_bytes or max(
+            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
+            default=0,
+        )
+        return Kernel(
+            name=self.function.name,
+            summary="from PTX",
+            parameters=self._parameters(),
+            launch=Launch(
+                grid=three_numbers(self.launch.grid),
+                block=three_numbers(self.launch.block),
+                registers=Number(self.registers),
+                shared_bytes=Number(shared),
+            ),
+            buffers=buffers,
+            accesses=tuple(accesses),
+            definitions=tuple((name.name, written(part)) for name, part in parts),
+            loops=tuple(
+                Loop(
+                    loop.variable,
+                    renamed(loop.trips or Number(1), parts),
+                    loop.parent,
+                    Number(self._turns(loop, work.by_block.turns)),
+                )
+                for loop in found.loops
+            ),
+            arithmetic=work.arithmetic,
+            guard=shared_guard,
+            flop=Number(work.flop),
+            precision=work.precision,
+            barriers=work.barriers,
+            paces=work.paces,
+            loads_in_flight=None if work.in_flight is None else Number(work.in_flight),
+            notes=tuple(dict.fromkeys(self.notes)),
+            translated=True,
+            constants=Number(min(work.constants, constant_bytes(self.module, self.function))),
+            unequal=_unequal(self.emulation, work.by_block),
+            block_work=work.by_block.blocks,
+        )
+
+    def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
+        """Return the share of a loop's iterations, in those around it, that the last warp runs."""
+        share = stated.get(loop.variable, 1)
+        nest = self.found.nest(loop.variable)
+        if self.emulation is None or len(nest) < 2:
+            return share
+        flow = control_flow(self.function)
+        numbers = {each.variable: each.index for each in self.found.loops}
+        product = math.prod(mean_trips(self.emulation, flow, numbers[name]) for name in nest)
+        most = most_turns(self.emulation, flow, loop.index)
+        return share if most >= product else min(share, most / product)
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        found = []
+        for p in self.function.parameters:
+            name = self.shown[p.name]
+            if p.name not in self.launch.values:
+                continue
+            value = self.algebra.number(single(Name(name)))
+            if value is not None:
+                # What the launch decided is decided: another value is another analysis.
+                found.append(
+                    Parameter(
+                        name,
+                        default=Number(value),
+                        minimum=min(1, value),
+                        maximum=max(1, value),
+                        choices=(value,),
+                    )
+                )
+        return tuple(found)
+
+    def _index_names(self, found: Followed, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
+        """Return names for the positions in the grid that indices and guards are made of."""
+        used = " ".join(
+            [text(written(p.offset)) for p in placed if p.offset is not None]
+            + [text(p.access.guard) for p in placed]
+        )
+        taken = {*self.shown.values(), *(loop.variable for loop in found.loops)}
+        parts = []
+        for axis, tries in _INDEX_NAMES.items():
+            if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
+                continue
+            block = Operation("*", (Name(f"blockIdx.{axis}"), Name(f"blockDim.{axis}")))
+            position = sum_of(Operation("+", (block, Name(f"threadIdx.{axis}"))))
+            name = next(Name(t) for t in tries if t not in taken)
+            if f"blockDim.{axis}" in used:
+                parts.append((name, position))
+        return parts
+
+    @property
+    def _threads(self) -> int:
+        return math.prod(self.launch.grid) * math.prod(self.launch.block)
+
+    def _buffer_names(self, placed: Sequence[Placed]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for p in placed:
+            if p.base not in found:
+                name = self.bases[p.base].name[:60]
+                while name in found.values():
+                    name += "_"
+                found[p.base] = name
+        return found
+
+    def _index(self, p: Placed, size: int, length: int, indices: dict[int, Node]) -> Node:
+        """Return the index of an access, in elements; at random where data decides it."""
+        local = self._is_local(p)
+        wide = 1 if local else p.moved.width // size
+        if p.offset is None or (p.counted and (local or self._data(p.offset))):
+            # Only an example: what it asks for was counted.
+            places = max(1, length // wide)
+            drawn = Operation("random", (self._thread, Number(places)))
+            return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
+        elements, rest = split(p.offset, size)
+        assert local or not rest.terms, "the element divides every term"
+        if local:
+            # Words of a thread's local memory lie beside those of its neighbours.
+            word = written(elements)
+            if self._data(elements):
+                words = max(1, length // self._threads)
+                word = Operation("random", (self._thread, Number(words)))
+            return Operation("+", (Operation("*", (word, Number(self._threads))), self._thread))
+        if not self._data(elements):
+            return written(elements)
+        key = self._key(p, indices)
+        guard = p.access.guard
+        data = self.follower.data
+        inside = (length - wide + 1, key, guard, data, self.algebra)
+        elements = unwrapped(elements, inside[0], data, self.algebra)
+        found = None
+        if p.moved.kind != "atomic" and lanes_in_data(elements, data, self.algebra):
+            found = drawn_inside(elements, *inside)
+        if found is None:
+            read = [indices[at] for at in p.access.sources if at in indices]
+            found = at_random(elements, *inside, wide, read_at_key=read == [key])
+        if found is None and p.moved.kind != "atomic":
+            found = drawn_inside(elements, *inside)
+        name = self.bases[p.base].name
+        self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
+        if found is None:
+            drawn = Operation("random", (key, Number(max(1, length // wide))))
+            found = Operation("*", (drawn, Number(wide)))
+        return found
+
+    def _is_local(self, p: Placed) -> bool:
+        return self.bases[p.base].space == "local"
+
+    def _data(self, value: Sum) -> bool:
+        return bool(data_factors(value, self.follower.data))
+
+    def _key(self, p: Placed, indices: dict[int, Node]) -> Node:
+        """Return what tells the random places of threads apart: where they read the index.
+
+        An index that is made of several loads is as different as the most different of them.
+        """
+        known = [indices[at] for at in sorted(p.access.sources, reverse=True) if at in indices]
+        # A place that comes out of a loop is no longer any of its turns.
+        others = {loop.variable for loop in self.found.loops} - {*self.found.nest(p.access.loop)}
+        known = [k for k in known if others.isdisjoint(names(k))]
+        if not known:
+            return self._thread
+        differing = (k for k in known if any(n.startswith("threadIdx.") for n in names(k)))
+        own = next(differing, known[0])
+        if own == known[0]:
+            return own
+        return Operation("+", (own, Operation("*", (known[0], Number(_APART)))))
+
+    @property
+    def _thread(self) -> Node:
+        """Number of a thread in the launch."""
+        sizes = (*self.launch.grid[1:], *self.launch.block[1:])
+        return _FLAT if math.prod(sizes) == 1 else _LINEAR
+
+    def _counted(self, p: Placed) -> Counted | None:
+        if not p.counted or self.emulation is None:
+            return None
+        # Who holds a lock inside its loop took it once, however often it tried.
+        at = self.held.get(p.access.key, p.access.key)
+        count = self.emulation.counts.get(at)
+        return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
+
+    def _source(self, p: Placed) -> str:
+        """Return the file and line of an access, as far as the PTX says."""
+        instruction = self.function.instructions[p.access.at]
+        source = instruction.source
+        if source is None:
+            return f"PTX:{instruction.line}"
+        return place_name(users_line(source, self.module), self.module)
+
+
+def _unequal(emulation: Emulation | None, by_block: BlockWork) -> Unequal | None:
+    """Return how warps and blocks differ, beyond what conditions say of blocks."""
+    if emulation is None or not by_block.blocks:
+        return None if emulation is None else emulation.unequal
+    found, working = emulation.unequal, sum(by_block.blocks) / len(by_block.blocks)
+    slowest = max(found.slowest * working, 1.0)
+    return Unequal(slowest, max(found.longest * working, slowest))

@@ -1,0 +1,81 @@
+"""Registers that an assembler puts into local memory: PTX has none of these accesses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from perfmodel.cuda.compile.resources import Resources
+from perfmodel.expressions import Number, evaluate, parse
+from perfmodel.kernels.access import Access, AccessKind
+from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.kernel import Buffer, Kernel
+
+_WORD = 4
+_THREAD = parse(
+    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
+    "*(blockDim.x*blockDim.y*blockDim.z)"
+    "+ threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"
+)
+_BUFFER = "spilled-registers"
+
+
+def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
+    """Return a kernel with the loads and stores of spilled registers, each made once a thread.
+
+    Where they are, in a loop or in a branch, the assembler does not say.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    resources : Resources
+        With the bytes that an assembler says are stored and loaded; if unknown, nothing is added.
+    """
+    stored, loaded = resources.spill_store_bytes or 0, resources.spill_load_bytes or 0
+    if not stored and not loaded:
+        return kernel
+    grid, block = (
+        math.prod(int(evaluate(side, {})) for side in sides)
+        for sides in (kernel.launch.grid, kernel.launch.block)
+    )
+    warps = -(-block // 32) * grid
+    held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
+    accesses = tuple(
+        Access(
+            buffer=_BUFFER,
+            kind=kind,
+            index=_THREAD,
+            name=f"{_BUFFER}-{kind}",
+            counted=Counted(
+                requests=count * warps,
+                lanes=count * grid * block,
+                different=count * grid * block,
+                sectors=count * grid * block / 8,
+                lines=count * warps,
+                pairs=2 * count * warps,
+                data_wavefronts=count * warps,
+                tag_wavefronts=count * warps,
+                sampled=1.0,
+            ),
+        )
+        for kind, count in _counts(stored, loaded)
+    )
+    note = (
+        f"registers are spilled: {stored} B stored and {loaded} B loaded a thread, taken to be "
+        "outside of loops"
+    )
+    return replace(
+        kernel,
+        buffers=(
+            *kernel.buffers,
+            Buffer(_BUFFER, Number(held * grid * block), Number(_WORD), "local"),
+        ),
+        accesses=(*kernel.accesses, *accesses),
+        notes=(*kernel.notes, note),
+    )
+
+
+def _counts(stored: int, loaded: int) -> list[tuple[AccessKind, int]]:
+    """Return kinds and the accesses of a thread, a word each."""
+    kinds: list[tuple[AccessKind, int]] = [("store", stored // _WORD), ("load", loaded // _WORD)]
+    return [(kind, count) for kind, count in kinds if count]

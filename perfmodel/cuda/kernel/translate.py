@@ -1,0 +1,206 @@
+"""From a CUDA source or PTX file and a launch to a `Kernel` that predictions take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from typing import Final
+
+from perfmodel.cuda.addresses.launched import Bound, bound
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.emulate.assumed_contents import (
+    stand_ins,
+    variants,
+    with_assumption,
+    with_contents,
+)
+from perfmodel.cuda.emulate.lock_step import ENDLESS
+from perfmodel.cuda.emulate.run import Progress
+from perfmodel.cuda.kernel.fragments import with_fragments
+from perfmodel.cuda.kernel.kernel_from_ptx import kernel_from_ptx
+from perfmodel.cuda.kernel.spills import with_spills
+from perfmodel.cuda.launch.spec import LaunchSpec
+from perfmodel.cuda.parse.inline import Inlined, inlined
+from perfmodel.cuda.parse.signatures import base_name
+from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.sass.asynchronous import (
+    asynchronous_notes,
+    asynchronous_parts,
+    least_capability,
+)
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Number
+from perfmodel.kernels.doubt import Doubt
+from perfmodel.kernels.kernel import Kernel, Parameter
+
+_RUNTIME: Final = frozenset({"malloc", "free", "vprintf", "__assertfail"})
+"""Functions of CUDA's own, whose time is known or that few threads call."""
+_LEFT_OUT: Final = Doubt(longer=4.0)
+"""How much longer it may take for memory or functions that are left out: assumed."""
+_TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
+
+
+def translate(
+    path: str | Path,
+    launch: LaunchSpec,
+    *,
+    kernel: str | None = None,
+    architecture: str | None = None,
+    options: Sequence[str] = (),
+    progress: Progress | None = None,
+    assume: bool = False,
+    others: Sequence[str | Path] = (),
+) -> Kernel:
+    """Return the kernel that a launch of a source or PTX file runs.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.cu`` or the like, which is compiled, or PTX.
+    launch : LaunchSpec
+        Grid, block, arguments; its kernel's name counts if `kernel` is not given.
+    kernel : str, optional
+        Its name in the source or in PTX; the only one without.
+    architecture : str, optional
+        Such as ``sm_80``, to compile for.
+    options : sequence of str
+        For the compiler.
+    progress : callable, optional
+        Told how many of how many emulated threads are done.
+    assume : bool
+        Whether to go on where contents that nobody states decide most of the time, or keep a loop
+        from ending, and where most accesses have to be left out.
+    others : sequence of str or Path
+        Sources or PTX files with device functions that it is linked with.
+
+    Raises
+    ------
+    PerfmodelError
+        If the file cannot be read, an argument is missing or wrong, the kernel cannot be
+        followed, or, unless `assume`, unknown contents keep a loop from ending.
+
+    Examples
+    --------
+    >>> from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
+    >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
+    >>> translate("saxpy.cu", spec)  # doctest: +SKIP
+    """
+    program = load_program(path, architecture, options, kernel or launch.kernel, others)
+    return translated(program, launch, kernel, progress, assume=assume)
+
+
+def translated(
+    program: Program,
+    launch: LaunchSpec,
+    kernel: str | None = None,
+    progress: Progress | None = None,
+    *,
+    assume: bool = False,
+    compared: bool = True,
+) -> Kernel:
+    """Return the kernel that a launch of a loaded program runs; see `translate`.
+
+    Where contents that nobody states decide what threads do, `compared` says whether the kernel has
+    the same launch with other contents with it.
+    """
+    whole = inlined(program.module, program.kernel(kernel or launch.kernel))
+    function = with_fragments(whole.function)
+    found = bound(launch, function, program.parameter_names(function))
+
+    def made_of(contents: Bound) -> Kernel:
+        return _made(program, launch, whole, function, contents, progress, assume)
+
+    assumed = stand_ins(program.module, function, found, assume)
+    if not assumed:
+        return made_of(found)
+    taken = {s.key: s.taken for s in assumed if s.taken is not None}
+    main = made_of(with_contents(found, taken))
+    # A loop that was left unended says nothing of other contents.
+    ended = main.doubt.longer < ENDLESS.longer
+    others = variants(assumed) if compared and ended else ()
+    return with_assumption(
+        main,
+        assumed,
+        [made_of(with_contents(found, taken | chosen)) for chosen in others],
+        assume,
+    )
+
+
+def _made(
+    program: Program,
+    launch: LaunchSpec,
+    whole: Inlined,
+    function: Function,
+    found: Bound,
+    progress: Progress | None,
+    assume: bool,
+) -> Kernel:
+    """Return the kernel of a launch whose arguments are matched."""
+    resources = program.resources[function.name]
+    try:
+        made = kernel_from_ptx(
+            *(program.module, function, found, resources.registers, progress, resources.code),
+            assume=assume,
+        )
+    except RecursionError:
+        raise PerfmodelError(
+            f"kernel {function.name!r} makes expressions nested too deeply to follow"
+        ) from None
+    made = with_spills(made, resources)
+    if "malloc" in whole.left:
+        # One heap serves all threads, one after the other.
+        threads = float(prod(launch.grid) * prod(launch.block))
+        made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
+    missing = [name for name in whole.left if name not in _RUNTIME]
+    if missing and not made.accesses and not assume:
+        raise PerfmodelError(
+            f"kernel {base_name(function.name)} has no memory access but what {missing[0]} does, "
+            "which has no body here: put it in the same file, or --assume to go on without it"
+        )
+    left_out = (*(whole.notes if missing else ()), *_left_out(function))
+    if left_out:
+        # First of all: what is missing is no detail of what is there.
+        doubt = replace(_LEFT_OUT, reasons=left_out).beside(made.doubt)
+        made = replace(made, doubt=doubt)
+    parts = asynchronous_parts(function)
+    others = (note for note in whole.notes if note not in left_out)
+    notes = (*asynchronous_notes(parts), *made.notes, *others)
+    if resources.origin == "estimated":
+        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
+    name = base_name(function.name)
+    return replace(
+        made,
+        name=name,
+        summary=f"from {program.name}",
+        notes=notes,
+        parameters=_with_given(made, launch.follows_from),
+        compute_capability=least_capability(parts),
+        asynchronous=parts,
+    )
+
+
+def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]:
+    """Return a kernel's parameters with the numbers that its launch follows from besides."""
+    taken = {p.name for p in made.parameters}
+    other = {name for name, _ in made.definitions} | {loop.variable for loop in made.loops}
+    found = list(made.parameters)
+    for name, value in given.items():
+        if name not in taken:
+            label = f"{name}_" if name in other else name
+            low, high = min(1, value), max(1, value)
+            found.append(Parameter(label, Number(value), low, high, choices=(value,)))
+    return tuple(found)
+
+
+def _left_out(function: Function) -> tuple[str, ...]:
+    """Return what to say of memory that no access stands for: textures, fragments of matrices."""
+    opcodes = {
+        i.opcode + (".load/store" if i.opcode == "wmma" else "")
+        for i in function.instructions
+        if i.opcode in _TEXTURES or (i.opcode == "wmma" and not {"mma"} & {*i.modifiers})
+    }
+    if not opcodes:
+        return ()
+    return (f"memory that {', '.join(sorted(opcodes))} goes to is left out: the time is too short",)

@@ -1,0 +1,222 @@
+"""Launches of a kernel from a file: TOML, or JSON with one launch a line.
+
+The format, by example::
+
+    [[launch]]
+    kernel = "saxpy"                      # as PTX has it, or its name in the source
+    grid = [65536]                        # 1 to 3 numbers
+    block = [256]
+    shared_bytes = 0                      # dynamic; optional
+    name = "large"                        # optional
+    arguments.n = 16777216                # by name, or all in a list in their order
+    arguments.a = 2.5
+    arguments.x = { bytes = "64MiB", type = "f32", fill = "uniform" }
+    arguments.y = { bytes = "64MiB" }     # content unknown
+    arguments.index = { bytes = "64MiB", npy = "index.npy" }
+    arguments.shape = { fields = ["i32 3", "f32 0.5"] }     # a structure passed by value
+
+A number may be a rule over the launch's other numbers, its dimensions, and names that the user
+gives besides (see `perfmodel.cuda.launch.rules`): so one entry is a launch of any size::
+
+    [[launch]]
+    kernel = "saxpy"
+    grid = "ceil_div(n, blockDim.x)"      # or a list, ["ceil_div(n, 32)", "ceil_div(m, 8)"]
+    block = 256
+    arguments.n = 16777216                # unless the user gives another n
+    arguments.x = { bytes = "4*n" }
+
+A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``. What the recipes of
+``fill`` give: `perfmodel.cuda.launch.content`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.cuda.launch import content
+from perfmodel.cuda.launch.rules import Stated, sides
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
+from perfmodel.cuda.launch.stated import StatedArgument, StatedLaunch, three
+from perfmodel.errors import PerfmodelError, shown
+from perfmodel.kernels.values import check_keys, choice, is_list, whole
+from perfmodel.text_files import parse_toml, read_text
+
+_KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
+_BUFFER_KEYS: Final = ("bytes", "type", "fill", "below", "step", "npy")
+_MOST_LAUNCHES: Final = 10_000
+_MOST_ARGUMENTS: Final = 1024
+
+
+def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
+    """Return the launches of a file whose rules need nothing besides it.
+
+    Raises
+    ------
+    PerfmodelError
+        As `read_stated`, or if a rule needs a number that the file does not state.
+    """
+    return tuple(launch.at()[0] for launch in read_stated(path))
+
+
+def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
+    """Return the launches of a file as it states them.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.toml``, or ``.jsonl``/``.json`` with one launch a line. Paths of ``.npy`` files are
+        relative to its folder.
+
+    Raises
+    ------
+    PerfmodelError
+        If it cannot be read, or something in it is not as it should be.
+    """
+    path = Path(path)
+    where = f"launch file {path.name}"
+    text = read_text(path, where, "launch")
+    if path.suffix in (".jsonl", ".json"):
+        tables = _json_lines(text, where)
+    else:
+        tables = _toml_tables(parse_toml(text, where), where)
+    if not tables:
+        raise PerfmodelError(f"{where} has no launch: add [[launch]] with kernel, grid and block")
+    if len(tables) > _MOST_LAUNCHES:
+        raise PerfmodelError(f"{where} has {len(tables)} launches, at most {_MOST_LAUNCHES}")
+    return tuple(
+        _stated_launch(table, f"{where}, launch {i}", path.parent)
+        for i, table in enumerate(tables, 1)
+    )
+
+
+def launch_from_table(table: object, where: str, folder: Path = Path()) -> LaunchSpec:
+    """Return a launch from its table.
+
+    Parameters
+    ----------
+    table : object
+        A mapping, as TOML or JSON gives it.
+    where : str
+        Start of messages.
+    folder : Path
+        What paths of content are relative to.
+
+    Raises
+    ------
+    PerfmodelError
+        If something is missing, unknown or out of range.
+    """
+    return _stated_launch(table, where, folder).at()[0]
+
+
+def _stated_launch(table: object, where: str, folder: Path) -> StatedLaunch:
+    checked = check_keys(table, _KEYS, ("grid", "block"), where)
+    kernel = checked.get("kernel")
+    if kernel is not None and not (isinstance(kernel, str) and kernel):
+        raise PerfmodelError(f"{where}: kernel must be a name, not {shown(kernel)}")
+    name = checked.get("name", "")
+    if not isinstance(name, str):
+        raise PerfmodelError(f"{where}: name must be text, not {shown(name)}")
+    return StatedLaunch(
+        grid=_extent(checked["grid"], f"{where}: grid"),
+        block=_extent(checked["block"], f"{where}: block"),
+        shared=_size(checked.get("shared_bytes", 0), f"{where}: shared_bytes"),
+        arguments=_arguments(checked.get("arguments", {}), where, folder),
+        in_order=is_list(checked.get("arguments")) and bool(checked["arguments"]),
+        kernel=kernel,
+        name=name,
+    )
+
+
+def _arguments(given: object, where: str, folder: Path) -> tuple[StatedArgument, ...]:
+    if is_list(given):
+        items = [(str(i), value, f"{where}, argument {i + 1}") for i, value in enumerate(given)]
+    elif isinstance(given, Mapping):
+        items = [(k, value, f"{where}, argument {shown(k)}") for k, value in given.items()]
+    else:
+        raise PerfmodelError(f"{where}: arguments must be a table or a list, not {shown(given)}")
+    if len(items) > _MOST_ARGUMENTS:
+        raise PerfmodelError(f"{where}: at most {_MOST_ARGUMENTS} arguments")
+    return tuple(_argument(*item, folder) for item in items)
+
+
+def _json_lines(text: str, where: str) -> list[Any]:
+    tables = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            tables.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            reason = str(error)[:80] or "nested too deeply"
+            raise PerfmodelError(
+                f"{where}, line {number} is not JSON: {reason}; write one launch a line"
+            ) from None
+    return tables
+
+
+def _toml_tables(table: Mapping[str, Any], where: str) -> list[Any]:
+    if "launch" not in table:
+        return [table] if table else []
+    check_keys(table, ("launch",), ("launch",), where)
+    launches = table["launch"]
+    return list(launches) if is_list(launches) else [launches]
+
+
+def _extent(value: object, where: str) -> tuple[Stated, Stated, Stated]:
+    if isinstance(value, str):
+        return three(sides(value, where))
+    listed = list(value) if is_list(value) else [value]
+    if not 1 <= len(listed) <= 3:
+        raise PerfmodelError(f"{where} must be 1 to 3 numbers, not {shown(value)}")
+    # What a GPU allows is checked in one place, with the launch.
+    return three([_size(side, where, least=1) for side in listed])
+
+
+def _size(value: object, where: str, least: int = 0) -> Stated:
+    return Stated(value if isinstance(value, str) else whole(value, where, least=least), where)
+
+
+def _argument(key: str, value: object, where: str, folder: Path) -> StatedArgument:
+    if isinstance(value, bool):
+        return StatedArgument(key, where, Stated(int(value), where))
+    if isinstance(value, int | float | str):
+        return StatedArgument(key, where, Stated(value, where))
+    if isinstance(value, Mapping) and "fields" in value:
+        check_keys(value, ("fields",), ("fields",), where)
+        if not is_list(value["fields"]):
+            raise PerfmodelError(f"{where}: fields must be a list such as ['i32 3', 'f32 0.5']")
+        return StatedArgument(key, where, fields=tuple(map(str, value["fields"])))
+    if isinstance(value, Mapping):
+        size = _size(check_keys(value, _BUFFER_KEYS, ("bytes",), where)["bytes"], f"{where}: bytes")
+        return StatedArgument(key, where, size, _buffer(value, where, folder))
+    raise PerfmodelError(
+        f"{where} must be a number, a table with bytes, or one with fields, not {shown(value)}"
+    )
+
+
+def _buffer(table: Mapping[str, Any], where: str, folder: Path) -> Buffer:
+    """Return what a buffer holds, its size left open."""
+    kind, fill, npy = (table.get(key) for key in ("type", "fill", "npy"))
+    if kind is not None:
+        choice(kind, tuple(content.TYPES), f"{where}: type")
+    if fill is not None:
+        choice(fill, tuple(content.FILLS), f"{where}: fill")
+        if kind is None:
+            raise PerfmodelError(f"{where}: fill needs the elements' type, such as type = 'f32'")
+        if npy is not None:
+            raise PerfmodelError(f"{where} has both fill and npy: give one of them")
+    if npy is not None and not isinstance(npy, str):
+        raise PerfmodelError(f"{where}: npy must be a path, not {shown(npy)}")
+    below = table.get("below")
+    return Buffer(
+        bytes=1,
+        dtype=kind,
+        fill=fill,
+        below=None if below is None else whole(below, f"{where}: below", 1),
+        step=whole(table.get("step", 1), f"{where}: step", 1),
+        npy=None if npy is None else folder / npy,
+    )

@@ -1,0 +1,232 @@
+"""Control flow of a function: basic blocks, dominators, natural loops.
+
+Indirect branches go to every label of their table. A call comes back. The virtual exit, where
+``ret``, ``exit``, ``trap`` and the end of the text lead, has the number ``len(blocks)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perfmodel.cuda.parse.dominators import immediate_dominators
+from perfmodel.cuda.parse.syntax import Function, Instruction, Label
+from perfmodel.errors import PerfmodelError
+
+_ENDS: Final = frozenset({"ret", "exit", "trap"})
+_MOST_MEMBERS: Final = 1_000_000
+"""Blocks of all loops together: bounds what deeply nested loops may cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions `start` … `stop` - 1, entered only at the first, left only after the last."""
+
+    start: int
+    stop: int
+    successors: tuple[int, ...]
+    """Blocks, or the virtual exit; after a conditional branch, the one that follows comes last."""
+    predecessors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A natural loop: all back edges to one header, and what lies on the way."""
+
+    header: int
+    blocks: frozenset[int]
+    back_edges: tuple[tuple[int, int], ...]
+    """From a block of the loop to its header."""
+    exits: tuple[tuple[int, int], ...]
+    """From a block of the loop to one outside."""
+    parent: int | None
+    """Index of the loop around it, or None."""
+    depth: int
+    """1 for an outermost loop."""
+
+
+@dataclass(frozen=True)
+class ControlFlow:
+    """The graph of a function; block 0 is the entry."""
+
+    blocks: tuple[Block, ...]
+    block_of: tuple[int, ...]
+    """Block of each instruction."""
+    dominators: tuple[int | None, ...]
+    """Immediate dominator of each block; None for the entry and for blocks that nothing reaches."""
+    post_dominators: tuple[int | None, ...]
+    """Immediate post-dominator of each block, where a divergent warp meets again; may be the
+    virtual exit. None for blocks that never get there."""
+    loops: tuple[Loop, ...]
+    """Outer ones before inner ones."""
+    irreducible: tuple[tuple[int, int], ...]
+    """Edges that go back, but not to a dominator: loops with several entries, not in `loops`."""
+
+    @property
+    def exit(self) -> int:
+        """Number of the virtual exit."""
+        return len(self.blocks)
+
+    def innermost(self, block: int) -> int | None:
+        """Return the index of the innermost loop that a block is in, or None."""
+        found = [i for i, loop in enumerate(self.loops) if block in loop.blocks]
+        return max(found, key=lambda i: self.loops[i].depth, default=None)
+
+    def places(self, blocks: Iterable[int]) -> list[int]:
+        """Return where the instructions of some blocks are in the function, block by block."""
+        return [at for b in blocks for at in range(self.blocks[b].start, self.blocks[b].stop)]
+
+
+def control_flow(function: Function) -> ControlFlow:
+    """Return the control flow of a function.
+
+    Raises
+    ------
+    PerfmodelError
+        If a branch goes to a label that the function does not have, or loops are nested beyond
+        reason.
+    """
+    ranges, block_of = _ranges(function)
+    count = len(ranges)
+    following = [_successors(function, stop, block_of, count) for _, stop in ranges]
+    leading: list[list[int]] = [[] for _ in range(count + 1)]
+    for block, targets in enumerate(following):
+        for target in targets:
+            leading[target].append(block)
+    blocks = tuple(
+        Block(start, stop, targets, tuple(sources))
+        for (start, stop), targets, sources in zip(ranges, following, leading, strict=False)
+    )
+    down, order = immediate_dominators([*following, ()], leading, 0)
+    up, _ = immediate_dominators(leading, [*following, ()], count)
+    loops, irreducible = _loops(function, blocks, down, order)
+    return ControlFlow(blocks, block_of, tuple(down[:count]), tuple(up[:count]), loops, irreducible)
+
+
+def _ranges(function: Function) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
+    """Return the first instruction and the one behind the last of each block; and who is where."""
+    size = len(function.instructions)
+    starts = {0, *(i for i in function.labels.values() if i < size)}
+    starts |= {
+        i + 1
+        for i, instruction in enumerate(function.instructions)
+        if i + 1 < size and (instruction.opcode in _ENDS or instruction.opcode in ("bra", "brx"))
+    }
+    ordered = sorted(starts) if size else []
+    ranges = list(zip(ordered, [*ordered[1:], size], strict=True)) if size else []
+    block_of = tuple(b for b, (start, stop) in enumerate(ranges) for _ in range(start, stop))
+    return ranges, block_of
+
+
+def _successors(
+    function: Function, stop: int, block_of: Sequence[int], exit_block: int
+) -> tuple[int, ...]:
+    size = len(function.instructions)
+    last = function.instructions[stop - 1]
+    behind = block_of[stop] if stop < size else exit_block
+    if last.opcode in _ENDS:
+        targets = [exit_block]
+    elif last.opcode in ("bra", "brx"):
+        names = _targets(function, last)
+        at = [function.labels[name] for name in names]
+        targets = [block_of[i] if i < size else exit_block for i in at]
+    else:
+        return (behind,)
+    if last.guard is not None:
+        targets.append(behind)
+    return tuple(dict.fromkeys(targets))
+
+
+def _targets(function: Function, branch: Instruction) -> tuple[str, ...]:
+    """Return the labels that a branch may go to."""
+    labels = [o.name for o in branch.operands if isinstance(o, Label)]
+    if branch.opcode == "brx":
+        names = tuple(n for label in labels for n in function.branch_tables.get(label, ()))
+    else:
+        names = tuple(labels)
+    unknown = next((n for n in names if n not in function.labels), None)
+    if unknown is not None or not names:
+        which = f"label {unknown[:60]!r}" if unknown is not None else "label or table"
+        raise PerfmodelError(
+            f"function {function.name!r}, line {branch.line}: {branch.name} has no {which} to go "
+            "to; is the file whole?"
+        )
+    return names
+
+
+def _loops(
+    function: Function,
+    blocks: Sequence[Block],
+    dominators: Sequence[int | None],
+    order: Sequence[int],
+) -> tuple[tuple[Loop, ...], tuple[tuple[int, int], ...]]:
+    """Return the natural loops, outer ones first, and the edges that make no natural loop."""
+    spans = _spans(dominators, order)
+    place = {block: i for i, block in enumerate(order)}
+    edges: dict[int, list[tuple[int, int]]] = {}
+    irreducible: list[tuple[int, int]] = []
+    for source in order:
+        if source >= len(blocks):
+            continue
+        for target in blocks[source].successors:
+            if target < len(blocks) and place[target] <= place[source]:
+                if spans[target][0] <= spans[source][0] < spans[target][1]:
+                    edges.setdefault(target, []).append((source, target))
+                else:
+                    irreducible.append((source, target))
+    members: dict[int, frozenset[int]] = {}
+    total = 0
+    for header, back in edges.items():
+        members[header] = _members(blocks, header, [s for s, _ in back], place)
+        total += len(members[header])
+        if total > _MOST_MEMBERS:
+            raise PerfmodelError(
+                f"function {function.name!r} has loops nested beyond reason: at most "
+                f"{_MOST_MEMBERS} blocks in all its loops together are analysed"
+            )
+    loops: list[Loop] = []
+    innermost: dict[int, int] = {}
+    for header in sorted(members, key=lambda h: (-len(members[h]), place[h])):
+        inside = members[header]
+        parent = innermost.get(header)
+        exits = [(b, s) for b in sorted(inside) for s in blocks[b].successors if s not in inside]
+        level = 1 if parent is None else loops[parent].depth + 1
+        loops.append(Loop(header, inside, tuple(edges[header]), tuple(exits), parent, level))
+        innermost |= dict.fromkeys(inside, len(loops) - 1)
+    return tuple(loops), tuple(irreducible)
+
+
+def _members(
+    blocks: Sequence[Block], header: int, sources: Sequence[int], reached: dict[int, int]
+) -> frozenset[int]:
+    inside = {header}
+    waiting = [s for s in sources if s != header]
+    inside.update(waiting)
+    while waiting:
+        for before in blocks[waiting.pop()].predecessors:
+            if before not in inside and before in reached:
+                inside.add(before)
+                waiting.append(before)
+    return frozenset(inside)
+
+
+def _spans(dominators: Sequence[int | None], order: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Return a range of numbers of each block that holds those of all that it dominates.
+
+    `order` has dominators before what they dominate.
+    """
+    sizes = dict.fromkeys(order, 1)
+    for block in reversed(order):
+        above = dominators[block]
+        if above is not None:
+            sizes[above] += sizes[block]
+    spans: dict[int, tuple[int, int]] = {}
+    used = dict.fromkeys(order, 1)  # numbers of each block's range that are given away
+    for block in order:
+        above = dominators[block]
+        start = 0 if above is None else spans[above][0] + used[above]
+        if above is not None:
+            used[above] += sizes[block]
+        spans[block] = (start, start + sizes[block])
+    return spans

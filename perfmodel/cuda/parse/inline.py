@@ -1,0 +1,307 @@
+"""Calls of device functions, put into their caller: what the analyses see has no calls.
+
+Each copy of a body is an inner block of its own, so that its names stay its own. What a call hands
+over in parameter space goes in registers instead. What cannot be put in, because the file has no
+body or a pointer decides which function it is, stays a call; what calls itself is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from perfmodel.cuda.parse.syntax import (
+    SIZES,
+    Address,
+    Arguments,
+    Component,
+    Function,
+    Guard,
+    Instruction,
+    Label,
+    Module,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    RegisterDeclaration,
+    Symbol,
+    Variable,
+    Vector,
+)
+from perfmodel.errors import PerfmodelError
+
+MOST_INSTRUCTIONS: Final = 200_000
+"""Of a kernel with all its calls put in."""
+MOST_COPIES: Final = 4000
+"""Calls that are put in."""
+MOST_DEPTH: Final = 64
+"""Calls inside of calls."""
+
+_SYSTEM: Final = frozenset({"vprintf", "malloc", "free", "__assertfail"})
+"""Functions of the driver, which no file has a body for."""
+_OWN: Final = ("local", "param")
+"""Spaces of variables that each copy of a body has for itself."""
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """A kernel with its calls put in.
+
+    Attributes
+    ----------
+    function : Function
+    notes : tuple of str
+        What could not be put in.
+    left : tuple of str
+        Functions whose calls could not be.
+    """
+
+    function: Function
+    notes: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def inlined(module: Module, kernel: Function) -> Inlined:
+    """Return a kernel with the functions that it calls put in where it calls them.
+
+    Parameters
+    ----------
+    module : Module
+        With the functions.
+    kernel : Function
+
+    Raises
+    ------
+    PerfmodelError
+        If a function calls itself, directly or not, or the whole becomes too long.
+    """
+    if len(kernel.instructions) > MOST_INSTRUCTIONS:
+        raise PerfmodelError(
+            f"kernel {kernel.name!r} has {len(kernel.instructions)} instructions, more than the "
+            f"{MOST_INSTRUCTIONS} that are analysed"
+        )
+    if not any(i.opcode == "call" for i in kernel.instructions):
+        return Inlined(kernel)
+    return _Inliner(module, kernel).run()
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """One copy of a function's body: what its names become."""
+
+    function: Function
+    shift: int
+    """Added to the numbers of its inner blocks."""
+    bound: Mapping[str, str]
+    """Its parameters and results in parameter space, as the caller calls them."""
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Variables of which each copy has its own."""
+        return frozenset(v.name for v in self.function.variables if v.space in _OWN)
+
+    def name(self, text: str) -> str:
+        """Return a name of this copy, by its name in the function."""
+        if not self.shift:
+            return text
+        stem, _, scope = text.partition("@")
+        return f"{stem}@{int(scope or 0) + self.shift}"
+
+    def symbol(self, text: str) -> str:
+        """Return what a symbol is called."""
+        if text in self.bound:
+            return self.bound[text]
+        return self.name(text) if text in self.own else text
+
+    def operand(self, o: Operand) -> Operand:
+        """Return an operand with this copy's names."""
+        match o:
+            case Register(name):
+                return Register(self.name(name))
+            case Symbol(name, offset):
+                return Symbol(self.symbol(name), offset)
+            case Label(name):
+                return Label(self.name(name))
+            case Vector(elements):
+                return Vector(tuple(map(self.operand, elements)))
+            case Arguments(elements):
+                return Arguments(tuple(map(self.operand, elements)))
+            case Address(base, offset, coordinates):
+                return Address(self.operand(base), offset, tuple(map(self.operand, coordinates)))
+            case Pair(first, second):
+                return Pair(self.operand(first), self.operand(second))
+            case Negated(inner):
+                return Negated(self.operand(inner))
+            case Component(register, part):
+                return Component(Register(self.name(register.name)), part)
+        return o
+
+    def instruction(self, i: Instruction) -> Instruction:
+        """Return an instruction with this copy's names."""
+        if not self.shift:
+            return i
+        guard = i.guard and Guard(Register(self.name(i.guard.register.name)), i.guard.negated)
+        return replace(i, operands=tuple(map(self.operand, i.operands)), guard=guard)
+
+
+class _Inliner:
+    """Puts one kernel together."""
+
+    def __init__(self, module: Module, kernel: Function) -> None:
+        self.kernel = kernel
+        self.functions = {f.name: f for f in module.functions if f.defined and not f.kernel}
+        self.instructions: list[Instruction] = []
+        self.registers: list[RegisterDeclaration] = []
+        self.variables: dict[str, Variable] = {}
+        self.labels: dict[str, int] = {}
+        self.tables: dict[str, tuple[str, ...]] = {}
+        self.pragmas: list[tuple[int, str]] = []
+        self.left: dict[str, None] = {}
+        self.handed: dict[str, RegisterDeclaration] = {}
+        self.shift = 0
+        self.copies = 0
+
+    def run(self) -> Inlined:
+        """Return the kernel."""
+        self._body(_Copy(self.kernel, 0, {}), (self.kernel.name,))
+        function = replace(
+            self.kernel,
+            instructions=tuple(self.instructions),
+            registers=(*self.registers, *self.handed.values()),
+            variables=tuple(self.variables.values()),
+            labels=self.labels,
+            branch_tables=self.tables,
+            pragmas=tuple(self.pragmas),
+        )
+        notes = tuple(
+            f"calls of {name} are left out, with all that it does: the PTX has no body for it"
+            + ("" if name in _SYSTEM or " " in name else "; give the file that has, by --with FILE")
+            for name in list(self.left)[:4]
+        )
+        return Inlined(function, notes, tuple(self.left))
+
+    def _body(self, copy: _Copy, path: tuple[str, ...]) -> None:
+        """Put a copy of a body in, at the end of what there is."""
+        function = copy.function
+        inner = [int(r.scope) for r in function.registers]
+        named = (*function.labels, *(v.name for v in function.variables))
+        inner += [int(n.rpartition("@")[2]) for n in named if "@" in n]
+        self.shift = max(self.shift, copy.shift + max(inner, default=0) + 1)
+        self.registers += [replace(r, scope=r.scope + copy.shift) for r in function.registers]
+        self.registers += [
+            RegisterDeclaration(p.name, p.type, scope=copy.shift)
+            for p in (*function.parameters, *function.results)
+            if p.space == "reg"
+        ]
+        for variable in function.variables:
+            name = copy.symbol(variable.name)
+            self.variables.setdefault(name, replace(variable, name=name))
+        for name, members in function.branch_tables.items():
+            self.tables[copy.name(name)] = tuple(map(copy.name, members))
+        labels: dict[int, list[str]] = {}
+        for name, at in function.labels.items():
+            labels.setdefault(at, []).append(copy.name(name))
+        pragmas: dict[int, list[str]] = {}
+        for at, text in function.pragmas:
+            pragmas.setdefault(at, []).append(text)
+        end = f"$end@{copy.shift}"
+        for at, given in enumerate(function.instructions):
+            for name in labels.get(at, ()):
+                self.labels[name] = len(self.instructions)
+            self.pragmas += [(len(self.instructions), text) for text in pragmas.get(at, ())]
+            instruction = copy.instruction(given)
+            if instruction.opcode == "call":
+                self._call(instruction, path)
+            elif instruction.opcode == "ret" and copy.shift:
+                jump = replace(instruction, opcode="bra", modifiers=(), operands=(Label(end),))
+                if at + 1 < len(function.instructions) or jump.guard is not None:
+                    self.instructions.append(jump)
+            else:
+                self.instructions += self._handed_over(instruction)
+            if len(self.instructions) > MOST_INSTRUCTIONS or self.copies > MOST_COPIES:
+                raise PerfmodelError(
+                    f"kernel {self.kernel.name!r} makes over {MOST_COPIES} calls, or has over "
+                    f"{MOST_INSTRUCTIONS} instructions with what it calls: more than are analysed"
+                )
+        for name in labels.get(len(function.instructions), ()):
+            self.labels[name] = len(self.instructions)
+        if copy.shift:
+            self.labels[end] = len(self.instructions)
+
+    def _call(self, call: Instruction, path: tuple[str, ...]) -> None:
+        operands = list(call.operands)
+        results: tuple[Operand, ...] = ()
+        if operands and isinstance(operands[0], Arguments):
+            results = operands.pop(0).elements  # type: ignore[union-attr]
+        target = operands[0] if operands else None
+        given = next((o.elements for o in operands[1:] if isinstance(o, Arguments)), ())
+        name = target.name if isinstance(target, Symbol) else ""
+        callee = self.functions.get(name)
+        if callee is None or call.guard is not None:
+            self.left[name or "a function by pointer"] = None
+            self.instructions.append(call)
+            return
+        if name in path or len(path) > MOST_DEPTH:
+            raise PerfmodelError(
+                f"kernel {self.kernel.name!r}, PTX line {call.line}: {name!r} calls itself; how "
+                "deep it goes cannot be told from PTX: write it as a loop"
+            )
+        self.shift += 1
+        self.copies += 1
+        shift = self.shift
+        bound = {
+            p.name: o.name
+            for p, o in (
+                *zip(callee.parameters, given, strict=False),
+                *zip(callee.results, results, strict=False),
+            )
+            if p.space == "param" and isinstance(o, Symbol)
+        }
+        copy = _Copy(callee, shift, bound)
+        for p, o in zip(callee.parameters, given, strict=False):
+            if p.space == "reg":
+                self.instructions.append(_move(call, p.type, Register(copy.name(p.name)), o))
+        self._body(copy, (*path, name))
+        for p, o in zip(callee.results, results, strict=False):
+            if p.space == "reg" and isinstance(o, Register):
+                self.instructions.append(_move(call, p.type, o, Register(copy.name(p.name))))
+
+    def _handed_over(self, i: Instruction) -> list[Instruction]:
+        """Return an instruction, or the moves that a load or store of parameter space becomes."""
+        if i.opcode not in ("ld", "st") or not {m.partition("::")[0] for m in i.modifiers} & {
+            "param"
+        }:
+            return [i]
+        place = i.operands[i.opcode == "ld"] if len(i.operands) == 2 else None
+        if not isinstance(place, Address) or not isinstance(place.base, Symbol):
+            return [i]
+        if any(place.base.name == p.name for p in self.kernel.parameters):
+            return [i]
+        value = i.operands[i.opcode == "st"]
+        parts = value.elements if isinstance(value, Vector) else (value,)
+        kind = i.modifiers[-1] if i.modifiers else "b32"
+        found = []
+        for number, part in enumerate(parts):
+            offset = place.base.offset + place.offset + number * SIZES.get(kind, 4)
+            register = self._register(place.base.name, offset, kind)
+            pair = (part, register) if i.opcode == "ld" else (register, part)
+            if isinstance(pair[0], Register):
+                found.append(_move(i, kind, pair[0], pair[1]))
+        return found
+
+    def _register(self, name: str, offset: int, kind: str) -> Register:
+        """Return the register that stands for a place in parameter space."""
+        stem, _, scope = name.partition("@")
+        stem = f"{stem}+{offset}+"
+        key = f"{stem}@{scope}" if scope else stem
+        if key not in self.handed:
+            wide = f"b{8 * max(SIZES.get(kind, 4), 1)}"
+            self.handed[key] = RegisterDeclaration(stem, wide, scope=int(scope or 0))
+        return Register(key)
+
+
+def _move(like: Instruction, kind: str, to: Operand, source: Operand) -> Instruction:
+    return replace(like, opcode="mov", modifiers=(kind,), operands=(to, source))

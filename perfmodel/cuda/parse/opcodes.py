@@ -1,0 +1,182 @@
+"""What instructions are for, and which registers they read and write (data: opcodes.toml)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Arguments,
+    Component,
+    Function,
+    Instruction,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Vector,
+)
+
+UNKNOWN: Final = "unknown"
+
+_ROUNDED: Final = frozenset({"div", "sqrt", "rcp", "rem"})
+_ODD: Final = frozenset({"rn", "f64", "s64", "u64"})
+
+_FLOATS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("f64",), "float64"),
+    **dict.fromkeys(("f32", "f32x2", "tf32"), "float32"),
+    **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), "float16"),
+}
+_SPACES: Final = ("global", "shared", "local", "const", "param")
+
+
+_COMPUTING: Final = frozenset(
+    {"arithmetic", "logic", "special", "compare", "convert", "move", "load", "store", "atomic"}
+)
+
+
+def fewest_operands(opcode: str) -> int:
+    """Return how many operands an opcode takes at least; 0 where it may do without."""
+    kinds, _, fewest = _tables()
+    return fewest.get(opcode, 2) if kinds.get(opcode) in _COMPUTING else 0
+
+
+@cache
+def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, int]]:
+    """Return kinds by opcode, uses of first operands by opcode with modifiers, fewest operands."""
+    data: Mapping[str, Any] = tomllib.loads(
+        Path(__file__).with_name("opcodes.toml").read_text(encoding="utf-8")
+    )
+    kinds = {opcode: kind for kind, opcodes in data["kinds"].items() for opcode in opcodes}
+    uses = {name: use for use, names in data["results"].items() for name in names}
+    fewest = {name: int(count) for count, names in data["operands"].items() for name in names}
+    return kinds, uses, fewest
+
+
+def kind(instruction: Instruction) -> str:
+    """Return what an instruction is for.
+
+    One of the kinds of opcodes.toml; of ``arithmetic``, ``float64``, ``float32``, ``float16`` or
+    ``integer``; of a load, store or atomic, with its state space: ``load.global``, where an access
+    without one is ``generic``; ``unknown`` for an opcode that is not in the table.
+    """
+    return _kind(instruction.opcode, instruction.modifiers)
+
+
+@cache
+def _kind(opcode: str, modifiers: tuple[str, ...]) -> str:
+    found = _tables()[0].get(opcode, UNKNOWN)
+    if found == "arithmetic":
+        return next((_FLOATS[m] for m in modifiers if m in _FLOATS), "integer")
+    if found in ("load", "store", "atomic"):
+        if opcode in ("ldmatrix", "stmatrix"):
+            return f"{found}.shared"
+        names = (m.partition("::")[0] for m in modifiers)
+        return f"{found}.{next((m for m in names if m in _SPACES), 'generic')}"
+    return found
+
+
+def mix(function: Function) -> dict[str, int]:
+    """Return how many instructions of each kind a function has, most frequent first."""
+    return dict(Counter(kind(i) for i in function.instructions).most_common())
+
+
+def unknown(function: Function) -> dict[str, int]:
+    """Return what could not be read: instructions of no known opcode or with odd operands."""
+    return dict(
+        Counter(
+            i.name for i in function.instructions if not i.readable or kind(i) == UNKNOWN
+        ).most_common()
+    )
+
+
+def warnings(function: Function) -> tuple[str, ...]:
+    """Return a line about what could not be read of a function, or nothing."""
+    found = unknown(function)
+    if not found:
+        return ()
+    names = ", ".join(f"{name} ({count})" for name, count in list(found.items())[:5])
+    more = f" and {len(found) - 5} others" if len(found) > 5 else ""
+    total = sum(found.values())
+    return (
+        f"{function.name}: {total} instruction{'s' * (total != 1)} of unknown kind, counted and "
+        f"otherwise left out: {names}{more}",
+    )
+
+
+def written(instruction: Instruction) -> Iterator[str]:
+    """Yield the names of the registers that an instruction writes."""
+    if instruction.opcode == "call":
+        yield from registers_of(_call_results(instruction))
+    elif instruction.operands and _use(instruction.opcode, instruction.modifiers) != "none":
+        first = instruction.operands[0]
+        if not isinstance(first, Address):
+            yield from registers_of(first)
+
+
+def read(instruction: Instruction) -> Iterator[str]:
+    """Yield the names of the registers that an instruction reads, its guard's among them."""
+    if instruction.guard is not None:
+        yield instruction.guard.register.name
+    operands = instruction.operands
+    if instruction.opcode == "call":
+        results = _call_results(instruction)
+        for operand in operands:
+            if operand is not results:
+                yield from registers_of(operand)
+        return
+    use = _use(instruction.opcode, instruction.modifiers)
+    for place, operand in enumerate(operands):
+        if place or use != "first" or isinstance(operand, Address):
+            yield from registers_of(operand)
+
+
+@cache
+def _use(opcode: str, modifiers: tuple[str, ...]) -> str:
+    """Return how the first operand is used: first (written), none (read) or accumulated."""
+    uses = _tables()[1]
+    for length in range(len(modifiers), -1, -1):
+        use = uses.get(".".join((opcode, *modifiers[:length])))
+        if use is not None:
+            return use
+    return "first"
+
+
+def calls_for_odd_values(instruction: Instruction) -> bool:
+    """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
+    modifiers = {*instruction.modifiers}
+    return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
+
+
+def _call_results(call: Instruction) -> Operand | None:
+    """Return the operand of a call that takes its results: parentheses before the function."""
+    first = call.operands[0] if call.operands else None
+    return first if isinstance(first, Arguments) else None
+
+
+def registers_of(operand: Operand | None) -> Iterator[str]:
+    """Yield the names of the registers in an operand."""
+    match operand:
+        case Register():
+            yield operand.name
+        case Component():
+            yield operand.register.name
+        case Address():
+            yield from registers_of(operand.base)
+            for coordinate in operand.coordinates:
+                yield from registers_of(coordinate)
+        case Vector() | Arguments():
+            for element in operand.elements:
+                yield from registers_of(element)
+        case Pair():
+            yield from registers_of(operand.first)
+            yield from registers_of(operand.second)
+        case Negated():
+            yield from registers_of(operand.operand)
+        case _:
+            pass

@@ -1,0 +1,185 @@
+"""Operands of instructions: tokens to records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from perfmodel.cuda.parse.constants import constant, number
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Arguments,
+    Component,
+    FloatImmediate,
+    Immediate,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    SpecialRegister,
+    Symbol,
+    Vector,
+)
+from perfmodel.cuda.parse.tokens import Tokens
+
+_DEEPEST: Final = 4
+"""Nesting of braces and brackets; PTX needs two."""
+
+_SPECIAL: Final = re.compile(
+    r"""WARP_SZ | %(?:
+      n?tid | laneid | n?warpid | n?ctaid | n?smid | gridid | is_explicit_cluster | n?clusterid
+    | cluster_n?cta(?:id|rank) | lanemask_(?:eq|le|lt|ge|gt) | clock(?:_hi|64)? | pm[0-7](?:_64)?
+    | globaltimer(?:_lo|_hi)? | (?:total|aggr|dynamic)_smem_size | current_graph_exec
+    | envreg\d+ | reserved_smem_offset_(?:begin|end|cap|\d+)
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+"""Registers of the machine, without component (PTX ISA, "Special Registers")."""
+
+Resolve = Callable[[str], Operand]
+"""What a name means where it stands: a register, or a symbol."""
+
+
+class OperandReader:
+    """Reads operands of one function's instructions.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    resolve : callable
+        Tells what a name means that is no special register.
+    """
+
+    def __init__(self, tokens: Tokens, resolve: Resolve) -> None:
+        self._tokens = tokens
+        self._texts = tokens.texts
+        self._resolve = resolve
+        self._known: dict[str, Operand] = {}
+        self._in_call = False
+
+    def forget(self) -> None:
+        """Forget what names mean: a block was entered or left."""
+        self._known.clear()
+
+    def operands(self, at: int, call: bool) -> tuple[tuple[Operand, ...], int]:
+        """Return the operands from token `at` to the semicolon, and the token behind it.
+
+        In a call, parentheses hold arguments; elsewhere, an expression.
+        """
+        texts = self._texts
+        self._in_call = call
+        if texts[at] == ";":
+            return (), at + 1
+        found: list[Operand] = []
+        known = self._known
+        while True:
+            # The usual operand is a name or number that was seen before.
+            follower = texts[at + 1]
+            operand = known.get(texts[at]) if follower in (",", ";") else None
+            if operand is None:
+                operand, at = self._operand(at, 0)
+                follower = texts[at]
+            else:
+                at += 1
+            found.append(operand)
+            if follower == ";":
+                return tuple(found), at + 1
+            if follower != ",":
+                self._tokens.refuse(at, "',' or ';'")
+            at += 1
+
+    def _operand(self, at: int, depth: int) -> tuple[Operand, int]:
+        if depth > _DEEPEST:
+            self._tokens.refuse(at, f"at most {_DEEPEST} brackets inside each other")
+        text = self._texts[at]
+        if text == "[":
+            return self._address(at, depth)
+        if text == "{":
+            elements, at = self._list(at, "}", depth)
+            return Vector(elements), at
+        if text == "(" and self._in_call:
+            elements, at = self._list(at, ")", depth)
+            return Arguments(elements), at
+        if text == "!":
+            operand, at = self._operand(at + 1, depth + 1)
+            return Negated(operand), at
+        operand, at = self._leaf(at)
+        if self._texts[at] == "|":
+            second, at = self._leaf(at + 1)
+            return Pair(operand, second), at
+        return operand, at
+
+    def _list(self, at: int, close: str, depth: int) -> tuple[tuple[Operand, ...], int]:
+        found: list[Operand] = []
+        at += 1
+        if self._texts[at] == close:
+            return (), at + 1
+        while True:
+            operand, at = self._operand(at, depth + 1)
+            found.append(operand)
+            if self._texts[at] == close:
+                return tuple(found), at + 1
+            if self._texts[at] != ",":
+                self._tokens.refuse(at, f"',' or '{close}'")
+            at += 1
+
+    def _address(self, at: int, depth: int) -> tuple[Operand, int]:
+        base, at = self._operand(at + 1, depth + 1)
+        offset = 0
+        coordinates: tuple[Operand, ...] = ()
+        if isinstance(base, Symbol):
+            base, offset = Symbol(base.name), base.offset
+        elif self._texts[at] in ("+", "-"):
+            # "+ -8" is one sign too many for a constant, but usual.
+            value, at = constant(self._tokens, at)
+            offset = value
+        if self._texts[at] == ",":
+            inner, at = self._operand(at + 1, depth + 1)
+            coordinates = inner.elements if isinstance(inner, Vector) else (inner,)
+        if self._texts[at] != "]":
+            self._tokens.refuse(at, "']'")
+        return Address(base, offset, coordinates), at + 1
+
+    def _leaf(self, at: int) -> tuple[Operand, int]:
+        text = self._texts[at]
+        first = text[0]
+        if first.isdigit():
+            if self._texts[at + 1] in (",", ";", "}", "]", ")"):
+                value = number(text)
+                operand: Operand = value if isinstance(value, FloatImmediate) else Immediate(value)
+                self._known[text] = operand
+                return operand, at + 1
+        elif first in "%_$" or first.isalpha():
+            return self._name(text, at)
+        elif first not in "-+~(":
+            self._tokens.refuse(at, "an operand")
+        if first == "-" and self._texts[at + 1][:1].isdigit():
+            value = number(self._texts[at + 1])
+            if isinstance(value, FloatImmediate):
+                return FloatImmediate(value.bits ^ 1 << value.width - 1, value.width), at + 2
+        integer, at = constant(self._tokens, at)
+        return Immediate(integer), at
+
+    def _name(self, text: str, at: int) -> tuple[Operand, int]:
+        operand = self._known.get(text)
+        if operand is None:
+            operand = self._meaning(text)
+            self._known[text] = operand
+        at += 1
+        if isinstance(operand, Symbol) and self._texts[at] in ("+", "-"):
+            offset, at = constant(self._tokens, at)
+            return Symbol(operand.name, offset), at
+        return operand, at
+
+    def _meaning(self, text: str) -> Operand:
+        if text == "_":
+            return Sink()
+        stem, dot, part = text.partition(".")
+        if _SPECIAL.fullmatch(stem):
+            return SpecialRegister(text)
+        operand = self._resolve(stem)
+        if dot and isinstance(operand, Register):
+            return Component(operand, part)
+        return self._resolve(text) if dot else operand

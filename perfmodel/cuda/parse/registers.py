@@ -1,0 +1,78 @@
+"""Registers that instructions read and write, and those that are alive where a block begins."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from perfmodel.cuda.parse import opcodes
+from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.syntax import Function, Instruction
+
+
+@lru_cache(maxsize=1 << 16)
+def written_registers(instruction: Instruction) -> tuple[str, ...]:
+    """Return the registers that an instruction writes, in order."""
+    return tuple(opcodes.written(instruction))
+
+
+@lru_cache(maxsize=1 << 16)
+def read_registers(instruction: Instruction) -> frozenset[str]:
+    """Return the registers that an instruction reads."""
+    return frozenset(opcodes.read(instruction))
+
+
+def order(flow: ControlFlow) -> list[int]:
+    """Return the blocks so that each comes after those that lead to it, back edges aside."""
+    seen: set[int] = set()
+    found: list[int] = []
+    path: list[tuple[int, list[int]]] = []
+    if flow.blocks:
+        path.append((0, list(flow.blocks[0].successors)))
+        seen.add(0)
+    while path:
+        block, rest = path[-1]
+        while rest:
+            target = rest.pop(0)
+            if target < len(flow.blocks) and target not in seen:
+                seen.add(target)
+                path.append((target, list(flow.blocks[target].successors)))
+                break
+        else:
+            found.append(block)
+            path.pop()
+    return found[::-1]
+
+
+def alive_registers(function: Function, flow: ControlFlow) -> list[frozenset[str]]:
+    """Return the registers that each block, or one after it, reads before they are written."""
+    uses: list[set[str]] = []
+    defines: list[set[str]] = []
+    for block in flow.blocks:
+        used: set[str] = set()
+        made: set[str] = set()
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            used |= read_registers(instruction) - made
+            if instruction.guard is None:
+                made |= set(written_registers(instruction))
+            else:
+                used |= set(written_registers(instruction)) - made
+        uses.append(used)
+        defines.append(made)
+    alive = [set(part) for part in uses]
+    waiting = set(range(len(flow.blocks)))
+    while waiting:
+        at = waiting.pop()
+        after: set[str] = set()
+        for target in flow.blocks[at].successors:
+            if target < len(flow.blocks):
+                after |= alive[target]
+        now = uses[at] | (after - defines[at])
+        if now != alive[at]:
+            alive[at] = now
+            waiting.update(flow.blocks[at].predecessors)
+    return [frozenset(part) for part in alive]
+
+
+__all__ = ["alive_registers", "is_memory", "order", "read_registers", "written_registers"]

@@ -1,0 +1,102 @@
+"""What a kernel does asynchronously on sm_90: copies by TMA, mbarriers, wgmma.
+
+Their instructions, their bytes and the clocks of tensor cores are counted. When a copy arrives, who
+waits at an mbarrier, how warps share registers and blocks a cluster is not followed
+(`perfmodel.prediction.wider` says how far times of such kernels may be off).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.syntax import Function, Instruction
+from perfmodel.cuda.sass.tensor_work import multiply_accumulates
+
+WGMMA: Final = "wgmma"
+BULK: Final = "bulk copies (TMA)"
+TENSOR: Final = "tensor copies (TMA)"
+PIPELINE: Final = "pipeline"
+"""Copies by TMA in a loop."""
+MBARRIER: Final = "mbarriers"
+REGISTERS: Final = "setmaxnreg"
+CLUSTERS: Final = "clusters"
+MULTICAST: Final = "multicast"
+_SAID: Final = (TENSOR, BULK, MULTICAST, MBARRIER, REGISTERS, CLUSTERS)
+"""What a warning names; wgmma alone is modelled."""
+_SINCE_HOPPER: Final = frozenset({WGMMA, BULK, TENSOR, MULTICAST, REGISTERS, CLUSTERS})
+"""What needs compute capability 9.0 (PTX ISA, target notes); mbarriers need 8.0."""
+_CLUSTER_SIZES: Final = frozenset({"reqnctapercluster", "explicitcluster", "maxclusterrank"})
+
+
+def asynchronous_parts(function: Function) -> frozenset[str]:
+    """Return which of the parts that this module names a kernel has.
+
+    Parameters
+    ----------
+    function : Function
+    """
+    found = {part for i in function.instructions for part in _parts(i)}
+    if _CLUSTER_SIZES & function.directives.keys():
+        found.add(CLUSTERS)
+    if found & {BULK, TENSOR}:
+        flow = control_flow(function)
+        inside = {at for loop in flow.loops for at in flow.places(loop.blocks)}
+        if any({BULK, TENSOR} & {*_parts(function.instructions[at])} for at in inside):
+            found.add(PIPELINE)
+    return frozenset(found)
+
+
+def least_capability(parts: frozenset[str]) -> tuple[int, ...]:
+    """Return the least compute capability that has these parts; empty where any has them."""
+    return (9, 0) if parts & _SINCE_HOPPER else ()
+
+
+def asynchronous_notes(parts: frozenset[str]) -> tuple[str, ...]:
+    """Return in a line what of them is counted and what is not; nothing where all is modelled."""
+    named = [part for part in _SAID if part in parts]
+    if not named:
+        return ()
+    wgmma = [WGMMA] if WGMMA in parts else []
+    counted = ["instructions", *(["clocks of tensor cores"] if wgmma else [])]
+    left = []
+    if parts & {BULK, TENSOR}:
+        counted.append("bytes of copies")
+        left.append("when copies arrive")
+    if MBARRIER in parts:
+        left.append("waits at mbarriers")
+    if REGISTERS in parts:
+        left.append("registers that warps hand over")
+    if parts & {CLUSTERS, MULTICAST}:
+        left.append("what blocks of a cluster share")
+    line = (
+        f"the pipeline of {_listed([*wgmma, *named])} is not modelled: {_listed(counted)} are "
+        f"counted; {_listed(left)} are not"
+    )
+    if TENSOR in parts:
+        line += (
+            "; a tensor map's box and base are unknown: bytes through it are not predicted, but "
+            "taken from what barriers expect"
+        )
+    return (line,)
+
+
+def _parts(i: Instruction) -> Iterator[str]:
+    words = {m.partition("::")[0] for m in i.modifiers}
+    if i.opcode == "wgmma" and multiply_accumulates(i):
+        yield WGMMA
+    if i.opcode == "cp" and "bulk" in words and not words & {"commit_group", "wait_group"}:
+        yield TENSOR if "tensor" in words else BULK
+        if "multicast" in words:
+            yield MULTICAST
+    if i.opcode == "mbarrier":
+        yield MBARRIER
+    if i.opcode == "setmaxnreg":
+        yield REGISTERS
+    if i.opcode == "mapa" or (i.opcode == "barrier" and "cluster" in words):
+        yield CLUSTERS
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(", ".join(words).rsplit(", ", 1))

@@ -1,0 +1,204 @@
+"""What ptxas adds where lanes may part: places to meet again, and one lane that acts for a warp."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.memory_instructions import counts_lanes, is_used
+from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Function,
+    Instruction,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+
+MEETING: Final = 2.0
+"""Instructions of a branch at which lanes may part: they note where they meet, and wait there."""
+SHARED_BASE: Final = 3.0
+"""Instructions that make the address of a variable in shared memory: since clusters of blocks it
+holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""
+AGGREGATED: Final = {"returns": 10.0, "silent": 6.0, "scan": 24.0}
+"""Instructions by which a warp's lanes change one address together: a vote, counts of lanes or a
+REDUX, the choice of one, and for old values a shuffle and an addition; lanes that add unlike
+numbers and want old values add up in five shuffles. The first read, the others assumed."""
+_REDUCED: Final = frozenset({"min", "max", "and", "or", "xor"})
+_WORDS: Final = frozenset({"u32", "s32", "b32"})
+_UNIFORM: Final = frozenset(
+    {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvt", "cvta"}
+)
+"""What the uniform datapath of sm_90 does: integers without minimum and maximum, no numbers."""
+_FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
+_LANES: Final = ("%tid", "%laneid", "%lanemask")
+_ENDS: Final = ("ret", "exit")
+
+
+def parting_registers(function: Function) -> frozenset[str]:
+    """Return the registers that may differ from lane to lane."""
+    return _parting_registers(function.instructions)
+
+
+@lru_cache(maxsize=64)
+def _parting_registers(instructions: tuple[Instruction, ...]) -> frozenset[str]:
+    found = {r for i in instructions if _starts(i) for r in written_registers(i)}
+    changed = True
+    while changed:
+        before = len(found)
+        for instruction in instructions:
+            if not read_registers(instruction).isdisjoint(found):
+                found.update(written_registers(instruction))
+        changed = len(found) != before
+    return frozenset(found)
+
+
+def _starts(instruction: Instruction) -> bool:
+    if is_memory(instruction):
+        return True
+    return instruction.opcode in ("mov", "cvt") and any(
+        isinstance(o, SpecialRegister) and o.name.startswith(_LANES) for o in instruction.operands
+    )
+
+
+def uniform_registers(function: Function, flow: ControlFlow) -> frozenset[str]:
+    """Return integers that all lanes share and no loop changes: ptxas has other registers for them.
+
+    Read from machine code of sm_90 (nvcc 13.0): strides and sizes stand in uniform registers.
+    """
+    found = {r for i in function.instructions for r in written_registers(i)}
+    found -= parting_registers(function)
+    looped = {number for loop in flow.loops for number in loop.blocks}
+    for number, block in enumerate(flow.blocks):
+        for i in function.instructions[block.start : block.stop]:
+            made = i.opcode in _UNIFORM and not _FLOATS & {*i.modifiers} and i.guard is None
+            if number in looped or not made:
+                found.difference_update(written_registers(i))
+    return frozenset(found)
+
+
+def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
+    """Return the blocks whose branch lanes may part at, to meet again later in the kernel."""
+    parting = parting_registers(function)
+    found = set()
+    for number, block in enumerate(flow.blocks):
+        last = function.instructions[block.stop - 1]
+        forward = all(number < target < len(flow.blocks) for target in block.successors)
+        if last.opcode == "brx" and forward and read_registers(last) & parting:
+            found.add(number)  # a table of ways
+            continue
+        if last.opcode != "bra" or last.guard is None or len(block.successors) != 2:
+            continue
+        if not forward or last.guard.register.name not in parting:
+            continue
+        starts = [function.instructions[flow.blocks[t].start] for t in block.successors]
+        if not any(start.opcode in _ENDS for start in starts):
+            found.add(number)
+    return frozenset(found)
+
+
+def branches_before(flow: ControlFlow) -> dict[int, frozenset[int]]:
+    """Return the blocks whose branches decide whether each block is run."""
+    found: dict[int, set[int]] = {}
+    for number, block in enumerate(flow.blocks):
+        ways = [w for w in block.successors if w < len(flow.blocks)]
+        if len(ways) < 2:
+            continue
+        meeting = flow.post_dominators[number]
+        left, inside = ways, set[int]()
+        while left:
+            way = left.pop()
+            if way != meeting and way not in inside and way < len(flow.blocks):
+                inside.add(way)
+                left.extend(flow.blocks[way].successors)
+        for way in inside:
+            found.setdefault(way, set()).add(number)
+    return {way: frozenset(numbers) for way, numbers in found.items()}
+
+
+def lanes_part_at(
+    function: Function, flow: ControlFlow, number: int, parting: frozenset[str]
+) -> bool:
+    """Say whether a block's branch may part a warp's lanes, but for those that end there."""
+    block = flow.blocks[number]
+    starts = (flow.blocks[w].start for w in block.successors if w < len(flow.blocks))
+    if any(function.instructions[at].opcode in _ENDS for at in starts):
+        return False
+    return bool(read_registers(function.instructions[block.stop - 1]) & parting)
+
+
+def may_be_apart(function: Function, flow: ControlFlow, number: int) -> bool:
+    """Say whether ptxas cannot know that all lanes of a warp come to a block together."""
+    parting = parting_registers(function)
+    before = branches_before(flow).get(number, frozenset())
+    return any(lanes_part_at(function, flow, b, parting) for b in before)
+
+
+def varying_constants(function: Function) -> frozenset[int]:
+    """Return the loads from constant memory whose address may differ from lane to lane."""
+    parting = parting_registers(function)
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if i.opcode == "ld"
+        and "const" in i.modifiers
+        and any(isinstance(o, Address) and _parts(o.base, parting) for o in i.operands)
+    )
+
+
+def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
+    """Return the instructions that addresses of shared variables take, by where they are used."""
+    loops = {block for loop in flow.loops for block in loop.blocks}
+    found: dict[int, float] = {}
+    for number, block in enumerate(flow.blocks):
+        known: set[str] = set()
+        for at in range(block.start, block.stop):
+            instruction = function.instructions[at]
+            shared = "shared" in instruction.modifiers and is_memory(instruction)
+            for operand in instruction.operands:
+                base = operand.base if isinstance(operand, Address) and shared else operand
+                if not isinstance(base, Symbol) or (not shared and instruction.opcode != "mov"):
+                    continue
+                # A loop's are made before it.
+                if base.name not in known and number not in loops:
+                    found[at] = SHARED_BASE
+                known.add(base.name)
+    return found
+
+
+def aggregated(function: Function) -> dict[int, float]:
+    """Return the instructions by which warps change one address together, by the atomic.
+
+    Of atomics whose address no lane has for itself, as far as the code says, ptxas leaves one for
+    each warp: additions of 32 bits, those of 64 bits to global memory where all lanes add the same,
+    and minima, maxima and logic of 32 bits without an answer (machine code of sm_90, nvcc 13.0). No
+    exchanges, compare-and-swaps, increments with a limit, or additions of floats.
+    """
+    parting = parting_registers(function)
+    found = {}
+    for at, i in enumerate(function.instructions):
+        if not i.operands or i.opcode not in ("atom", "red") or counts_lanes(function, i):
+            continue
+        where = next((o for o in i.operands if isinstance(o, Address)), None)
+        if where is None or _parts(where.base, parting):
+            continue
+        returns = i.opcode == "atom" and is_used(function, i)
+        alike = not _parts(i.operands[-1], parting)
+        if "add" in i.modifiers and i.type_name in _WORDS:
+            how = "silent" if not returns else "returns" if alike else "scan"
+        elif "add" in i.modifiers and i.type_name in ("u64", "s64") and alike:
+            if "shared" in i.modifiers:
+                continue
+            how = "returns" if returns else "silent"
+        elif _REDUCED & {*i.modifiers} and i.type_name in _WORDS and not returns:
+            how = "silent"
+        else:
+            continue
+        found[at] = AGGREGATED[how]
+    return found
+
+
+def _parts(operand: object, parting: frozenset[str]) -> bool:
+    return isinstance(operand, Register) and operand.name in parting

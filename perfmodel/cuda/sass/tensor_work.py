@@ -1,0 +1,139 @@
+"""Products of matrices on tensor cores: what one instruction of PTX asks of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from perfmodel.cuda.parse.syntax import Immediate, Instruction
+from perfmodel.cuda.sass.latencies import latencies
+
+_SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_WARP: Final = 32
+GROUP: Final = 128
+"""Threads of a warp group, which makes a wgmma instruction together."""
+MACHINE_MACS: Final = 2048
+"""16-bit multiply-accumulates of the largest machine instruction of a warp (HMMA.16816)."""
+_SPARSE: Final = 0.5
+"""Share of a sparse product's multiply-accumulates that tensor cores make: of four values of A two
+are zero (PTX ISA, sparse matrix storage)."""
+_RATE: Final = {
+    **dict.fromkeys(("f16", "bf16"), 1.0),
+    "tf32": 2.0,
+    **dict.fromkeys(("e4m3", "e5m2", "s8", "u8"), 0.5),
+    **dict.fromkeys(("s4", "u4"), 0.25),
+    **dict.fromkeys(("b1",), 1 / 16),
+}
+"""Time of a multiply-accumulate over that of 16-bit ones: NVIDIA H100 white paper, dense rates."""
+_GROUP_PIPES: Final = {
+    "f16": "fp16_tensor",
+    "bf16": "bf16_tensor",
+    "tf32": "tf32_tensor",
+    **dict.fromkeys(("e4m3", "e5m2", "s8", "u8", "b1"), "fp8_tensor"),
+}
+_PIPE_RATE: Final = {
+    "fp16_tensor": 1.0,
+    "bf16_tensor": 1.0,
+    "tf32_tensor": 2.0,
+    "fp8_tensor": 0.5,
+}
+"""As `_RATE`, of the multiply-accumulates that each pipe of `_GROUP_PIPES` counts."""
+_CEILINGS: Final = {
+    "f16": "fp16_tensor",
+    "bf16": "bf16_tensor",
+    "tf32": "tf32_tensor",
+    "e4m3": "fp8_tensor",
+    "e5m2": "fp8_tensor",
+    "s8": "int8_tensor",
+    "u8": "int8_tensor",
+    "f64": "fp64_tensor",
+}
+
+
+def multiply_accumulates(instruction: Instruction) -> float:
+    """Return the multiply-accumulates that tensor cores make for an instruction; 0 of others.
+
+    Of all threads that make it: a warp's, of wgmma a warp group's. A sparse product's zeros do not
+    count.
+    """
+    if instruction.opcode not in ("mma", "wgmma", "wmma"):
+        return 0.0
+    if instruction.opcode != "mma" and not {"mma", "mma_async"} & {*instruction.modifiers}:
+        return 0.0
+    shape = next((s for m in instruction.modifiers if (s := _SHAPE.fullmatch(m))), None)
+    if shape is None:
+        return 0.0
+    m, n, k = (int(part) for part in shape.groups())
+    sparse = any(word.partition("::")[0] == "sp" for word in instruction.modifiers)
+    return m * n * k * (_SPARSE if sparse else 1.0)
+
+
+def tensor_flop(instruction: Instruction) -> tuple[str, float]:
+    """Return a product's ceiling, a key of `PRECISIONS`, and its FLOP for a thread; 0 of others."""
+    macs = multiply_accumulates(instruction)
+    if not macs:
+        return "fp32", 0.0
+    threads = GROUP if instruction.opcode == "wgmma" else _WARP
+    return _CEILINGS.get(_multiplied(instruction), "fp16_tensor"), 2.0 * macs / threads
+
+
+def tensor_clocks(instruction: Instruction) -> float:
+    """Return the clocks for which a product takes the tensor cores of those that make it.
+
+    Of wgmma all four of an SM, of a warp's product that of its scheduler, which reaches two thirds
+    of the rate: see ``[tensor]`` of ``latencies.toml``. 0 of other instructions, and of products of
+    doubles, which are counted as instructions of the FP64 pipe.
+    """
+    kind = _multiplied(instruction)
+    macs = multiply_accumulates(instruction) * _RATE.get(kind, 0.0)
+    found = latencies()
+    rate = found.group_macs if instruction.opcode == "wgmma" else found.warp_macs
+    return macs / rate
+
+
+def tensor_slots(instruction: Instruction) -> float:
+    """Return the issue slots of a product, a warp's: one of wgmma, else one a machine instruction.
+
+    ptxas splits a warp's product into instructions of `MACHINE_MACS` multiply-accumulates at most
+    (HMMA.16816; wmma m16n16k16 is two). 0 of other instructions, and of products of doubles.
+    """
+    if instruction.opcode == "wgmma":
+        return 1.0 if multiply_accumulates(instruction) else 0.0
+    macs = multiply_accumulates(instruction) * _RATE.get(_multiplied(instruction), 0.0)
+    return float(math.ceil(macs / MACHINE_MACS))
+
+
+def waits_for_products(instruction: Instruction) -> bool:
+    """Say whether an instruction waits for all wgmma of its warp group: ``wait_group 0``."""
+    if instruction.opcode != "wgmma" or "wait_group" not in instruction.modifiers:
+        return False
+    return all(isinstance(o, Immediate) and o.value == 0 for o in instruction.operands)
+
+
+def _multiplied(instruction: Instruction) -> str:
+    """Return the type that a product multiplies."""
+    # Types stand as d, a, b, c; those of a and b are multiplied.
+    types = [m for m in instruction.modifiers if m in _RATE or m in ("f32", "f64", "s32")]
+    kind = next((m for m in types if m in _RATE and m != "f16"), None)
+    return kind or ("f64" if "f64" in types else "f16")
+
+
+def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
+    """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    """
+    macs = multiply_accumulates(instruction)
+    if not macs:
+        return None
+    kind = _multiplied(instruction)
+    if instruction.opcode == "wgmma":
+        pipe = _GROUP_PIPES.get(kind, "fp16_tensor")
+        return {pipe: macs / GROUP * _RATE.get(kind, 1.0) / _PIPE_RATE[pipe], "other": 1.0}
+    if kind == "f64":
+        # Twice the rate of the other pipe (H100 white paper).
+        return {"fma64": macs / _WARP / 2}
+    return {"tensor16": macs / _WARP * _RATE[kind]}

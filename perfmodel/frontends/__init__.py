@@ -1,1 +1,0 @@
-"""From what a compiler sees to a kernel: PTX, CUDA sources, launches."""

@@ -1,1 +1,0 @@
-"""What ptxas makes of PTX: instructions, their order, loops, and machine code as it lies there."""

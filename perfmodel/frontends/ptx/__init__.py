@@ -1,1 +1,0 @@
-"""PTX: what a file says (`parse_ptx`, `read_ptx`), and its control flow."""

@@ -1,1 +1,0 @@
-"""A PTX kernel followed with symbols: which blocks run when, and what they access."""

@@ -1,0 +1,218 @@
+"""Coefficients: the fitted numbers of mechanisms, by architecture, each with its origin.
+
+A mechanism declares a coefficient where its formula stands, and asks the device for its value. The
+values are data: ``catalogue/coefficients/CC/STAGE.toml``, CC the compute capability that they were
+fitted on, a table for each, such as::
+
+    [dirty_lines.stream_room]
+    value = 0.687
+    unit = "1"
+    kind = "fitted"
+    source = "measurements/..., rows marked fit"
+    note = "3.1% rms"
+    standard_error = 0.01
+
+Values are in the unit in which formulas take them: SI, or clocks of an SM. A compute capability
+without a folder of its own has the values of the newest one that has, which counts as inherited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.hardware.figure import Kind
+from perfmodel.text_files import parse_toml, read_text
+
+if TYPE_CHECKING:
+    from perfmodel.hardware.device import Device
+
+FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
+_KEYS: Final = ("value", "unit", "kind", "source", "note", "standard_error")
+_declared: dict[str, Coefficient | CoefficientTable] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientValue:
+    """The value of a coefficient on one architecture.
+
+    Attributes
+    ----------
+    value : float or tuple of float
+        In `unit`; several for a table.
+    unit : str
+    kind : {"fitted", "measured", "derived", "assumed", "datasheet"}
+    source : str
+        The measurements and rows, the derivation, or the publication.
+    note : str
+        Residual of the fit, what other values give, doubts.
+    standard_error : float or None
+        In `unit`.
+    """
+
+    value: float | tuple[float, ...]
+    unit: str
+    kind: Kind
+    source: str
+    note: str = ""
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """All coefficients of an architecture.
+
+    Attributes
+    ----------
+    compute_capability : str
+        Of the GPUs that they were fitted on.
+    values : mapping of str to float or tuple of float
+        By name, "STAGE.MECHANISM.COEFFICIENT"; recorded numbers while a derivation is recorded.
+    origins : mapping of str to CoefficientValue
+    """
+
+    compute_capability: str
+    values: Mapping[str, Any]
+    origins: Mapping[str, CoefficientValue]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the numbers, not where they are from."""
+        if not isinstance(other, Coefficients):
+            return NotImplemented
+        return self is other or dict(self.values) == dict(other.values)
+
+    def __hash__(self) -> int:
+        """Agree with `__eq__`: equal numbers are of one architecture."""
+        return hash(self.compute_capability)
+
+    # A mapping proxy cannot be pickled, and sweeps send devices to other processes.
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the mappings as dictionaries."""
+        return Coefficients, (self.compute_capability, dict(self.values), dict(self.origins))
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A number of a mechanism that each architecture has its own of.
+
+    Attributes
+    ----------
+    name : str
+        "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
+    unit : str
+    text : str
+        What it is, in one line.
+    """
+
+    name: str
+    unit: str
+    text: str
+
+    def __post_init__(self) -> None:
+        """Let `declared` know of it."""
+        _declare(self)
+
+    def __call__(self, device: Device) -> float:
+        """Return its value on a device, in `unit`."""
+        return cast(float, device.coefficients.values[self.name])
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientTable:
+    """Several numbers of a mechanism in a row, as of 3 to 10 ways set aside.
+
+    The attributes are those of `Coefficient`.
+    """
+
+    name: str
+    unit: str
+    text: str
+
+    def __post_init__(self) -> None:
+        """Let `declared` know of it."""
+        _declare(self)
+
+    def __call__(self, device: Device) -> npt.NDArray[np.float64]:
+        """Return its values on a device, in `unit`."""
+        return np.asanyarray(device.coefficients.values[self.name], dtype=float)
+
+
+def declared() -> Mapping[str, Coefficient | CoefficientTable]:
+    """Return the coefficients of all models that are imported, by name."""
+    return MappingProxyType(_declared)
+
+
+def _declare(found: Coefficient | CoefficientTable) -> None:
+    if found.name.count(".") != 2:
+        raise ValueError(f"{found.name!r} is not STAGE.MECHANISM.COEFFICIENT")
+    if found.name in _declared:
+        raise ValueError(f"{found.name!r} is declared twice")
+    _declared[found.name] = found
+
+
+def coefficients_of(compute_capability: str) -> Coefficients:
+    """Return the coefficients that GPUs of a compute capability have, their own or inherited.
+
+    Parameters
+    ----------
+    compute_capability : str
+        Such as "9.0".
+    """
+    known = architectures()
+    return _read(compute_capability if compute_capability in known else known[-1])
+
+
+def architectures() -> tuple[str, ...]:
+    """Return the compute capabilities that have coefficients of their own, oldest first."""
+    found = (folder.name for folder in FOLDER.iterdir() if folder.is_dir())
+    return tuple(sorted(found, key=float))
+
+
+@lru_cache(maxsize=8)
+def _read(capability: str) -> Coefficients:
+    found: dict[str, CoefficientValue] = {}
+    for path in sorted((FOLDER / capability).glob("*.toml")):
+        where = f"coefficients {capability}/{path.name}"
+        table = parse_toml(read_text(path, where, "coefficient"), where)
+        for mechanism, entries in table.items():
+            if not isinstance(entries, dict):
+                raise PerfmodelError(f"{where}: {mechanism} must be tables of coefficients")
+            for name, entry in entries.items():
+                full = f"{path.stem}.{mechanism}.{name}"
+                found[full] = _value(entry, f"{where}, {mechanism}.{name}")
+    values = {name: value.value for name, value in found.items()}
+    return Coefficients(capability, MappingProxyType(values), MappingProxyType(found))
+
+
+def _value(entry: object, where: str) -> CoefficientValue:
+    if not isinstance(entry, dict):
+        raise PerfmodelError(f"{where} must be a table with value, unit, kind and source")
+    for key in entry:
+        if key not in _KEYS:
+            raise PerfmodelError(f"{where} has an unknown key {shown(key)}{nearest(key, _KEYS)}")
+    for key in _KEYS[:4]:
+        if key not in entry:
+            raise PerfmodelError(f"{where} has no {key}")
+    if entry["kind"] not in get_args(Kind):
+        raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
+    value = entry["value"]
+    many = isinstance(value, list)
+    for one in value if many else [value]:
+        if isinstance(one, bool) or not isinstance(one, (int, float)) or not np.isfinite(one):
+            raise PerfmodelError(f"{where}: value must be a finite number, not {shown(one)}")
+    return CoefficientValue(
+        tuple(float(one) for one in value) if many else float(value),
+        entry["unit"],
+        entry["kind"],
+        " ".join(entry["source"].split()),
+        " ".join(entry.get("note", "").split()),
+        entry.get("standard_error"),
+    )

@@ -1,0 +1,146 @@
+"""DRAM's stage: from what L2 has not, and cannot keep, to the bytes that DRAM moves."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.dram.dram_writes import Writes, dram_writes
+from perfmodel.models.dram.record import Dram
+from perfmodel.models.dram.throughput import found_early, room_early, row_costs
+from perfmodel.models.dram.writeback import (
+    DramMix,
+    SetAside,
+    crowds_writes,
+    dearer_writes,
+    streams_between,
+    writeback_loss,
+)
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.l1.record import L1
+from perfmodel.models.l2.access_misses import total
+from perfmodel.models.l2.record import L2
+from perfmodel.models.l2.residency import WAYS
+from perfmodel.models.l2.table_costs import (
+    filled_share,
+    kept_share,
+    marked_reads,
+    normal_reads,
+    random_waits,
+    scattered_cost,
+)
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.reuse.placement import dram_read_cost
+
+Array = npt.NDArray[Any]
+
+_ZERO: Final = np.zeros(1)
+
+
+def dram_stage(accesses: GlobalAccesses, l1: L1, l2: L2) -> Dram:
+    """Return what DRAM moves for all configurations, and what it costs."""
+    writes = dram_writes(accesses, l1, l2)
+    reads = _reads(accesses, l1, l2, writes)
+    mix = _mix(accesses, l2, writes, reads)
+    early = _early_share(accesses, l2, writes, reads.moved)
+    # Parts that are read again and again take DRAM's time first, L2's later.
+    settled = sum((t.again * t.settled for t in l2.tables), _ZERO)
+    waited = random_waits(accesses, l2.tables, row_costs(accesses.device).rows)
+    return Dram(
+        read_bytes=reads.moved,
+        write_bytes=mix.written,
+        replay_bytes=writes.replayed,
+        read_cost=np.where(reads.moved >= 1, reads.taken / np.maximum(reads.moved, 1), 1.0),
+        write_cost=writes.cost * dearer_writes(accesses.device, writes.ways),
+        atomic_share=reads.of_atomics / np.maximum(reads.taken + writes.taken, 1.0),
+        scattered_bytes=waited + writes.waited,
+        made_whole_bytes=writes.strided,
+        writeback_bytes=_writeback_bytes(accesses, l2, writes, reads, mix),
+        writeback_streams=streams_between(mix.normal, mix.again, mix.written),
+        early_share=np.maximum(settled / np.maximum(l2.asked_sectors * SECTOR, 1.0), early),
+        early_read_bytes=np.minimum(l2.missed_early, reads.moved),
+    )
+
+
+class _Reads(NamedTuple):
+    """Bytes read, and what they and those of atomics take of DRAM, in bytes of a stream [B].
+
+    The former two as DRAM moves them: compressed.
+    """
+
+    moved: Array
+    taken: Array
+    of_atomics: Array
+
+
+def _reads(accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes) -> _Reads:
+    moved = total(l2.misses.dram_bytes, accesses.of("load", "atomic"))
+    of_atomics = sum((a.read * a.read_cost for a in l2.atomics.values()), _ZERO)
+    taken = _usual_cost(accesses, l1, l2) + of_atomics
+    taken = taken + scattered_cost(l2.tables, moved, writes.written, accesses.warm)
+    taken = taken + sum((t.read(accesses.warm) * t.pinned for t in l2.tables), _ZERO)
+    ratio = accesses.control.compression
+    return _Reads(
+        (moved + writes.made_whole) / ratio,
+        (taken + writes.made_whole) / ratio,
+        np.asanyarray(of_atomics),
+    )
+
+
+def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
+    """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
+    within = {i: t.size / t.rounds.number for t in l2.tables if t.random for i in t.members}
+    filled = {i: union.of_lines for i, union in l1.unions.items()}
+    rows, granule = row_costs(accesses.device), accesses.granule
+    costs = (
+        l2.misses.dram_bytes[i]
+        * dram_read_cost(
+            accesses.instance,
+            accesses.requests[i],
+            granule,
+            rows,
+            filled.get(i, 0.0),
+            within.get(i),
+        )
+        for i in accesses.of("load", "atomic")
+        if i not in l2.atomics
+    )
+    return np.asanyarray(sum(costs, _ZERO))
+
+
+def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads) -> DramMix:
+    """Return what DRAM moves by the property of the lines."""
+    ratio, warm = accesses.control.compression, accesses.warm
+    persisting, streaming = (part / ratio for part in marked_reads(l2.tables, warm))
+    return DramMix(
+        written=writes.written / ratio,
+        normal=np.maximum(reads.moved - streaming - persisting, 0.0),
+        streaming=streaming,
+        persisting=persisting,
+        again=normal_reads(l2.tables, warm) / ratio,
+    )
+
+
+def _writeback_bytes(
+    accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads, mix: DramMix
+) -> Array:
+    """Return what write-backs lose with a set-aside, as bytes that an H200 could move [B]."""
+    granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
+    aside = SetAside(
+        ways=writes.ways if crowds_writes(accesses.device) else writes.ways * 0,
+        filled=filled_share(l2.tables, granted, reads.moved, accesses.warm, stores),
+        kept=kept_share(l2.tables, granted),
+    )
+    return writeback_loss(mix, aside, tabled=bool(l2.tables))
+
+
+def _early_share(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array) -> Array:
+    """Return the share of a launch that finds its data, or room for it, in L2."""
+    stored = l2.write_sectors * SECTOR
+    if not accesses.warm:
+        return room_early(writes.left, reads, stored)
+    touched = sum(l2.misses.touched, _ZERO)
+    moved = (l2.read_sectors + l2.write_sectors) * SECTOR
+    return found_early(writes.found, moved, touched, stored)

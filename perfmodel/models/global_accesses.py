@@ -1,0 +1,145 @@
+"""The global accesses of a launch, and the caches that serve them: what every memory stage sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
+from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+CacheState = Literal["cold", "warm"]
+
+
+@dataclass(frozen=True, slots=True)
+class L2Start:
+    """How L2 is set for a launch, and what it holds when that starts.
+
+    Attributes
+    ----------
+    control : L2Control
+        Set-aside, window, fetch granularity and compression in effect.
+    claimed : float
+        Bytes that concurrent kernels keep in the set-aside [B].
+    warm : bool
+        Whether L2 starts as the same launch just left it.
+    full : bool
+        Whether what the launch has not left in L2 is others' lines: only profilers empty it.
+    """
+
+    control: L2Control = DRIVERS_L2
+    claimed: float = 0.0
+    warm: bool = False
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalAccesses:
+    """The accesses of a launch to global and local memory, and where they run.
+
+    Attributes
+    ----------
+    instance : Instance
+        Configurations of one block shape.
+    shape : BlockShape
+    requests : sequence of Requests
+        By position, as everywhere below.
+    device : Device
+    occupied : Occupancy
+        Of the same configurations.
+    start : L2Start
+    """
+
+    instance: Instance
+    shape: BlockShape
+    requests: Sequence[Requests]
+    device: Device
+    occupied: Occupancy
+    start: L2Start
+
+    @property
+    def control(self) -> L2Control:
+        """L2 control in effect."""
+        return self.start.control
+
+    @property
+    def warm(self) -> bool:
+        """Whether L2 starts as the same launch just left it."""
+        return self.start.warm
+
+    @property
+    def granule(self) -> int:
+        """The least that an L2 miss fetches from DRAM [B]."""
+        asked = self.control.fetch_granularity
+        return int(self.device.dram_access_size) if asked == DEFAULT_FETCH else asked
+
+    @property
+    def l1_size(self) -> Array:
+        """Capacity of an SM's L1 [B]."""
+        return np.asanyarray(self.occupied.l1_size, dtype=float)
+
+    @property
+    def l2_size(self) -> float:
+        """Capacity of L2 [B]."""
+        return 1.0 * self.device.l2_size
+
+    @property
+    def blocks(self) -> Array:
+        """Blocks of the grid."""
+        return np.asanyarray(self.instance.blocks, dtype=float)
+
+    @property
+    def wave(self) -> Array:
+        """Blocks that run at a time on the whole GPU."""
+        return np.asanyarray(np.minimum(self.blocks, self.device.sm_count * self.occupied.resident))
+
+    @property
+    def running(self) -> Array:
+        """Share of the blocks that run at a time."""
+        held = self.device.sm_count * self.occupied.resident
+        return np.asanyarray(np.minimum(1.0, held / self.blocks))
+
+    @property
+    def sms(self) -> Array:
+        """SMs that have a block."""
+        return np.asanyarray(np.minimum(self.blocks, self.device.sm_count))
+
+    @property
+    def blocks_on_sm(self) -> Array:
+        """Blocks that share an SM: fewer of a small launch."""
+        return side_by_side(self.occupied.resident, self.blocks, self.device.sm_count)
+
+    @property
+    def blocks_on_gpc(self) -> Array:
+        """Blocks in a row that the SMs of a GPC get."""
+        return gpc_run(self.blocks, self.device)
+
+    @property
+    def warps_on_sm(self) -> Array:
+        """Warps that share an SM: fewer of a small launch."""
+        occupied = self.occupied
+        a_block = np.asanyarray(occupied.warps_per_sm) / np.maximum(occupied.blocks_per_sm, 1)
+        return np.asanyarray(np.maximum(self.blocks_on_sm * a_block, 1.0))
+
+    def of(self, *kinds: str) -> list[int]:
+        """Return the positions of the accesses of some kinds, kind by kind: "load", "store"."""
+        return [i for k in kinds for i, r in enumerate(self.requests) if r.access.kind == k]
+
+
+def gpc_run(blocks: Array, device: Device) -> Array:
+    """Return how many blocks in a row the SMs of a GPC get.
+
+    Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
+    (measurements/h200-l2-sets/places.txt).
+    """
+    return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))

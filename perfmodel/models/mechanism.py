@@ -1,0 +1,114 @@
+"""Mechanism: one file of a stage, by name, with what it is when it is switched off.
+
+A mechanism is a function from what the stage knows to what it changes. Switched off it gives its
+neutral result, as if the hardware did not have it; so the scoreboard can say what it is worth
+(`perfmodel validate --without NAME`), and the documentation can list what there is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from pkgutil import walk_packages
+from types import MappingProxyType
+from typing import Any, Final, ParamSpec, TypeVar
+
+from perfmodel.errors import PerfmodelError, nearest, shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_registry: dict[str, Mechanism] = {}
+_off: Final[ContextVar[frozenset[str]]] = ContextVar("mechanisms_off", default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """What the registry knows of a mechanism.
+
+    Attributes
+    ----------
+    name : str
+        Of its module.
+    stage : str
+        The folder that the module is in.
+    text : str
+        First line of the module's docstring.
+    function : callable
+        What the stage calls.
+    evidence : tuple of str
+        Subjects of measurements/ with the rows that need it.
+    """
+
+    name: str
+    stage: str
+    text: str
+    function: Callable[..., Any]
+    evidence: tuple[str, ...]
+
+
+def mechanism(
+    *, neutral: Callable[P, R], evidence: Iterable[str] = ()
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Register the function of a module as its mechanism.
+
+    Parameters
+    ----------
+    neutral : callable
+        What it gives when it is switched off, of the same arguments.
+    evidence : iterable of str
+        See `Mechanism`.
+    """
+
+    def registered(work: Callable[P, R]) -> Callable[P, R]:
+        *_, stage, name = work.__module__.split(".")
+
+        @wraps(work)
+        def switched(*args: P.args, **kwargs: P.kwargs) -> R:
+            if name in _off.get():
+                return neutral(*args, **kwargs)
+            return work(*args, **kwargs)
+
+        if name in _registry:
+            raise ValueError(f"module {name!r} has two mechanisms")
+        text = (sys.modules[work.__module__].__doc__ or "").partition("\n")[0]
+        _registry[name] = Mechanism(name, stage, text, switched, tuple(evidence))
+        return switched
+
+    return registered
+
+
+def mechanisms() -> Mapping[str, Mechanism]:
+    """Return all mechanisms by name, those of a stage together."""
+    import perfmodel.models as models
+
+    for module in walk_packages(models.__path__, "perfmodel.models."):
+        import_module(module.name)
+    ordered = sorted(_registry.values(), key=lambda each: (each.stage, each.name))
+    return MappingProxyType({each.name: each for each in ordered})
+
+
+@contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Switch mechanisms off within the block.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no mechanism of a name.
+    """
+    for name in names:
+        if name not in mechanisms():
+            raise PerfmodelError(
+                f"no mechanism is called {shown(name)}{nearest(name, list(mechanisms()))}"
+            )
+    token = _off.set(_off.get() | frozenset(names))
+    try:
+        yield
+    finally:
+        _off.reset(token)

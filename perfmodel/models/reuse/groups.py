@@ -1,0 +1,234 @@
+"""Groups: accesses that walk through one buffer with the same strides, and what they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.models.agreement import agreed, agreed_order
+from perfmodel.models.extremes import largest, smallest
+from perfmodel.models.grid.affine import Variable
+from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.warp_requests import Requests
+
+Array = npt.NDArray[Any]
+
+BESIDE: Final = 1 / 24
+"""Part of a loop's step by which a load before it still counts as one of it, if there are others
+at it: a neighbour's. Loads of iterations that are put together fill the step and end before it."""
+_ROUNDED: Final = 1e-9
+
+
+class Spread(NamedTuple):
+    """How far the members of a group lie from each other, in steps of one variable.
+
+    Attributes
+    ----------
+    reach : array
+        Steps from the first to the last.
+    copies : array
+        Members at distinct steps.
+    """
+
+    reach: Array
+    copies: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Accesses that walk through one buffer with the same strides, at some distance in bytes.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the accesses.
+    counts : mapping of str to array
+        Values of each variable.
+    strides : mapping of str to array
+        Bytes that a step of each moves the address.
+    width : int
+        Bytes that a lane moves at once.
+    spreads : mapping of str to Spread
+        Of the members' offsets, by variable.
+    rest : Extent
+        What that leaves of the offsets: the places that members start at, and their distance.
+    start : array
+        Where the first of these lies [B].
+    period : array or None
+        Bytes that the members go through before their addresses start again.
+    """
+
+    members: tuple[int, ...]
+    counts: Mapping[str, Array]
+    strides: Mapping[str, Array]
+    width: int
+    spreads: Mapping[str, Spread]
+    rest: Extent
+    start: Array
+    period: Array | None = None
+
+    def granules(self, window: Mapping[str, Array], granule: int) -> Array:
+        """Return the distinct granules over a window: how many values each variable takes in it."""
+        extents = [
+            Extent(stride, self._spread(name, np.minimum(window.get(name, 1.0), self.counts[name])))
+            for name, stride in self.strides.items()
+        ]
+        found = footprint([*extents, self.rest], self.width, granule, self.start)
+        return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
+
+    def moves_with(self, name: str) -> bool:
+        """Say whether a variable lengthens the group's footprint in any configuration."""
+        stride = self.strides.get(name)
+        return stride is not None and bool(np.any((stride != 0) & (self.counts[name] > 1)))
+
+    def _spread(self, name: str, count: Array) -> Array:
+        """Return the values that a variable takes for all members together, of `count` for one."""
+        spread = self.spreads.get(name)
+        if spread is None:
+            return count
+        # Members close to each other overlap; those far from each other are copies.
+        return np.asanyarray(np.minimum(count + spread.reach, count * spread.copies))
+
+
+def loads_by_l1(requests: Sequence[Requests], groups: Iterable[Group]) -> list[Group]:
+    """Return the groups of loads that L1 caches."""
+    first = ((g, requests[g.members[0]].access) for g in groups)
+    return [g for g, access in first if access.kind == "load" and access.cache == "l1"]
+
+
+def thread_extents(requests: Sequence[Requests], groups: Iterable[Group]) -> dict[str, Array]:
+    """Return how many values the variables of a block's threads take."""
+    return {
+        v.name: v.extent
+        for g in groups
+        for v in requests[g.members[0]].variables
+        if v.target.startswith("threadIdx")
+    }
+
+
+def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:
+    """Return the bytes of DRAM atoms over those of the sectors in them, by position of the access.
+
+    A miss brings an atom. Where lone sectors lie in atoms of their own, each that L2 still has
+    spares a whole one.
+    """
+    found: dict[int, Array] = {}
+    for g in groups:
+        sectors = np.maximum(g.granules(g.counts, SECTOR), 1.0) * SECTOR
+        found |= dict.fromkeys(
+            g.members, np.maximum(g.granules(g.counts, granule) * granule / sectors, 1.0)
+        )
+    return found
+
+
+def grouped(requests: Sequence[Requests]) -> list[Group]:
+    """Put affine accesses of one buffer, kind and loop with equal strides together."""
+    groups: list[list[int]] = []
+    for i, r in enumerate(requests):
+        if r.strides is None:
+            continue
+        for members in groups:
+            other = requests[members[0]]
+            assert other.strides is not None
+            if (
+                other.access.buffer == r.access.buffer
+                and other.access.kind == r.access.kind
+                and other.access.loop == r.access.loop
+                and other.access.cache == r.access.cache
+                and other.width == r.width
+                and _same_period(other, r)
+                and other.strides.keys() == r.strides.keys()
+                and all(agreed(s == r.strides[n]) for n, s in other.strides.items())
+            ):
+                members.append(i)
+                break
+        else:
+            groups.append([i])
+    return [_group(members, requests) for members in groups]
+
+
+def _same_period(a: Requests, b: Requests) -> bool:
+    """Say whether two accesses have no period, or the same one over ranges that overlap."""
+    if a.period is None or b.period is None or a.start is None or b.start is None:
+        return a.period is None and b.period is None
+    return agreed((a.period == b.period) & (np.abs(a.start - b.start) < a.period))
+
+
+def _joint_period(members: Sequence[Requests]) -> Array | None:
+    """Return the bytes that accesses of one period go through together; None if they have none."""
+    starts = [r.start for r in members if r.start is not None]
+    if members[0].period is None or not starts:
+        return members[0].period
+    return np.asanyarray(members[0].period + largest(*starts) - smallest(*starts), dtype=float)
+
+
+def _group(members: list[int], requests: Sequence[Requests]) -> Group:
+    first = requests[members[0]]
+    strides = first.strides or {}
+    counts = {v.name: v.extent * first.shares.get(v.name, 1.0) for v in first.variables}
+    # How far apart the members are, in steps of each variable, largest stride first.
+    order = [v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))]
+    if len(members) > 1:
+        order = [v for v in order if agreed((strides[v.name] != 0) & (v.extent > 1))]
+        order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
+    left = np.asanyarray(offsets - offsets.min(axis=0), dtype=float)
+    moved: dict[str, Array] = {}
+    for v in order:
+        stride = strides[v.name]
+        steps = left / np.where(stride == 0, 1, stride)
+        if v.is_block or v.target.startswith("threadIdx"):
+            steps = np.rint(steps)
+        else:  # loads of an unrolled loop lie between two of its steps
+            steps = np.copysign(_whole_steps(np.abs(steps)), steps)
+        apart = stride != 0
+        if len(members) > 1 and v.is_block and _tiled(v, order, strides):
+            # Threads in a row have neighbours' data next to theirs, be they of the block or not.
+            gaps = np.diff(np.sort(left, axis=0), axis=0)
+            apart = apart & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
+        moved[v.name] = np.where(apart, steps, 0.0)
+        left = left - moved[v.name] * stride
+    # What is left: an unrolled loop's loads, between two steps of its variable.
+    rest = _distinct(left)
+    return Group(
+        members=tuple(members),
+        counts=counts,
+        strides=strides,
+        width=first.width,
+        spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
+        rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
+        start=np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float),
+        period=_joint_period([requests[i] for i in members]),
+    )
+
+
+def _whole_steps(steps: Array) -> Array:
+    """Return the step that each member counts to: its own, or the next that has members too."""
+    own = np.floor(steps + _ROUNDED)
+    before = steps - own > 1 - BESIDE
+    if not np.any(before):
+        return own
+    at = np.where(steps - own <= BESIDE, own, -1.0)
+    there = np.any(at[None] == own[:, None] + 1, axis=1)
+    return np.where(before & there, own + 1, own)
+
+
+def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]) -> bool:
+    """Say whether a block's threads fill the step from it to the next, and so are next to these."""
+    return any(
+        u.target.startswith("threadIdx")
+        and agreed(np.abs(strides[u.name] * u.extent) == np.abs(strides[v.name]))
+        for u in others
+    )
+
+
+def _distinct(values: Array) -> Spread:
+    """Return how far some values lie from each other, and how many distinct ones there are."""
+    ordered = np.sort(values, axis=0)
+    several = 1.0 + np.sum(ordered[1:] != ordered[:-1], axis=0)
+    return Spread(np.asanyarray(ordered[-1] - ordered[0]), np.asanyarray(several))

@@ -1,0 +1,69 @@
+"""Rows that a number from memory chooses: lanes lie beside each other in them.
+
+Expected values are counted by hand: 4096 blocks of 8 warps, each of which reads the number, a
+sector, and 32 floats in a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from programs import launch, program, written
+
+from perfmodel import predict
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import Buffer
+
+ROWS, WIDTH, WARPS = 4096, 256, 4096 * 8
+READ = """
+  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [t]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+  ld.param.u32 %r3, [width]; mul.wide.u32 %d6, %r2, 4; add.s64 %d6, %d2, %d6;
+  ld.global.u32 %r5, [%d6]; {index}
+  add.s64 %d7, %d1, %d7; ld.global.f32 %f1, [%d7]; st.shared.f32 [s], %f1; ret;
+"""
+UNSIGNED = "mad.lo.s32 %r6, %r5, %r3, %r1; mul.wide.u32 %d7, %r6, 4;"
+JOINED = "shl.b32 %r6, %r5, 8; or.b32 %r6, %r6, %r1; mul.wide.u32 %d7, %r6, 4;"
+AROUND = "add.s32 %r6, %r5, %r1; rem.u32 %r6, %r6, 1048576; mul.wide.u32 %d7, %r6, 4;"
+CLAMPED = """
+  add.s32 %r6, %r5, %r1; max.s32 %r6, %r6, 0; min.s32 %r6, %r6, 1048575; mul.wide.u32 %d7, %r6, 4;
+"""
+HALVED = "mad.lo.s32 %r6, %r5, %r3, %r1; shr.u32 %r6, %r6, 1; mul.wide.u32 %d7, %r6, 4;"
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        # rows of whole sectors: 4 a warp
+        (UNSIGNED, 4.0),
+        (JOINED, 4.0),
+        # 128 B from any float on: 4 sectors, and for seven starts of eight another one
+        (AROUND, 4.875),
+        (CLAMPED, 4.875),
+        # two lanes a float: 64 B
+        (HALVED, 2.0),
+    ],
+)
+@pytest.mark.parametrize("below", [None, ROWS])
+def test_lanes_of_a_warp_read_side_by_side(index: str, sectors: float, below: int | None) -> None:
+    pointers = ".param .u64 x, .param .u64 t, .param .u32 width"
+    content: dict[str, Any] = {} if below is None else {"fill": "uniform", "below": below}
+    buffers = {"x": Buffer(ROWS * WIDTH * 4), "t": Buffer(ROWS * 4, dtype="i32", **content)}
+    module = written(READ.format(index=index), pointers, declared=".shared .align 4 .b8 s[4];")
+    kernel = translated(program(module), launch(ROWS, WIDTH, width=WIDTH, **buffers))
+    found = predict(kernel).traffic
+    assert found["global_load_sectors"] == pytest.approx(WARPS * (1 + sectors), rel=0.01)
+
+
+@pytest.mark.parametrize(("fill", "read"), [("permutation", 1.0), ("uniform", 0.632)])
+def test_rows_in_the_order_of_a_permutation_are_each_read(fill: str, read: float) -> None:
+    # hand: 4 MiB of rows and the 16 KiB that choose them; drawn at random, 1/e of the rows are not
+    pointers = ".param .u64 x, .param .u64 t, .param .u32 width"
+    below = {} if fill == "permutation" else {"below": ROWS}
+    order = Buffer(ROWS * 4, dtype="i32", fill=fill, **below)
+    buffers = {"x": Buffer(ROWS * WIDTH * 4), "t": order}
+    module = written(READ.format(index=UNSIGNED), pointers, declared=".shared .align 4 .b8 s[4];")
+    kernel = translated(program(module), launch(ROWS, WIDTH, width=WIDTH, **buffers))
+    found = predict(kernel, device="h100-sxm").traffic
+    wanted = ROWS * 4 + read * ROWS * WIDTH * 4
+    assert found["dram_read_bytes"] == pytest.approx(wanted, rel=0.01)
