@@ -240,6 +240,8 @@ def _equal(value: Any, other: Any) -> bool:
 
 def _scaled(value: Any, step: float) -> Any:
     """Return a number or an array larger by a share; truth values, which have no size, stay."""
+    if isinstance(value, tuple):  # a table of coefficients
+        return tuple(_scaled(part, step) for part in value)
     if np.asarray(value).dtype.kind == "b":
         return value
     return value * (1 + step)

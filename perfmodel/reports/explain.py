@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.hardware.device import Device
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.derivation import Node
 from perfmodel.models.replay import Derivation, in_order
@@ -23,8 +24,8 @@ from perfmodel.reports.step import Origin, Step, scalar
 SCHEMA: Final = "perfmodel.explanation/1"
 NEGLIGIBLE: Final = 0.01
 """Elasticity of the time below which a formula is not shown, and share of the time of a term."""
-_LISTED: Final = 0.05
-_MOST: Final = 3
+_LISTED: Final = 0.1
+_MOST: Final = 2
 """Elasticity from which a step or figure is named that a number comes from, and how many are."""
 _SECTIONS: Final = {
     "launch": "Launch",
@@ -192,14 +193,22 @@ class _Explanation:
         return found, seen
 
     def _named(self, nodes: Iterable[Node], same: bool) -> Origin:
-        of_device = self.prediction.details.device.figures
+        device = self.prediction.details.device
         steps = sorted({self.number[node] for node in nodes if node in self.number})
-        figures: dict[str, Figure] = {
-            node.name: of_device[node.name]
-            for node in nodes
-            if node.kind == "figure" and node.name in of_device
-        }
+        figures = {n.name: _figure(device, n.name) for n in nodes if n.kind == "figure"}
         return Origin(tuple(steps), figures, same)
+
+
+def _figure(device: Device, name: str) -> Figure:
+    """Return a figure of a device, or a coefficient of its architecture, with its origin."""
+    if name in device.figures:
+        return device.figures[name]
+    found = device.coefficients.origins[name]
+    values = found.value if isinstance(found.value, tuple) else ()
+    value = max(values) if isinstance(found.value, tuple) else found.value
+    return Figure(
+        value, found.unit, found.kind, found.source, found.note, found.standard_error, (), values
+    )
 
 
 def _stage(found: _Evaluation) -> str:

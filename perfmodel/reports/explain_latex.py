@@ -64,7 +64,7 @@ def _lines(prediction: Prediction, every: Sequence[Step]) -> Iterator[str]:
     small = left_out(prediction)
     if small:
         listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
-        yield f"\\noindent Under 1\\% of the time each, not derived: {escaped(listed)}."
+        yield f"\\noindent Under 1\\% of the time each: {escaped(listed)}."
 
 
 def _rows(step: Step) -> Iterator[str]:

@@ -15,13 +15,14 @@ from perfmodel.reports import units
 from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out
-from perfmodel.reports.formula_text import Known, origin_text, pieces, plain_name
+from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
 from perfmodel.reports.tables import plain
 
 WIDTH: Final = 100
 _NARROWEST: Final = 40
+_INDENT: Final = "     "
 _READING: Final = (
     "Steps are numbered; +0.50%: the time is that much longer with 1% more of the step's result."
 )
@@ -128,21 +129,27 @@ def _step_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
     effect = "" if step.elasticity is None else f"{step.elasticity:+.2f}%"
     number = f"{step.number:3d} {effect:>6}  "
     yield from (Line(line, "step") for line in _broken([number + parts[0], *parts[1:]], width))
-    yield from _wrapped(_meaning(step, cases, known), width, "       ", "note")
+    yield from _wrapped(_meaning(step, cases, known), width, _INDENT, "note")
 
 
 def _last_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
     """Yield the time: its line is the last, and has nothing else."""
-    yield from _wrapped(_meaning(step, [], known), width, "       ", "note")
+    yield from _wrapped(_meaning(step, [], known), width, _INDENT, "note")
     parts, _ = pieces(step)
     yield from (Line(line, "step") for line in _broken([f"  {parts[0]}", *parts[1:]], width))
 
 
 def _meaning(step: Step, cases: Sequence[str], known: Known) -> str:
-    """Return what the symbols mean, where not said before, and where their numbers come from."""
+    """Return what the symbols mean, where not said before, and where their numbers come from.
+
+    Those that change nothing, such as all but the largest of several times, need no words.
+    """
     found = [*(f"as {case}" for case in cases), *([step.note] if step.note else [])]
+    moving = [name for name in step.formula.symbols if moves(step, name)]
     for name, meaning in step.formula.symbols.items():
         origin = step.origins.get(name)
+        if moving and name not in moving:
+            continue
         words = []
         # A step that gives the number says what it is.
         if (name, meaning) not in known.symbols and not (origin and origin.same and origin.steps):
@@ -152,6 +159,8 @@ def _meaning(step: Step, cases: Sequence[str], known: Known) -> str:
             words.append(origin_text(origin, known))
         if words:
             found.append(f"{plain_name(name)}: {', '.join(words)}")
+    if moving and len(moving) < len(step.formula.symbols):
+        found.append("the rest changes nothing here")
     return "; ".join(found)
 
 
@@ -164,14 +173,14 @@ def _broken(parts: Iterable[str], width: int) -> Iterator[str]:
             line += f" = {part}"
             continue
         yield from _folded(line, width)
-        line = f"       = {part}"
+        line = f"{_INDENT}= {part}"
     yield from _folded(line, width)
 
 
 def _folded(line: str, width: int) -> Iterator[str]:
     indent = " " * (len(line) - len(line.lstrip()))
     yield from textwrap.wrap(
-        line.strip(), width, initial_indent=indent, subsequent_indent=" " * 10,
+        line.strip(), width, initial_indent=indent, subsequent_indent=" " * 8,
         break_long_words=False,
     )  # fmt: skip
 

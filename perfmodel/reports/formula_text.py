@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Operation, evaluate, text
 from perfmodel.models.formula import Formula
 from perfmodel.reports.device_text import figure_value
@@ -18,6 +19,10 @@ _OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!="
 _SECONDS: Final = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P")
 _EXACT_BELOW: Final = 1e7
+_ROUNDING: Final = ("floor", "ceil", "%", "//")
+_SMALL: Final = 1e-5
+_LEAST: Final = 1e-3
+"""Change of a symbol, as a share, and the least elasticity that tells it from no change."""
 
 
 def number(value: float) -> str:
@@ -84,6 +89,21 @@ def handy_values(step: Step) -> dict[str, float]:
         return dict(step.values)
     _, factor = _time_unit(step.result)
     return {name: v / factor if name in times else v for name, v in step.values.items()}
+
+
+def moves(step: Step, name: str) -> bool:
+    """Say whether a step's result changes with a symbol, by a thousandth of its change or more.
+
+    What is rounded to whole numbers may change with each symbol.
+    """
+    if any(rounding in step.formula.text for rounding in _ROUNDING):
+        return True
+    more = dict(step.values) | {name: step.values[name] * (1 + _SMALL)}
+    try:
+        change = float(step.formula(**more)) - step.result
+    except PerfmodelError:
+        return True
+    return abs(change) >= _LEAST * _SMALL * abs(step.result)
 
 
 def resolved(node: Node, values: Mapping[str, float]) -> tuple[Node, list[str]]:

@@ -60,7 +60,7 @@ def test_formulas_and_several_nodes_together() -> None:
 
 
 def test_what_does_not_decide_has_none() -> None:
-    found = elasticities(np.maximum, x=2.0, y=1.0)
+    found = elasticities(lambda x, y: np.maximum(x, 2 * y), x=3.0, y=1.0)
     assert found == {"x": pytest.approx(1.0, rel=1e-6), "y": 0.0}
     # zeros stay
     assert elasticities(lambda x, y: x + y, x=0.0, y=1.0)["x"] == 0.0
